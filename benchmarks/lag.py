@@ -34,7 +34,7 @@ _IMPORTED = (
     "kcli.core.admin.groups",
     "kcli.core.admin.topics",
     "kcli.core.cluster.offsets",
-    "kcli.flows.lag.look",
+    "kcli.flows.lag.measure",
     "kcli.flows.lag.verdicts",
     "kcli.output.stdout",
     "kcli.output.talk",

@@ -56,7 +56,11 @@ CONTENDERS = {
         "rows = [(None, value, NO_HEADERS, 1_700_000_000_000) for value in values]",
         "producer.send_rows({topic!r}, rows)",
     ),
-    "send_lines": (_KCLI, "", "producer.send_lines({topic!r}, values)"),
+    "send_text": (
+        _KCLI,
+        "text = b''.join(value + b'\\n' for value in values)",
+        "producer.send_text({topic!r}, text)",
+    ),
     "send_batch": (
         _KCLI,
         "from kcli.core.records.batch import RecordBatch; from kcli.core.records.builder import BatchBuilder;"

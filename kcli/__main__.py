@@ -1,15 +1,17 @@
-"""The outermost rim: runs the command line and turns whatever ends it into an exit status.
+"""The entry point: runs the command line, and converts whatever ends it into an exit status.
 
-While kcli is being imported Ctrl-C ends it as it ends any program without a handler: by the signal, which a shell shows
-as 130, and without a word. A KeyboardInterrupt there would find half of what it takes to handle it.
+While kcli is being imported Ctrl-C ends it as it ends any program without a handler: silently, by the signal, which a
+shell shows as 130. A KeyboardInterrupt there would find only half of the modules that handle it.
 
-The last thing here is to flush stdout while its errors can still be told: a reader that went away ends the
-process as the shell expects (141), a full disk is an error (1), never a traceback from the interpreter's exit.
+stdout is flushed here, where its errors can still be reported: a reader that closed the pipe ends the process by
+SIGPIPE (141), a full disk is an error (1), never a traceback from the interpreter's exit.
 """
 
-# Nothing that has to be found first: until main() is called, Ctrl-C would be a traceback. `_signal` is all of `signal`
-# that is used here.
+# Only modules that the interpreter has loaded already: until main() is called, Ctrl-C would be a traceback. `_signal` has
+# all of `signal` that is used here. kcli's own modules are imported by functions for the same reason.
 import _signal as signal  # type: ignore[import-not-found]
+import gc
+import os
 import sys
 
 
@@ -19,28 +21,22 @@ def main() -> None:
     handles = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handles:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    import gc
-
-    # The default of Python 3.13. With the 700 of before, imports would be searched for garbage forty times.
+    # The default of Python 3.13. With the previous 700, imports would be searched for garbage forty times.
     gc.set_threshold(2_000)
     if sys.argv[1:2] == ["__complete"]:
         _complete(sys.argv[2:])
     try:
         code = run(sys.argv[1:], raise_interrupts=handles)
         if handles:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be put in order
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing left to clean up
     except KeyboardInterrupt:  # while another one, or an error, was being handled
-        import os
-
         os._exit(130)
-    gc.freeze()  # what is left goes with the process: nobody needs to search it for garbage once more
+    gc.freeze()  # the process ends: what is left need not be searched for garbage
     sys.exit(code)
 
 
 def _complete(arguments: list[str]) -> None:
-    """A shell asks for names: without click, and not a word about what goes wrong."""
-    import os
-
+    """A shell requests names: without click, and silent about errors."""
     try:
         from kcli.commands._complete import complete
 
@@ -62,17 +58,20 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
         code = _invoke(arguments, values, raise_interrupts=raise_interrupts)
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
-    except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
-        from kcli.commands.shared.exit import report_error
-
-        code = report_error(error, values)
+    except BaseException as error:  # noqa: BLE001 - every error is reported here
+        code = _report(error, values)
     try:
         _close_stdout()
     except OSError as error:
-        from kcli.commands.shared.exit import report_error
-
-        return report_error(error, values)
+        return _report(error, values)
     return code
+
+
+def _report(error: BaseException, values: object) -> int:
+    from kcli.commands.shared.exit import report_error
+    from kcli.commands.shared.global_values import GlobalValues
+
+    return report_error(error, values if isinstance(values, GlobalValues) else None)
 
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
@@ -99,15 +98,13 @@ def _survive_odd_locales() -> None:
 
 
 def _close_stdout() -> None:
-    """Flushes, then closes a copy: some file systems tell of a full disk only at close."""
-    import os
-
+    """Flushes, then closes a copy: some file systems report a full disk only at close."""
     if sys.stdout is None:
         return
     sys.stdout.flush()
     try:
         copy = os.dup(sys.stdout.fileno())
-    except (OSError, ValueError):  # a stand-in without a descriptor
+    except (OSError, ValueError):  # a stream without a descriptor, in a test
         return
     os.close(copy)
 

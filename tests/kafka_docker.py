@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from testcontainers.core.container import DockerContainer
 
-from kcli.sandbox.ports import ANY, HOST, choose_ports, is_port_free
+from kcli.sandbox.config import HOST
+from kcli.sandbox.ports import ANY, choose_ports, is_port_free
 from kcli.sandbox.ready import cluster_is_ready
 
 _START_SECONDS = 90

@@ -4,14 +4,12 @@
     kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
     kcli __complete KIND fish TOKEN WORD…        the words before the cursor's without their quotes
 
-One candidate a line. Silent, exit status 0 whatever happens, and bounded: an alarm ends it when configuration or
-cluster take longer than ``LIMIT``, with the names that were known before. Runs without click, in the main thread.
+One candidate a line; silent, exit status 0 in any case. Runs without click, in the main thread.
 
-An alarm bounds reading the configuration, and again the request to the cluster, to 0.3 s each. Its handler offers
-the names that were known before and ends the process, so nothing that blocks (a pipe given to ``-F``, a name
-server, TLS) can delay the shell. A cluster that did not answer is not asked again for 5 s, as shells ask several
-times for one TAB. Names with control or invisible characters are never offered. Tested in
-``tests/cli/test_complete.py``.
+An alarm limits reading the configuration, and then the request to the cluster, to 0.3 s each. Its handler offers
+the cached names and ends the process, so nothing that blocks (a pipe given to ``-F``, a name server, TLS) can delay
+the shell. A cluster that did not respond is not asked again for 5 s, as shells ask several times for one TAB. Names
+with control or invisible characters are never offered. Tested in ``tests/cli/test_complete.py``.
 """
 
 import contextlib
@@ -19,32 +17,35 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
 from kcli.commands.shared.sources import sources_of
+from kcli.core.clock import wall_ms
+from kcli.core.errors import KcliError
+from kcli.core.options import ClientOptions
+from kcli.files.xdg import cache_home
 from kcli.flows.completion.bash_word import bash_word, insertion
+from kcli.flows.completion.names_file import names_path, read_names, write_names
 from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words
-
-if TYPE_CHECKING:
-    from kcli.core.options import ClientOptions
+from kcli.profiles.resolve import resolve
 
 LIMIT = 0.3
-"""Seconds for the question to the cluster, connecting included; and as many for reading the configuration."""
+"""Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
 
 _ANSWER_WITHIN = 0.27
-"""Seconds after which the brokers that did answer are enough: before the alarm, which loses their answers."""
+"""Seconds after which the responses so far are used: before the alarm, which loses them."""
 
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
 _SANDBOXES = "sandboxes"
 _KINDS = {"groups": "kcli-produce.", "topics": "__", _SANDBOXES: ""}
-"""What is asked for, and how the names begin that belong to the cluster itself, or to kcli."""
+"""What may be requested, and the prefix of names that belong to the cluster itself, or to kcli."""
 
 
 class Request(NamedTuple):
-    """What the shell wants to know; ``render`` writes a name as the shell takes it, None for one that it cannot take."""
+    """The request of a shell; ``render`` writes a name for the shell, None for one that it cannot insert."""
 
     kind: str
     prefix: str
@@ -53,7 +54,7 @@ class Request(NamedTuple):
 
 
 def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request | None:
-    """The request in the arguments of ``kcli __complete``; None where there is nothing to offer. Pure."""
+    """The request in the arguments of ``kcli __complete``; None if there is nothing to offer. Pure."""
     kind, shell, typed, *more = arguments
     if kind not in _KINDS:
         return None
@@ -76,32 +77,26 @@ def _value_of(token: str | None) -> str | None:
 
 
 def complete(arguments: Sequence[str]) -> None:
-    """Prints the candidates and ends the process with status 0. Whatever it raises, there are none."""
+    """Prints the candidates and ends the process with status 0; an exception means that there are none."""
     request = request_of(arguments, os.environ)
     if request is not None:
         _Completion(request).run()
 
 
 class _Completion:
-    """One run. What was kept is read before the cluster is asked, so that the alarm can fall back on it."""
+    """One run. Cached names are read before the request to the cluster, so that the alarm can use them."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._kept: list[str] = []
-        self._path = ""  # where the outcome of a question is kept; empty before one is asked
+        self._path = ""  # of the cache; empty before the request
 
     def run(self) -> None:
-        """Finds out whom to ask, and asks where nothing fresh is kept."""
-        from kcli.core.clock import wall_ms
-        from kcli.core.options import ClientOptions
-        from kcli.flows.completion.names_file import names_path, read_names
-        from kcli.flows.xdg import cache_home
-        from kcli.profiles.resolve import resolve
-
+        """Resolves the configuration, and requests the names unless fresh ones are cached."""
         signal.signal(signal.SIGALRM, self._time_is_up)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         if self._request.kind == _SANDBOXES:
-            from kcli.sandbox.discovery import all_states
+            from kcli.sandbox.discovery import all_states  # json
 
             self._finish([state.name for state in all_states()], answered=True)
         resolved = resolve(sources_of(self._request.said, _find_sandbox))
@@ -114,9 +109,8 @@ class _Completion:
         self._path = path
         self._ask(options)
 
-    def _ask(self, options: "ClientOptions") -> None:
-        from kcli.core.errors import KcliError
-        from kcli.flows.completion.question import ask_names
+    def _ask(self, options: ClientOptions) -> None:
+        from kcli.flows.completion.question import ask_names  # only where no fresh names are cached
 
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         try:
@@ -129,21 +123,18 @@ class _Completion:
         self._finish(self._kept, answered=False)
 
     def _finish(self, names: list[str], *, answered: bool) -> NoReturn:
-        """Prints and keeps the names, and ends the process: no thread is waited for, nothing else is printed."""
+        """Prints and caches the names, and ends the process without waiting for threads."""
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         request = self._request
         rows = map(request.render, offered(names, request.prefix, hide=_KINDS[request.kind]))
         _print("".join(f"{row}\n" for row in rows if row is not None))
         if self._path:
-            from kcli.core.clock import wall_ms
-            from kcli.flows.completion.names_file import write_names
-
             write_names(self._path, names, wall_ms() / 1000, answered=answered)
         os._exit(0)
 
 
 def _print(text: str) -> None:
-    """Writes to stdout, whatever the locale, and closes it: the shell need not wait for what is kept."""
+    """Writes to stdout, whatever the locale, and closes it: the shell does not wait for the cache."""
     data = text.encode("utf-8", "replace")
     with contextlib.suppress(OSError):
         while data:
@@ -153,7 +144,7 @@ def _print(text: str) -> None:
 
 
 def _find_sandbox() -> str | None:
-    from kcli.sandbox.discovery import find_bootstrap
+    from kcli.sandbox.discovery import find_bootstrap  # json; only where no brokers are named
 
     found = find_bootstrap()
     return found[1] if found else None

@@ -1,24 +1,37 @@
-"""What the configuration says that flags of ``consume`` say too, a flag first; and which options a run has no use for."""
+"""The flags of ``consume``, checked and merged with the configuration, which a flag overrides."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
+from kcli.commands._what_to_read import auto_offset_reset
+from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
+from kcli.core.errors import ConfigError
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
+from kcli.profiles.applicability import Unused
 from kcli.profiles.sifting import COMMAND_LINE
 
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
-    from kcli.core.positions import ResetPolicy
-    from kcli.profiles.applicability import Unused
-
+_OF_TAIL = "--tail N prints N records and exits"
+_OF_GROUP = "the group determines what its members read, and from where"
+_CONTRADICTIONS = (
+    ("--tail", ("--until", "--max-messages", "--idle-timeout", "--merge"), _OF_TAIL),
+    ("--group", ("--tail", "--partitions", "--all-partitions"), _OF_GROUP),
+    (
+        "--group",
+        ("--merge",),
+        "records that wait for others cannot be committed in the order of their offsets",
+    ),
+)
 _WITHOUT_GROUP = {
     "tail": "--tail",
     "partitions": "--partitions",
     "all_partitions": "--all-partitions",
     "merge": "--merge",
 }
-_STARTS = ("offset", "since", "tail", "from_beginning")
+_STARTS = ("since", "tail", "from_beginning")
 _OF_MEMBERS = (
     "group_instance_id",
     "group_protocol",
@@ -42,10 +55,21 @@ _CONSUMER: Unused = (
 )
 
 
-def group(inv: Invocation, flags: dict[str, Any]) -> str | None:
-    """The group that is read for: ``-g``, else ``group.id``. One that only a file or a variable names gives way to flags
-    that groups know nothing of.
+def group_of(inv: Invocation, flags: dict[str, Any]) -> str | None:
+    """The group to read as a member of: ``-g``, else ``group.id``. One from a file or a variable is ignored if a flag
+    excludes groups. A usage error for ``--commit`` without a group.
     """
+    name = _configured_group(inv, flags)
+    if flags["commit"] is not None and name is None:
+        raise usage(
+            f"kcli consume: {'--commit' if flags['commit'] else '--no-commit'} without -g",
+            why="offsets are committed for a group",
+            do="give -g GROUP",
+        )
+    return name
+
+
+def _configured_group(inv: Invocation, flags: dict[str, Any]) -> str | None:
     if flags["group"] is not None:
         return str(flags["group"])
     name = inv.resolved.values.get("group_id")
@@ -61,7 +85,7 @@ def group(inv: Invocation, flags: dict[str, Any]) -> str | None:
     if origin == COMMAND_LINE:
         raise usage(
             f"kcli consume: -X group.id={name} and {clash} together",
-            why="the group says what its members read, and from where",
+            why=_OF_GROUP,
             do="use one of them",
         )
     inv.talk.note(f"reading without a group: {clash} is given, group.id ({origin}) is not used")
@@ -69,14 +93,11 @@ def group(inv: Invocation, flags: dict[str, Any]) -> str | None:
 
 
 def reset_policy(inv: Invocation, flags: dict[str, Any]) -> ResetPolicy | None:
-    """``auto.offset.reset`` where it is configured and no flag says where to start."""
-    from kcli.core.errors import ConfigError
-    from kcli.core.positions import parse_reset
-
+    """``auto.offset.reset`` if it is configured and no flag gives a start."""
     text = inv.resolved.values.get("auto_offset_reset")
-    asked = flags["offset"]
-    said = any(flags[name] not in (None, False) for name in _STARTS if name != "offset")
-    if text is None or said or (asked is not None and asked.start is not None):
+    spec = flags["offset"]
+    given = any(flags[name] not in (None, False) for name in _STARTS)
+    if text is None or given or (spec is not None and spec.start is not None):
         return None
     origin = inv.resolved.origins["auto_offset_reset"]
     try:
@@ -96,17 +117,76 @@ def reset_policy(inv: Invocation, flags: dict[str, Any]) -> ResetPolicy | None:
     if policy.kind != "earliest":
         where = "where nothing is committed, " if flags["group"] is not None else ""
         inv.talk.note(
-            f"{where}starting as auto.offset.reset={text} ({origin}) says; --from-beginning overrules it"
+            f"{where}starting as auto.offset.reset={text} ({origin}) specifies; --from-beginning overrides it"
         )
     return policy
 
 
-def unused(inv: Invocation, flags: dict[str, Any]) -> dict[str, Unused]:
-    """Options of a consumer that this run has no use for."""
+def _unused(inv: Invocation, flags: dict[str, Any]) -> dict[str, Unused]:
+    """Options of a consumer that this run does not use."""
     if flags["group"] is None:
-        passed_over = {"group_id": _MEMBERS} if inv.resolved.values.get("group_id") else {}
-        return _ALWAYS | dict.fromkeys(_OF_MEMBERS, _MEMBERS) | passed_over
+        ignored = {"group_id": _MEMBERS} if inv.resolved.values.get("group_id") else {}
+        return _ALWAYS | dict.fromkeys(_OF_MEMBERS, _MEMBERS) | ignored
     protocol = inv.resolved.values.get("group_protocol", "classic")
     if protocol == "consumer":
         return _ALWAYS | dict.fromkeys(_OF_CLASSIC, _CLASSIC)
     return _ALWAYS | {"group_remote_assignor": _CONSUMER}
+
+
+def consumer_options(
+    inv: Invocation, flags: dict[str, Any], spec: RangeSpec, policy: ResetPolicy | None
+) -> ConsumerOptions:
+    """The consumer's options; sets ``flags["commit"]``, since this command makes the commits itself."""
+    start = spec.start or OffsetSpec("earliest")
+    options = inv.client_options(
+        ConsumerOptions,
+        unused=_unused(inv, flags),
+        group_id=flags["group"],
+        auto_offset_reset=None if policy is not None else auto_offset_reset(start),
+        enable_auto_commit=flags["commit"],
+        isolation_level=flags["isolation_level"],
+        client_rack=flags["rack"],
+        on_corrupt=flags["on_corrupt"],
+        on_out_of_range=flags["on_out_of_range"],
+        show_control_batches=flags["print_control"] or None,
+    )
+    flags["commit"] = options.enable_auto_commit
+    return replace(
+        options,
+        on_out_of_range=options.on_out_of_range or "fail",
+        max_poll_records=WHOLE_BATCHES,
+        enable_auto_commit=False,  # this command commits what was written
+    )
+
+
+def check_flags(flags: dict[str, Any], inv: Invocation) -> None:
+    """Usage errors for flags that contradict each other."""
+    given = {f"--{name.replace('_', '-')}" for name, value in flags.items() if value not in (None, False, ())}
+    for one, others, why in _CONTRADICTIONS:
+        clash = sorted(given & set(others)) if one in given else []
+        if clash:
+            raise usage(f"kcli consume: {one} and {clash[0]} together", why=why, do="use one of them")
+    starts = [name for name in ("--offset", "--since", "--tail", "--from-beginning") if name in given]
+    if len(starts) > 1:
+        raise usage(
+            f"kcli consume: {' and '.join(starts)} together",
+            why="each says where to start",
+            do="use one of them",
+        )
+    formats = [
+        *(["-f"] if flags["template"] is not None else []),
+        *(["-J"] if flags["kcat"] else []),
+        *(["-o"] if inv.values.output is not None else []),
+    ]
+    if len(formats) > 1:
+        raise usage(
+            f"kcli consume: {' and '.join(formats)} together",
+            why="each chooses the output format",
+            do="use one of them",
+        )
+    if flags["all_partitions"] and flags["key"] is None:
+        raise usage(
+            "kcli consume: --all-partitions without --key",
+            why="all partitions are read anyway",
+            do="leave it out",
+        )

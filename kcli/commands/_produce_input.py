@@ -1,4 +1,4 @@
-"""What ``kcli produce`` reads: which flags go with which format, the files, stdin, how much there is."""
+"""The input of ``kcli produce``: the flags of each format, the files, stdin, their size."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
+from kcli.core.kernels.active import encode_headers
+from kcli.core.options import ProducerOptions
+from kcli.flows.inputs.encoding import Encoding
+from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.item import BadLine
+from kcli.flows.inputs.lines import LineFormat
 
 if TYPE_CHECKING:
-    from kcli.core.options import ProducerOptions
-    from kcli.flows.inputs.feed import InputFormat
     from kcli.serde.names import SerdeSpecs
     from kcli.serde.opening import Serdes
-
-FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
 _MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
     "key": ("-k", frozenset({"lines", "raw", "file", "failed"})),
@@ -31,24 +35,19 @@ _NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
 
 def input_format(flags: dict[str, Any], options: ProducerOptions, *, keep: bool) -> InputFormat:
-    """What the flags say about the input. A flag that would mean nothing is a usage error."""
-    from kcli.core.kernels.active import encode_headers
-    from kcli.flows.inputs.feed import InputFormat
-    from kcli.flows.inputs.headers import HeaderBlocks
-    from kcli.flows.inputs.lines import LineFormat
-
+    """The format of the input, as given by the flags; a usage error for a flag that the format ignores."""
     kind = _kind(flags)
     for name, (flag, kinds) in _MEANT_FOR.items():
         if flags[name] not in (None, False) and kind not in kinds:
             raise usage(
                 f"kcli produce: {flag} with {'-f' if kind == 'pattern' else f'-i {kind}'}",
-                why="records of that format say by themselves what it would say",
+                why="records of that format contain what it would set",
                 do=f"leave {flag} out",
             )
     if flags["key"] is not None and flags["key_delimiter"] is not None:
         raise usage(
             "kcli produce: -k and -K together",
-            why="one gives all records the same key, the other takes it from the line",
+            why="-k gives all records the same key, -K reads it from each line",
             do="use one of them",
         )
     marker = flags["null_marker"]
@@ -80,20 +79,20 @@ def _kind(flags: dict[str, Any]) -> str:
     if flags["pattern"] and kind not in ("pattern", "failed"):
         raise usage(
             f"kcli produce: -f with -i {kind}",
-            why="the pattern says what a record looks like, and so does the format",
+            why="both determine what a record looks like",
             do="use one of them",
         )
     return kind
 
 
 def _check_pattern(form: InputFormat) -> None:
-    from kcli.flows.inputs.pattern import Pattern, PatternError
+    from kcli.flows.inputs.pattern import Pattern, PatternError  # only with -f
 
     try:
         Pattern(form.pattern, form.how.delimiter)
     except PatternError as error:
         raise usage(
-            f"kcli produce: -f '{form.pattern}' is not an input pattern",
+            f"kcli produce: -f '{form.pattern}' is not a valid input pattern",
             why=str(error),
             do=r"write for example -f '%k\t%v\n'; `kcli produce --help` lists the verbs",
         ) from None
@@ -113,46 +112,38 @@ def _check_partitions(flags: dict[str, Any], kind: str) -> None:
 
 
 def encoded(form: InputFormat, serdes: Serdes | None, topic: str, specs: SerdeSpecs) -> InputFormat:
-    """The input of which ``serdes`` make bytes."""
-    from dataclasses import replace
-
-    from kcli.flows.inputs.encoding import Encoding
-
-    said = {"key": specs.key, "value": specs.value}
-    asked = " ".join(f"-s {part}={spec}" for part, spec in said.items() if spec is not None)
-    return replace(form, encoding=Encoding(serdes, topic), serdes=asked)
+    """The format with ``serdes`` that encode keys and values."""
+    parts = {"key": specs.key, "value": specs.value}
+    given = " ".join(f"-s {part}={spec}" for part, spec in parts.items() if spec is not None)
+    return replace(form, encoding=Encoding(serdes, topic), serdes=given)
 
 
 def encoded_key(form: InputFormat) -> InputFormat:
-    """The key of ``-k`` as its serde writes it, once for all; a usage error when it cannot."""
-    from dataclasses import replace
-
-    from kcli.flows.inputs.item import BadLine
-
+    """The format with the key of ``-k`` encoded by its serde; a usage error if that is impossible."""
     try:
         return replace(form, how=form.how._replace(key=form.encoding.text("key", form.how.key)))
     except BadLine as bad:
         raise usage(
-            "kcli produce: the key of -k cannot be written",
+            "kcli produce: the key of -k cannot be encoded",
             why=bad.reason,
             do="nothing was sent; correct -k or -s",
         ) from None
 
 
 def signature(form: InputFormat) -> str:
-    """The flags that say what a record is, for a checkpoint."""
+    """The flags that determine what a record is, for a checkpoint."""
     how = form.how
     parts = {
         "-f": form.pattern.encode("utf-8", "surrogateescape") or None,
         "-D": None if how.delimiter == b"\n" else how.delimiter,
         "-K": how.key_delimiter,
     }
-    said = [f"{flag}={value!r}" for flag, value in parts.items() if value is not None]
-    return " ".join([form.kind, *said, *([form.serdes] if form.serdes else [])])
+    given = [f"{flag}={value!r}" for flag, value in parts.items() if value is not None]
+    return " ".join([form.kind, *given, *([form.serdes] if form.serdes else [])])
 
 
 def check_inputs(files: Sequence[str]) -> None:
-    """Opens each input once, before anything is sent: one that is missing stops the run early."""
+    """Opens each input once, so that a missing one is reported before anything is sent."""
     for name in files or ("-",):
         os.close(opened(name))
 
@@ -189,7 +180,7 @@ def _stdin() -> int:
 
 
 def total_size(files: Sequence[str]) -> int | None:
-    """Bytes of all inputs, None when that cannot be known."""
+    """The size of all inputs in bytes; None if it is unknown."""
     total = 0
     for name in files or ("-",):
         try:

@@ -1,13 +1,16 @@
-"""What ``kcli produce`` says in the end: the summary on stderr, the report on request, the exit status."""
+"""The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
-    from kcli.flows.produce import ProduceResult
-    from kcli.flows.stop import Stop
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import PartlyFailedError
+from kcli.flows.produce import ProduceResult
+from kcli.flows.stop import Stop
+from kcli.output.progress import counted, size_text
 
 KEYS = (
     "topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds", "bad_input", "failed_file",
@@ -16,7 +19,7 @@ KEYS = (
 
 
 class Files(NamedTuple):
-    """The files of the run and where it went on; None or empty for what there is not."""
+    """The files of the run, and the line at which it resumed; None for those that there are not."""
 
     failed: str | None = None
     failed_lines: int = 0
@@ -33,9 +36,7 @@ def report(
     options: Any,
     cluster: str | None,
 ) -> int:
-    """Tells all of it; returns the exit status that it deserves."""
-    from kcli.output.progress import counted
-
+    """Reports the result; returns the exit status."""
     if inv.values.output in ("json", "ndjson"):
         _document(inv, topic, result, files, options.transactional_id, cluster)
     inv.talk.note(_summary(result, stop, acks=options.acks))
@@ -53,15 +54,11 @@ def report(
 
 
 def feed_again(topic: str, path: str) -> str:
-    """The command that sends what is in a ``--failed`` file; the flags that say what a record is must be added."""
-    from shlex import quote
-
+    """The command that sends the lines of a ``--failed`` file, without the flags that determine what a record is."""
     return f"kcli produce {topic} … -i failed {quote(path)}"
 
 
 def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
-    from kcli.output.progress import counted, size_text
-
     sure = "sent, not confirmed (acks=0)" if acks == "0" else "confirmed"
     rate = result.confirmed / result.seconds if result.seconds else 0
     parts = [
@@ -78,22 +75,20 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
 
 
 def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "") -> None:
-    from kcli.core.errors import PartlyFailedError
-
     if result.error is not None:
         where = (
             f" (the first is line {result.error_line:,} of {result.error_input})" if result.error_line else ""
         )
         refused = result.failed - result.bad
         was = "was not" if refused == 1 else "were not"
-        said = []
+        texts = []
         if refused:
-            said.append(f"{refused:,} of {result.lines:,} records for {topic} {failed or was + ' stored'}")
+            texts.append(f"{refused:,} of {result.lines:,} records for {topic} {failed or was + ' stored'}")
         if result.unknown:
-            said.append(
+            texts.append(
                 f"{result.unknown:,} of {result.lines:,} records for {topic} may or may not be stored"
             )
-        inv.failed(PartlyFailedError(f"{', '.join(said)}{where}", result.error))
+        inv.failed(PartlyFailedError(f"{', '.join(texts)}{where}", result.error))
     if result.first_bad is not None:
         which = "is not a valid record" if result.bad == 1 else "are not valid records"
         what = f"{result.bad:,} of {result.lines:,} input lines {which}"
@@ -105,11 +100,7 @@ def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = ""
 def report_dry_run(
     inv: Invocation, topic: str, result: ProduceResult, partitions: int, cluster: str | None
 ) -> int:
-    """What a dry run has found; returns the exit status that the run would have."""
-    from kcli.output.listing import list_rows
-    from kcli.output.progress import counted
-    from kcli.output.tables import Column
-
+    """Reports the result of a dry run; returns the exit status that the run would have."""
     inv.talk.note(
         f"topic {topic} has {counted(partitions, 'partition')}; {counted(result.lines, 'line')} read, "
         f"{result.failed:,} of them would fail; nothing was sent"
@@ -122,11 +113,7 @@ def report_dry_run(
             "failed": result.failed,
             "bad_input": result.bad,
         }
-        columns = [Column(name) for name in values]
-        with list_rows(
-            inv.out, "ProducePlan", "ProducePlan", columns, cluster=cluster, warnings=inv.talk.warnings
-        ) as rows:
-            rows.add(values)
+        _print(inv, "ProducePlan", values, cluster)
     _errors(inv, topic, result, "would not be stored")
     return inv.finish(done=result.confirmed > 0)
 
@@ -139,16 +126,15 @@ def _document(
     transactional_id: str,
     cluster: str | None,
 ) -> None:
-    from kcli.output.listing import list_rows
-    from kcli.output.tables import Column
-
     values = (
         topic, result.lines, result.confirmed, result.failed, result.unknown, result.bytes,
         round(result.seconds, 3), result.bad, files.failed, files.checkpoint, files.resumed_at,
         transactional_id or None, result.transactions if transactional_id else None,
     )  # fmt: skip
-    columns = [Column(key) for key in KEYS]
-    with list_rows(
-        inv.out, "ProduceReport", "ProduceReport", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        rows.add(dict(zip(KEYS, values, strict=True)))
+    _print(inv, "ProduceReport", dict(zip(KEYS, values, strict=True)), cluster)
+
+
+def _print(inv: Invocation, kind: str, values: Mapping[str, object], cluster: str | None) -> None:
+    from kcli.output.listing import print_item  # only with -o json and ndjson
+
+    print_item(inv.out, kind, values, cluster=cluster, warnings=inv.talk.warnings)

@@ -1,12 +1,14 @@
-"""One run of ``kcli produce``, once its flags are understood: files, brokers, schemas, sending, the report.
+"""One run of ``kcli produce``, after its flags were checked: files, brokers, schemas, sending, the report.
 
-Not the sending itself, which is ``kcli.flows``. What only some runs need is imported where these need it.
+The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and transactions, which load msgspec and the
+admin client, are imported only where they are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
@@ -15,19 +17,19 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
+from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.inputs.feed import Feed, InputFormat
+from kcli.flows.inputs.feed import Feed
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
-from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Progress, Sending
+from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
-    from kcli.core.options import ProducerOptions
     from kcli.flows.checkpoint import Checkpoint
     from kcli.flows.failed_file import FailedFile
-    from kcli.flows.produce_transactions import Transactions
 
 
 class Run:
@@ -51,7 +53,7 @@ class Run:
         self.tracker = AckTracker()
         self.checkpoint: Checkpoint | None = None
         self.failed: FailedFile | None = None
-        self.transactions: Transactions | None = None
+        self._flow: Callable[..., ProduceRun] = ProduceRun
 
     def run(self, prepare: Callable[[], object]) -> int:
         """The exit status. ``prepare`` finds the schemas, as soon as the brokers are there."""
@@ -69,56 +71,25 @@ class Run:
             self.producer.close(timeout=0.0)
         return self._report(result, stop)
 
-    def dry_run(self, prepare: Callable[[], object]) -> int:
-        """Every check short of sending: files, brokers, topic, schemas, and all of the input."""
-        from kcli.commands._produce_report import report_dry_run
-        from kcli.flows.failed_file import check_writable
-        from kcli.flows.produce_dry_run import DryProducer
-
-        for name in (self.flags["failed"], self.flags["checkpoint"]):
-            if name is not None:
-                check_writable(name)
-        if self.flags["checkpoint"] is not None:
-            self._load_checkpoint()
-        self._open_producer()
-        prepare()
-        self.form = encoded_key(self.form)
-        self._note_terminal()
-        count = self.producer.partitions_of(self.topic)
-        dry, stop = DryProducer(count, self.outcomes.delivered), Stop()
-        run = ProduceRun(
-            dry,
-            self._sending(),
-            stop=stop,
-            progress=_no_progress,
-            tracker=self.tracker,
-            outcomes=self.outcomes,
-        )
-        result = run.run(self._feed(stop).portions())
-        return report_dry_run(self.inv, self.topic, result, count, self.producer.cluster_id)
-
-    # --- what may fail before any input is read ----------------------------------------------------
+    # --- before any input is read ------------------------------------------------------------------
 
     def _open_checkpoint(self) -> None:
         if self.flags["checkpoint"] is None:
             return
-        from kcli.flows.checkpoint import locked
+        from kcli.flows.checkpoint import Checkpoint, Identity, locked  # msgspec: only with --checkpoint
 
-        self.stack.enter_context(locked(self.flags["checkpoint"]))
-        self._load_checkpoint()
-
-    def _load_checkpoint(self) -> None:
-        from kcli.flows.checkpoint import Checkpoint, Identity
-
-        said = signature(self.form)
-        identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
+        if not self.inv.dry_run:
+            self.stack.enter_context(locked(self.flags["checkpoint"]))
+        identity = Identity(
+            self.topic, tuple(self.files), signature(self.form), self.options.transactional_id
+        )
         self.checkpoint = Checkpoint(self.flags["checkpoint"], identity, failed=self.flags["failed"])
         self.checkpoint.load()
 
     def _open_failed(self) -> None:
         if self.flags["failed"] is None:
             return
-        from kcli.flows.failed_file import FailedFile
+        from kcli.flows.failed_file import FailedFile  # only with --failed
 
         again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
@@ -157,34 +128,31 @@ class Run:
             self.tracker.begin(self.checkpoint.place)
 
     def _begin_transactions(self) -> None:
-        """Takes over the transactional id, and finds out from the group how far its last transaction got."""
-        from kcli.flows.groups.place_keepers import place_keeper
-        from kcli.flows.produce_transactions import DEFAULT_EVERY, Transactions
-
-        name = self.options.transactional_id
-        with self.inv.first_contact(f"the coordinator of {name}"):
-            self.producer.init_transactions(max(self.inv.timeout, self.options.request_timeout_ms / 1000))
-        every = self.flags["transaction_every"] or DEFAULT_EVERY
-        if self.checkpoint is None:
-            self.transactions = Transactions(every)
-            return
-        group = place_keeper(name)
-        if self.checkpoint.resumes:
-            self._resume(self.checkpoint, group)
-        self.transactions = Transactions(every, group=group, run=self.checkpoint.run)
-
-    def _resume(self, checkpoint: Checkpoint, group: str) -> None:
+        """Initializes the transactional id, and reads from the group how far its last transaction got."""
+        # Only with --transactional-id.
         from kcli.core.admin.admin import Admin
-        from kcli.core.options import ClientOptions
-        from kcli.core.types import TopicPartition
-        from kcli.flows.produce_transactions import resumed_place
+        from kcli.flows.groups.checkpoint_groups import checkpoint_group
+        from kcli.flows.produce_transactions import (
+            DEFAULT_EVERY,
+            TransactionalRun,
+            Transactions,
+            resumed_place,
+        )
 
-        inv, tp = self.inv, TopicPartition(self.topic, 0)
-        with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-            stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
-        checkpoint.place = resumed_place(checkpoint, group, stored, tp)
+        inv, name, checkpoint = self.inv, self.options.transactional_id, self.checkpoint
+        with inv.first_contact(f"the coordinator of {name}"):
+            self.producer.init_transactions(max(inv.timeout, self.options.request_timeout_ms / 1000))
+        limits = Transactions(self.flags["transaction_every"] or DEFAULT_EVERY)
+        if checkpoint is not None:
+            group, tp = checkpoint_group(name), TopicPartition(self.topic, 0)
+            if checkpoint.resumes:
+                with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+                    stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
+                checkpoint.place = resumed_place(checkpoint, group, stored, tp)
+            limits = Transactions(limits.every, group=group, run=checkpoint.run)
+        self._flow = partial(TransactionalRun, transactions=limits)
 
-    # --- from the first line to the last -------------------------------------------------------------
+    # --- reading and sending -----------------------------------------------------------------------
 
     def _unconfirmed(self) -> str:
         return f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} unknown"
@@ -194,7 +162,7 @@ class Run:
         if checkpoint is not None:
             if self.failed is not None and checkpoint.resumes:
                 self.failed.drop_from(checkpoint.place, self.files)
-            checkpoint.save(checkpoint.place)  # one that cannot be written is told now
+            checkpoint.save(checkpoint.place)  # so that one that cannot be written is reported now
             if checkpoint.resumes:
                 self.inv.talk.note(f"resuming at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
         self._note_terminal()
@@ -212,36 +180,32 @@ class Run:
                 share = min(1.0, read / total) if total else None
                 bar.update(confirmed, self.producer.totals.bytes, share, failed=lost)
 
-            return self._flow(stop, show).run(feed.portions())
+            run = self._flow(
+                self.producer,
+                self._sending(),
+                stop=stop,
+                progress=show,
+                tracker=self.tracker,
+                outcomes=self.outcomes,
+                checkpoint=self.checkpoint,
+            )
+            return run.run(feed.portions())
 
     def _feed(self, stop: Stop) -> Feed:
         plain = self.form.kind == "lines" and not self.form.encoding
-        ticks = self.checkpoint or self.failed or self.transactions
+        ticks = self.checkpoint or self.failed or self.options.transactional_id
         return Feed(
             self.files,
             opened,
             self.form,
             stop,
-            short=plain and (self.inv.dry_run or (self.flags["rate"] is None and self.transactions is None)),
+            short=plain
+            and (self.inv.dry_run or (self.flags["rate"] is None and not self.options.transactional_id)),
             taps=[_tee(self.inv)] if self.flags["tee"] and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
             begin=self.checkpoint.place if self.checkpoint else None,
         )
-
-    def _flow(self, stop: Stop, progress: Progress) -> ProduceRun:
-        settings: dict[str, Any] = {
-            "stop": stop,
-            "progress": progress,
-            "tracker": self.tracker,
-            "outcomes": self.outcomes,
-            "checkpoint": self.checkpoint,
-        }
-        if self.transactions is None:
-            return ProduceRun(self.producer, self._sending(), **settings)
-        from kcli.flows.produce_transactions import TransactionalRun
-
-        return TransactionalRun(self.producer, self._sending(), transactions=self.transactions, **settings)
 
     def _sending(self) -> Sending:
         flags, rate = self.flags, None if self.inv.dry_run else self.flags["rate"]
@@ -257,7 +221,7 @@ class Run:
             lingers="linger_ms" in self.inv.resolved.values,
         )
 
-    # --- what became of it ---------------------------------------------------------------------------
+    # --- the report --------------------------------------------------------------------------------
 
     def _report(self, result: ProduceResult, stop: Stop) -> int:
         files = Files(
@@ -268,16 +232,12 @@ class Run:
         )
         status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
         if result.output_error is not None and not stop:
-            raise result.output_error  # the rim knows what a closed pipe and a full disk mean
+            raise result.output_error  # reported as any error of stdout
         return status
 
 
-def _no_progress(_read: int, _confirmed: int, _lost: int) -> None:
-    """A dry run is short."""
-
-
 def _tee(inv: Invocation) -> Callable[[memoryview], None]:
-    """Writes what was read to stdout, at once."""
+    """Writes what was read to stdout immediately."""
 
     def tap(view: memoryview) -> None:
         if len(view):

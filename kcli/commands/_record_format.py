@@ -1,4 +1,4 @@
-"""How ``consume`` prints records: the formatter that ``-o``, ``-f`` and ``-J`` ask for. Made before any network use."""
+"""How ``consume`` prints records: the formatter for ``-o``, ``-f`` and ``-J``. Made before any network use."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
+from kcli.core.types import TopicPartition
+from kcli.output import records
+from kcli.output.template import Template, TemplateError
 
 if TYPE_CHECKING:
-    from kcli.core.types import TopicPartition
     from kcli.output.decoding import Decoders
-    from kcli.output.records import Formatter
 
 
 def record_formatter(
@@ -19,21 +20,19 @@ def record_formatter(
     *,
     topics: int,
     cluster_id: Callable[[], str | None],
-    broker: "Callable[[TopicPartition], int]",
+    broker: Callable[[TopicPartition], int],
     decoders: "Decoders | None" = None,
-) -> "Formatter":
-    """``cluster_id`` and ``broker`` are asked when something is printed; ``topics`` is how many are read."""
-    from kcli.output import records
-
+) -> records.Formatter:
+    """``cluster_id`` and ``broker`` are called when something is printed; ``topics`` is the number of topics read."""
     null = b"" if flags["null_marker"] is None else raw_bytes(flags["null_marker"])
     kind = "kcat" if flags["kcat"] else inv.values.output or "value"
-    _refuse_what_means_nothing(flags, kind)
+    _check_flags(flags, kind)
     if flags["template"] is not None:
         return _template(flags["template"], null, decoders)
     if kind == "ndjson":
         return records.NdjsonFormatter(decoders)
     if kind == "json":
-        from kcli.output.envelope import record_document
+        from kcli.output.envelope import record_document  # json is loaded only where it is used
 
         return records.JsonFormatter(*record_document(cluster_id, inv.talk.warnings), decoders)
     if kind == "csv":
@@ -51,34 +50,31 @@ def record_formatter(
     return records.ValueFormatter(flags["delimiter"] or b"\n", null, decoders)
 
 
-def _refuse_what_means_nothing(flags: dict[str, Any], kind: str) -> None:
-    """A flag that the format takes no notice of is a usage error; --key knows the null marker in all of them."""
+def _check_flags(flags: dict[str, Any], kind: str) -> None:
+    """A usage error for a flag that the format ignores; --key uses the null marker with all formats."""
     templated = flags["template"] is not None
-    meant = {
+    used = {
         "-D": flags["delimiter"] is None or (kind == "value" and not templated),
         "--null-marker": flags["null_marker"] is None
         or flags["key"] is not None
         or templated
         or kind in ("value", "csv"),
     }
-    for flag, means in meant.items():
-        if not means:
+    for flag, is_used in used.items():
+        if not is_used:
             raise usage(
                 f"kcli consume: {flag} with {'-f' if templated else f'-o {kind}'}",
-                why="that format has its own way to say it",
+                why="it has no effect on that format",
                 do=f"leave {flag} out",
             )
 
 
-def _template(text: str, null: bytes, decoders: "Decoders | None") -> "Formatter":
-    from kcli.output.records import TemplateFormatter
-    from kcli.output.template import Template, TemplateError
-
+def _template(text: str, null: bytes, decoders: "Decoders | None") -> records.Formatter:
     try:
-        return TemplateFormatter(Template(text, null=null), decoders)
+        return records.TemplateFormatter(Template(text, null=null), decoders)
     except TemplateError as error:
         raise usage(
-            f"kcli consume: -f '{text}' is not a format",
+            f"kcli consume: -f '{text}' is not a valid format",
             why=str(error),
             do="`kcli consume --help` lists the verbs",
         ) from None

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcli.commands import _topic_rows as view
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigEntry
+from kcli.core.admin.topics import CreatedTopic, TopicInfo
 from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.types import TopicSpec
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
-
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
-    from kcli.core.admin.admin import Admin
-    from kcli.core.admin.configs import ConfigEntry
-    from kcli.core.admin.topics import CreatedTopic, TopicInfo
-    from kcli.core.types import TopicSpec
 
 COLUMNS = (
     Column("name"),

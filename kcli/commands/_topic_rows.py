@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.configs import ConfigEntry
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.errors import PartlyFailedError
-from kcli.core.types import TopicPartition
+from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.core.types import Node, TopicPartition
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.topic_sizes import TopicSize
 from kcli.output.listing import list_rows
+from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
-
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
-    from kcli.core.admin.configs import ConfigEntry
-    from kcli.core.admin.topics import TopicInfo
-    from kcli.core.cluster.metadata import PartitionView
-    from kcli.core.errors import KcliError
-    from kcli.core.types import Node
-    from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.topic_sizes import TopicSize
 
 Ends = dict[TopicPartition, tuple[int | None, int | None]]
 Row = dict[str, Any]
@@ -213,8 +210,6 @@ def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:
 
 def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
     """The topic itself, for people: a line, and one for each setting of its own."""
-    from kcli.output.sanitise import visible_line
-
     copies = replication_factor(topic)
     parts = [f"partitions {len(topic.partitions)}", f"replication factor {copies}"]
     if topic.topic_id:

@@ -1,27 +1,33 @@
-"""What ``consume`` reads: topics by name and pattern, partitions, the range, the filters, the group's share."""
+"""What ``consume`` reads: topics by name and pattern, partitions, the range, the filters."""
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name, raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
+from kcli.core.cluster.metadata import unknown_topic
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import NotFoundError
+from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
+from kcli.core.types import TopicPartition
+from kcli.flows import ranges
+from kcli.flows.filters.grep import parse_grep
+from kcli.flows.filters.key import PARTITIONER, KeyFilter, owner
+from kcli.flows.filters.selection import Filter, Selection
+from kcli.output.record_json import rfc3339
 
 if TYPE_CHECKING:
-    from kcli.core.consumer.consumer import Consumer
-    from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
-    from kcli.core.types import TopicPartition
-    from kcli.flows.filters.decoded import DecodedField
-    from kcli.flows.filters.selection import Selection
+    from kcli.commands._consume_serdes import Decoding
     from kcli.flows.filters.where import Where
-    from kcli.serde.opening import Serdes
 
 
 class Topics:
-    """Names and patterns (which begin with ``^``) as they were given. Patterns match no internal topics, unless the
-    consumer's options say so.
+    """Names and patterns (which begin with ``^``) as given. Patterns match internal topics only if
+    ``exclude.internal.topics`` is false.
     """
 
     def __init__(self, given: Sequence[str]) -> None:
@@ -35,10 +41,8 @@ class Topics:
         """Whether more than one topic may be read."""
         return len(self.names) > 1 or bool(self.patterns)
 
-    def found(self, consumer: "Consumer", timeout: float) -> list[str]:
-        """Those there are; NotFoundError names one that does not exist, with the nearest, or patterns in vain."""
-        from kcli.core.errors import NotFoundError
-
+    def existing(self, consumer: Consumer, timeout: float) -> list[str]:
+        """The topics that exist; NotFoundError for a name that does not, or patterns without a match."""
         self._check_names(consumer, timeout)
         if not self.patterns:
             return self.names
@@ -46,15 +50,15 @@ class Topics:
         cluster.all_topics(cluster.deadline(timeout))
         names = [*self.names, *self.matching(consumer)]
         if not names:
-            said = ", ".join(pattern.pattern for pattern in self.patterns)
+            patterns = ", ".join(pattern.pattern for pattern in self.patterns)
             raise NotFoundError(
-                f"no topic matches {said}",
-                why="the cluster has none with such a name, apart from internal ones",
+                f"no topic matches {patterns}",
+                why="the cluster has no topic with such a name, apart from internal ones",
                 do="`kcli topics list` lists the topics",
             )
         return list(dict.fromkeys(names))
 
-    def matching(self, consumer: "Consumer") -> list[str]:
+    def matching(self, consumer: Consumer) -> list[str]:
         """The known topics that match a pattern."""
         hidden = consumer.options.exclude_internal_topics
         return [
@@ -72,10 +76,7 @@ class Topics:
         exactly = [f"{re.escape(name)}$" for name in self.names]
         return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
 
-    def _check_names(self, consumer: "Consumer", timeout: float) -> None:
-        from kcli.core.cluster.metadata import unknown_topic
-        from kcli.core.errors import NotFoundError
-
+    def _check_names(self, consumer: Consumer, timeout: float) -> None:
         try:
             consumer.partitions(self.names, timeout)
         except NotFoundError as error:
@@ -87,12 +88,10 @@ class Topics:
             raise unknown_topic(missing, known) from error
 
 
-def asked_range(flags: dict[str, Any], policy: "ResetPolicy | None" = None) -> "RangeSpec":
-    """The range that the flags describe; ``policy`` says where it starts when they do not."""
-    from kcli.core.positions import OffsetSpec, RangeSpec
-
-    asked = flags["offset"] or RangeSpec(None)
-    start, stop = asked.start, asked.stop
+def wanted_range(flags: dict[str, Any], policy: ResetPolicy | None = None) -> RangeSpec:
+    """The range that the flags describe; ``policy`` determines its start if they do not."""
+    spec = flags["offset"] or RangeSpec(None)
+    start, stop = spec.start, spec.stop
     if start is None and policy is not None:
         start = _start_of(policy)
     if flags["since"] is not None:
@@ -101,8 +100,8 @@ def asked_range(flags: dict[str, Any], policy: "ResetPolicy | None" = None) -> "
         if stop is not None:
             raise usage(
                 "kcli consume: --until and a range in --offset together",
-                why="both say where to stop",
-                do="use one",
+                why="both specify where to stop",
+                do="use one of them",
             )
         stop = OffsetSpec("timestamp", flags["until"])
     if start is not None and stop is not None and start.kind == stop.kind == "timestamp":
@@ -117,9 +116,7 @@ def asked_range(flags: dict[str, Any], policy: "ResetPolicy | None" = None) -> "
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 
-def _start_of(policy: "ResetPolicy") -> "OffsetSpec | None":
-    from kcli.core.positions import OffsetSpec
-
+def _start_of(policy: ResetPolicy) -> OffsetSpec | None:
     if policy.kind == "duration":
         return OffsetSpec("timestamp", max(0, wall_ms() - policy.back_ms))
     return OffsetSpec(policy.kind) if policy.kind in ("earliest", "latest") else None
@@ -128,39 +125,30 @@ def _start_of(policy: "ResetPolicy") -> "OffsetSpec | None":
 def _check_order(since: int, until: int) -> None:
     if until < since:
         raise usage(
-            "kcli consume: --until lies before the start",
-            why="nothing lies between them: 3h is three hours ago, +3h in three hours",
+            "kcli consume: --until is before the start",
+            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
             do="exchange the two times",
         )
 
 
-def say_times(inv: Invocation, asked: "RangeSpec") -> None:
-    """Times are echoed as they were understood, in UTC and local: a time without a zone is local."""
-    from datetime import UTC, datetime, timedelta
-
-    from kcli.output.record_json import rfc3339
-
-    for word, end in (("from", asked.start), ("until", asked.stop)):
+def echo_times(inv: Invocation, spec: RangeSpec) -> None:
+    """Notes the times of the range in UTC and local time: a time without a zone is local."""
+    for word, end in (("from", spec.start), ("until", spec.stop)):
         if end is not None and end.kind == "timestamp":
             try:
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=end.value)
                 local = moment.astimezone().isoformat(sep=" ", timespec="milliseconds")
             except OverflowError:
-                local = "beyond all calendars"
+                local = "out of range for a calendar"
             inv.talk.note(f"{word} {rfc3339(end.value) or end.value} ({local})")
 
 
-def selection(flags: dict[str, Any], serdes: "Serdes | None" = None) -> "tuple[Selection, Where | None]":
-    """The filters, cheapest first; a usage error for one that is not understood. ``serdes``: what they see decoded."""
-    from kcli.flows.filters.grep import parse_grep
-    from kcli.flows.filters.selection import Filter, Selection
-
+def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tuple[Selection, Where | None]":
+    """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
     filters: list[Filter] = []
-    key, value = _decoded(serdes)
+    key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
     if flags["key"] is not None:
-        from kcli.flows.filters.key import KeyFilter
-
-        filters.append(KeyFilter(wanted_key(flags, serdes)))
+        filters.append(KeyFilter(_wanted_key(flags, decoding)))
     for text in flags["grep"]:
         try:
             filters.append(parse_grep(text, key, value))
@@ -172,87 +160,47 @@ def selection(flags: dict[str, Any], serdes: "Serdes | None" = None) -> "tuple[S
             ) from None
     where = None
     if flags["where"] is not None:
-        from kcli.flows.filters.where import Where
+        from kcli.flows.filters.where import Where  # jmespath is loaded only where it is used
 
         where = Where(flags["where"], key, value)
         filters.append(where)
     return Selection(filters), where
 
 
-def _decoded(serdes: "Serdes | None") -> "tuple[DecodedField | None, DecodedField | None]":
-    if serdes is None:
-        return None, None
-    from kcli.flows.filters.decoded import DecodedField
-
-    key, value = serdes.key, serdes.value
-    return (
-        None if key is None else DecodedField("key", key),
-        None if value is None else DecodedField("value", value),
-    )
-
-
-def wanted_key(flags: dict[str, Any], serdes: "Serdes | None" = None) -> bytes | None:
-    """What ``--key`` looks for; None for records without a key, which the null marker stands for.
-
-    With ``-s key=`` it is a text of that serde: ``--key 4711 -s key=long`` are eight bytes.
-    """
+def _wanted_key(flags: dict[str, Any], decoding: "Decoding | None") -> bytes | None:
+    """The key of ``--key``; None, for records without a key, if it is the null marker."""
     if flags["key"] == flags["null_marker"]:
         return None
     data = raw_bytes(flags["key"])
-    if serdes is None or serdes.key is None:
-        return data
-    from kcli.serde.errors import EncodeError
-    from kcli.serde.names import PLAIN
-    from kcli.serde.serde import Place
-
-    if serdes.key.name not in PLAIN:
-        raise usage(
-            f"kcli consume: --key with -s key={serdes.key.name}",
-            why="the bytes of such a key are not known before they are read",
-            do="use --grep k:REGEX, or --where with key",
-        )
-    try:
-        return serdes.key.encode_text(data, Place("", "key"))
-    except EncodeError as error:
-        raise usage(
-            f"kcli consume: --key {flags['key']!r} is no key",
-            why=str(error),
-            do=f"-s key={serdes.key.name} says what keys are",
-        ) from None
+    return data if decoding is None else decoding.key_bytes(data)
 
 
 def chosen_partitions(
     inv: Invocation,
-    consumer: "Consumer",
+    consumer: Consumer,
     names: Sequence[str],
     flags: dict[str, Any],
-    serdes: "Serdes | None" = None,
-) -> "list[TopicPartition]":
-    """The partitions to be read; with ``--key`` only that which the key belongs to, and it is said which."""
-    from kcli.flows import ranges
-
+    decoding: "Decoding | None" = None,
+) -> list[TopicPartition]:
+    """The partitions to be read; with ``--key`` only the one that the key belongs to, with a note."""
     chosen = ranges.choose_partitions(consumer, names, flags["partitions"], inv.timeout)
-    key = wanted_key(flags, serdes) if flags["key"] is not None else None
+    key = _wanted_key(flags, decoding) if flags["key"] is not None else None
     if key is None or flags["all_partitions"] or flags["partitions"] is not None:
         return chosen
-    from kcli.flows.filters.key import PARTITIONER, owner
-
     counts = {name: sum(tp.topic == name for tp in chosen) for name in names}
     owners = {name: owner(key, count) for name, count in counts.items()}
-    places = ", ".join(f"{owners[name]} of the {counts[name]} of {name}" for name in names)
+    parts = ", ".join(f"{owners[name]} of the {counts[name]} of {name}" for name in names)
     inv.talk.note(
-        f"key {flags['key']!r}: looking in partition {places}, by {PARTITIONER} as Java's producers; "
-        "--all-partitions looks everywhere"
+        f"key {flags['key']!r}: reading partition {parts}, by {PARTITIONER} as Java producers do; "
+        "--all-partitions reads all of them"
     )
     return [tp for tp in chosen if tp.partition == owners[tp.topic]]
 
 
 def new_partitions(
-    consumer: "Consumer", topics: Topics, flags: dict[str, Any], *, bounded: bool
-) -> "Callable[[], Sequence[TopicPartition]] | None":
-    """Finds partitions that come later, for a reading without an end that was not narrowed to some of them."""
-    from kcli.core.types import TopicPartition
-
+    consumer: Consumer, topics: Topics, flags: dict[str, Any], *, bounded: bool
+) -> Callable[[], Sequence[TopicPartition]] | None:
+    """Finds partitions that are added later, for a reading of all partitions without an end."""
     if (
         bounded
         or flags["partitions"] is not None
@@ -272,8 +220,8 @@ def new_partitions(
     return find
 
 
-def reset_policy(start: "OffsetSpec") -> str:
-    """Where a member begins that has no committed offset, as far as ``auto.offset.reset`` can say it."""
+def auto_offset_reset(start: OffsetSpec) -> str:
+    """``auto.offset.reset`` for a start, as far as it can express it."""
     return "latest" if start.kind == "latest" else "earliest"
 
 

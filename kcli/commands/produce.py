@@ -1,29 +1,16 @@
-"""``kcli produce``: input becomes records. Parses, runs the flow, says what became of them."""
+"""``kcli produce``: its options. Flags are checked in ``_produce_flags.py``, a run is in ``_produce_run.py``."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kcli.commands._produce_input import FORMATS
-from kcli.commands.shared.cluster import check_no_registry
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
+from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE
 from kcli.commands.shared.serde_options import plaintext_secrets_option, serde_option
 from kcli.commands.shared.types import TOPIC, CountType
-from kcli.commands.shared.usage import usage
 
-if TYPE_CHECKING:
-    from kcli.core.options import ProducerOptions
-    from kcli.profiles.applicability import Unused
-
-FOR_EVER_MS = 2**31 - 1
-"""Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
+FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
 
 @command(
@@ -182,110 +169,6 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     one in a file (avro:file=order.avsc), and register nothing unless told (register=true). A value that
     does not fit its schema is bad input.
     """
-    from kcli.commands._produce_input import check_inputs, encoded, input_format
-    from kcli.core.options import ProducerOptions
+    from kcli.commands._produce_flags import run  # not for --help
 
-    topic, files = _topic_and_files(topic, files, flags.pop("named"))
-    check_topic_name(topic, "produce")
-    _check_flags(inv, flags)
-    own = _own_options(flags)
-    patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
-    options = inv.client_options(ProducerOptions, unused=_unused(inv, own), max_block_ms=patient, **own)
-    _check_checkpoint(flags, options)
-    if not flags["serdes"]:
-        check_no_registry(inv)
-    if flags["transaction_every"] is not None and not options.transactional_id:
-        raise usage(
-            "kcli produce: --transaction-every without --transactional-id",
-            why="a transaction needs an id that stays the same from run to run",
-            do="give one, for example --transactional-id import-1",
-        )
-    form = input_format(flags, options, keep=flags["failed"] is not None)
-    with ExitStack() as stack:
-        prepare: Callable[[], object] = lambda: None  # noqa: E731 - what finds schemas, if any are needed
-        if flags["serdes"]:
-            from kcli.commands.shared.serdes import prepare_schemas, serdes_to_write
-
-            specs, serdes = serdes_to_write(inv, flags)
-            stack.enter_context(serdes)
-            form = encoded(form, serdes, topic, specs)
-            prepare = partial(prepare_schemas, inv, serdes, specs, topic)
-        check_inputs(files)
-        from kcli.commands._produce_run import Run  # only now: what is wrong is told sooner
-
-        run = Run(inv, stack, options, topic, files, form, flags)
-        return run.dry_run(prepare) if inv.dry_run else run.run(prepare)
-
-
-def _topic_and_files(
-    first: str | None, files: tuple[str, ...], named: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
-    """With ``-t`` the first argument is a FILE like the others."""
-    topics = tuple(dict.fromkeys(named))
-    if len(topics) > 1:
-        raise usage(
-            f"kcli produce: -t {' -t '.join(topics)}",
-            why="records are sent to one topic",
-            do="run it once for each topic",
-        )
-    if topics:
-        return topics[0], files if first is None else (first, *files)
-    if first is None:
-        raise usage(
-            "kcli produce: missing argument TOPIC",
-            why="it is required",
-            do="name one: kcli produce TOPIC, or -t TOPIC",
-        )
-    return first, files
-
-
-def _check_flags(inv: Invocation, flags: dict[str, Any]) -> None:
-    if flags["tee"] and inv.values.output in ("json", "ndjson"):
-        raise usage(
-            f"kcli produce: --tee with -o {inv.values.output}",
-            why="both would go to stdout",
-            do="leave one of them out",
-        )
-
-
-def _check_checkpoint(flags: dict[str, Any], options: ProducerOptions) -> None:
-    if flags["checkpoint"] is not None and options.acks == "0":
-        raise usage(
-            "kcli produce: --checkpoint with --acks 0",
-            why="nothing is confirmed, so nobody knows how far it got",
-            do="leave one of them out",
-        )
-
-
-def _unused(inv: Invocation, own: dict[str, Any]) -> dict[str, Unused]:
-    """Options of a producer that this run has no use for."""
-    configured = inv.resolved.values
-    found: dict[str, Unused] = {}
-    if not (own["transactional_id"] or configured.get("transactional_id")):
-        found["transaction_timeout_ms"] = ("nothing is sent in transactions", "give --transactional-id ID")
-    if (own["compression_type"] or configured.get("compression_type", "none")) == "none":
-        found["compression_level"] = (
-            "nothing is compressed",
-            "choose a codec: -z gzip, or -z gzip:9 with its level",
-        )
-    return found
-
-
-def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
-    codec: Codec | None = flags["compression"]
-    acks, idempotent = flags["acks"], flags["idempotent"]
-    if idempotent and acks in ("0", "1"):
-        raise usage(
-            f"kcli produce: --idempotent with --acks {acks}",
-            why="an idempotent producer needs acks=all",
-            do="leave one of them out",
-        )
-    return {
-        "compression_type": codec.name if codec else None,
-        "compression_level": codec.level if codec else None,
-        "acks": acks,
-        "enable_idempotence": idempotent,
-        "partitioner": flags["partitioner"],
-        "transactional_id": flags["transactional_id"],
-        "allow_auto_create_topics": flags["allow_auto_topic_creation"] or None,
-    }
+    return run(inv, topic, files, flags.pop("named"), flags)

@@ -14,7 +14,7 @@ from kcli.docgen import bash, fish, man, readme, zsh
 from kcli.docgen.completed import completed
 from kcli.docgen.describe import CommandDoc, walk
 from kcli.docgen.exit_codes import EXIT_CODES
-from kcli.serde import RegistryOptions
+from kcli.serde.registry.options import RegistryOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 

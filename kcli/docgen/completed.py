@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.describe import CommandDoc
-from kcli.serde import RegistryOptions
+from kcli.serde.registry.options import RegistryOptions
 
 HELP = "help"
 

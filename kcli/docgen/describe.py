@@ -4,6 +4,7 @@ Pure. Extras of kcli's own classes (examples, quiet names, attached values) are 
 click tree can be described. Named tuples and no dataclasses: ``--help`` loads this, and each dataclass costs it 2 ms.
 """
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -141,8 +142,6 @@ def _children(command: click.Command, ctx: click.Context) -> Iterator[tuple[str,
 
 def _text(command: click.Command) -> tuple[str, tuple[str, ...]]:
     """The first paragraph of the docstring on one line, and the other paragraphs."""
-    import inspect
-
     paragraphs = [part.strip("\n") for part in inspect.cleandoc(command.help or "").split("\n\n")]
     summary = " ".join(paragraphs[0].split()).rstrip(".")
     return summary, tuple(part for part in paragraphs[1:] if part)

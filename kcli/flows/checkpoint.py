@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from kcli.core.errors import ConfigError
-from kcli.flows.atomic_file import replace_file
+from kcli.files.atomic import replace_file
+from kcli.files.lock import file_lock
 from kcli.flows.failed_file import cannot_open, cannot_write
-from kcli.flows.file_lock import file_lock
 from kcli.flows.inputs.chunk import Place
 
 KIND = "ProduceCheckpoint"

@@ -182,7 +182,7 @@ class _Run:
         except CorruptRecordsError as error:
             if self._skip_corrupt is None:
                 raise error.in_partition(fetched.tp) from error
-            self._skip_corrupt(f"passed over: {error.in_partition(fetched.tp)}")
+            self._skip_corrupt(f"skipped: {error.in_partition(fetched.tp)}")
             self.result.unreadable += 1
             return -1
 

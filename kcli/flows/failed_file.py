@@ -7,6 +7,7 @@ is not the number of its line, and a checkpoint names its ``--failed`` file.
 
 from __future__ import annotations
 
+import base64
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ import msgspec
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
-from kcli.flows.atomic_file import FileError, replace_file
+from kcli.files.atomic import FileError, replace_file
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk
 from kcli.flows.inputs.item import BAD_INPUT, BadInput
 
@@ -259,8 +260,6 @@ def _text(raw: bytes | None) -> tuple[str | None, str]:
     try:
         return raw.decode(), ""
     except UnicodeDecodeError:
-        import base64
-
         return base64.b64encode(raw).decode(), "base64"
 
 

@@ -16,8 +16,8 @@ from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.partitioner import ANYWHERE
 from kcli.core.producer.producer import Producer
 from kcli.core.records.text_cut import line_count
+from kcli.files.atomic import FileError
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.atomic_file import FileError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.inputs.item import BadInput, InputError, InputRow

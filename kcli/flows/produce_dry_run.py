@@ -73,7 +73,7 @@ class DryProducer:
 
     def _settle(self, topic: str, origin: Any, rows: Rows, error: KcliError | None = None) -> None:
         report = Report(TopicPartition(topic, -1), len(rows), 0, -1, error, [Origin(0, origin, rows)])
-        self.totals.add(report)
+        self.totals.add_report(report)
         self._on_delivery(report)
 
     def push(self) -> None:

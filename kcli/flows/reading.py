@@ -142,7 +142,7 @@ class Chosen(Assigned):
             self._version = version
             if new := [tp for tp in self._find_new() if tp not in self._consumer.assignment]:
                 self._say(f"come since the start: {', '.join(map(str, new))}")
-                self._consumer.add(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
+                self._consumer.add_partitions(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
     def recreated(self, error: TopicRecreatedError) -> None:
         """See Reading. Other topics continue where they are; an end is pinned again."""
@@ -214,7 +214,7 @@ class GroupShare:
     @property
     def done(self) -> bool:
         """See Reading. A member whose share is empty has nothing to wait for."""
-        if not (self._until_end or self._asked.stop is not None) or not self._consumer.settled:
+        if not (self._until_end or self._asked.stop is not None) or not self._consumer.is_stable:
             return False
         partitions = self._consumer.assignment
         if not partitions:
@@ -225,7 +225,7 @@ class GroupShare:
     @property
     def waiting(self) -> bool:
         """See Reading."""
-        return not self._consumer.settled
+        return not self._consumer.is_stable
 
     def tick(self) -> None:
         """See Reading."""

@@ -1,16 +1,14 @@
 """Disk usage of topics, from the log directories of all brokers (KIP-113). Prints nothing."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.brokers import LogDir
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
-    from kcli.core.admin.brokers import LogDir
-    from kcli.core.admin.topics import TopicInfo
-    from kcli.core.cluster.metadata import PartitionView
 
 
 class TopicSize(NamedTuple):
@@ -20,42 +18,40 @@ class TopicSize(NamedTuple):
     replicas: int | None
 
 
-def topic_sizes(
-    admin: "Admin", topics: Sequence["TopicInfo"]
-) -> tuple[dict[str, TopicSize], list[KcliError]]:
+def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> tuple[dict[str, TopicSize], list[KcliError]]:
     """The size of each topic by name, and the errors of brokers or directories that are missing.
 
     For a partition without a leader the largest replica counts. Future replicas, which are being moved to another
     directory, are ignored.
     """
     partitions = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
-    answers = admin.describe_log_dirs(partitions=partitions) if partitions else {}
-    errors = [told for told in answers.values() if isinstance(told, KcliError)]
+    responses = admin.describe_log_dirs(partitions=partitions) if partitions else {}
+    errors = [found for found in responses.values() if isinstance(found, KcliError)]
     errors += [
         directory.error
-        for told in answers.values()
-        if not isinstance(told, KcliError)
-        for directory in told
+        for directories in responses.values()
+        if not isinstance(directories, KcliError)
+        for directory in directories
         if directory.error is not None
     ]
-    sizes = _by_replica(answers)
+    sizes = _by_replica(responses)
     return {topic.name: _size(topic, sizes) for topic in topics}, errors
 
 
 def _by_replica(
-    answers: Mapping[int, "list[LogDir] | KcliError"],
+    responses: Mapping[int, list[LogDir] | KcliError],
 ) -> dict[TopicPartition, dict[int, int]]:
     """Partition → broker → bytes."""
     found: dict[TopicPartition, dict[int, int]] = {}
-    for broker, told in answers.items():
-        for directory in told if not isinstance(told, KcliError) else ():
+    for broker, directories in responses.items():
+        for directory in directories if not isinstance(directories, KcliError) else ():
             for tp, replica in directory.replicas.items():
                 if not replica.is_future:
                     found.setdefault(tp, {})[broker] = replica.size
     return found
 
 
-def _size(topic: "TopicInfo", sizes: Mapping[TopicPartition, Mapping[int, int]]) -> TopicSize:
+def _size(topic: TopicInfo, sizes: Mapping[TopicPartition, Mapping[int, int]]) -> TopicSize:
     leaders: list[int | None] = []
     replicas: list[int | None] = []
     for part in topic.partitions:
@@ -65,7 +61,7 @@ def _size(topic: "TopicInfo", sizes: Mapping[TopicPartition, Mapping[int, int]])
     return TopicSize(_sum(leaders), _sum(replicas))
 
 
-def _of_leader(part: "PartitionView", known: Mapping[int, int]) -> int | None:
+def _of_leader(part: PartitionView, known: Mapping[int, int]) -> int | None:
     return known.get(part.leader) if part.leader >= 0 else max(known.values(), default=None)
 
 

@@ -1,6 +1,6 @@
-"""A list of rows in the format that was chosen."""
+"""A list of rows, or a single item, in the chosen format."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kcli.output.stdout import Output
 from kcli.output.tables import Aligned, Column, Rows, Screen, Separated
@@ -23,13 +23,22 @@ def list_rows(
     """
     form = out.list_kind()
     if form in ("json", "ndjson", "yaml"):
-        from kcli.output.envelope import document
+        from kcli.output.envelope import document  # json
 
         return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings)
     if form in ("tsv", "csv", "name"):
         return Separated(out, columns, form)
     if form in ("table", "wide"):
-        from kcli.output.style import TableRows
+        from kcli.output.style import TableRows  # rich
 
         return TableRows(out, columns, wide=form == "wide", screen=screen)
     return Aligned(out, columns)
+
+
+def print_item(
+    out: Output, kind: str, values: Mapping[str, object], *, cluster: str | None, warnings: Sequence[str]
+) -> None:
+    """A list whose only item is ``values``."""
+    columns = [Column(key) for key in values]
+    with list_rows(out, kind, kind, columns, cluster=cluster, warnings=warnings) as rows:
+        rows.add(values)

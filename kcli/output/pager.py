@@ -37,7 +37,7 @@ def _piped(command: str, data: bytes) -> bool:
 
     Ctrl-C belongs to the pager while it runs: it ends a search there, and must not end kcli below it.
     """
-    import subprocess
+    import subprocess  # only where a pager runs
 
     environ = {"LESS": "FRX", **os.environ}
     before = signal.signal(signal.SIGINT, lambda _signal, _frame: None)

@@ -118,7 +118,7 @@ class Progress:
         return self.done / self.total if self.total else self.share
 
     def _document(self, seconds: float) -> str:
-        import json
+        import json  # only with --progress json
 
         share = self._share()
         left = None if share is None else seconds_left(seconds, share)
@@ -161,9 +161,9 @@ def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str
     return "bar" if talk.isatty and not dumb else "line"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 record``, ``2,000 records``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def seconds_left(seconds: float, share: float) -> float | None:

@@ -9,11 +9,13 @@ stdout may be the bare descriptor (PYTHONUNBUFFERED), whose write is partial whe
 
 import errno
 import os
+import select
 import sys
 from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
 from kcli.output.colour import is_terminal, wants_colour
+from kcli.output.pager import paged
 from kcli.output.sanitise import visible
 
 
@@ -82,8 +84,6 @@ class Output:
         """Shows what was held."""
         held, self._held = self._held, None
         if held:
-            from kcli.output.pager import paged
-
             if not paged(bytes(held)):
                 self.write(memoryview(held))
             self.flush()
@@ -118,8 +118,6 @@ class Output:
 
     def check_reader(self) -> None:
         """BrokenPipeError when nobody reads the pipe any more: who has nothing to write would not find out."""
-        import select
-
         try:
             descriptor = self.binary.fileno()
         except (OSError, ValueError):

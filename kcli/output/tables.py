@@ -5,6 +5,7 @@ A row is a dict of JSON-ready values by column key; further keys appear in JSON 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -206,8 +207,6 @@ def flat(column: Column, value: Any, missing: str) -> str:
 
 def time_text(ms: int) -> str:
     """RFC 3339, UTC, ms; the number itself where it is outside of what a calendar has."""
-    from datetime import UTC, datetime, timedelta
-
     try:
         when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
     except OverflowError:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcli.flows.file_lock import file_lock
+from kcli.files.lock import file_lock
 from kcli.sandbox.errors import DownloadError, UsageError
 from kcli.sandbox.fetch import Fetcher, NotPublishedError
 from kcli.sandbox.jar_list import (

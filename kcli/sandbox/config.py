@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcli.sandbox.errors import UsageError
-from kcli.sandbox.ports import HOST
 
+HOST = "127.0.0.1"
 DEFAULT_VERSION = "4.3.1"
 _FIRST_KRAFT = (3, 3)
 _FIRST_SHARE_GROUPS = (4, 0)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import HOST
 from kcli.sandbox.data_folder import is_formatted
 from kcli.sandbox.errors import SandboxError, StartError
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.jvm import Jvm
 from kcli.sandbox.logging_config import LOG4J1, LOG4J1_NAME, LOG4J2, LOG4J2_NAME
-from kcli.sandbox.ports import HOST
 from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.state import SandboxState, node_data, zookeeper_data
 from kcli.sandbox.status import node_log

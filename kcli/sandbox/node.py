@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from kcli.sandbox import process
+from kcli.sandbox.config import HOST
 from kcli.sandbox.errors import SandboxError
 from kcli.sandbox.identity import ProcessId, send
-from kcli.sandbox.ports import HOST
 from kcli.sandbox.state import NodeState
 from kcli.sandbox.status import node_log
 

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from kcli.flows.xdg import cache_home, state_home
+from kcli.files.xdg import cache_home, state_home
 from kcli.sandbox.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")

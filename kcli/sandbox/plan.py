@@ -7,7 +7,7 @@ ports: the caller holds ``ports_lock`` until its plan is written down, and writt
 import random
 from pathlib import Path
 
-from kcli.flows.file_lock import is_locked
+from kcli.files.lock import is_locked
 from kcli.sandbox.config import Listener, uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
@@ -76,7 +76,7 @@ def holds_ports(state: SandboxState) -> bool:
 
 
 def lock_path(name: str) -> Path:
-    # Beside the sandboxes' folders, because a lock file must outlive a deleted sandbox (see file_lock).
+    # Beside the sandboxes' folders, because a lock file must outlive a deleted sandbox (see kcli.files.lock).
     return state_root() / ".locks" / name
 
 

@@ -6,16 +6,14 @@ by choosing under one lock and writing their choice down first; against stranger
 error remains.
 """
 
+import random
+import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kcli.sandbox.config import HOST
 from kcli.sandbox.errors import RefusedError
 
-if TYPE_CHECKING:
-    import random
-
-HOST = "127.0.0.1"
 FIRST_CHOICE = 9092
 LOW, HIGH = 20_000, 32_000
 """Where other ports are looked for: below the range the system takes for outgoing connections."""
@@ -26,7 +24,7 @@ ANY = 0
 IsFree = Callable[[int], bool]
 
 
-def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: "random.Random") -> list[int]:
+def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: random.Random) -> list[int]:
     """``count`` consecutive ports: exactly from ``wanted`` on, or, without one, wherever they are
     free.
     """
@@ -63,8 +61,6 @@ class PortTakenError(RefusedError):
 
 def is_port_free(port: int) -> bool:
     """Whether a server could listen on ``port`` of the loopback address now."""
-    import socket
-
     if not 0 < port < 65536:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kcli.flows.file_lock import file_lock
+from kcli.files.lock import file_lock
 from kcli.sandbox import launch, process
 from kcli.sandbox.artifacts import OnProgress, Progress, classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.sandbox import process
+from kcli.sandbox.config import HOST
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.ports import HOST
 from kcli.sandbox.state import NodeState, Phase, SandboxState
 
 LOG_NAME = "server.log"

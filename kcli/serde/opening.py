@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
+from kcli.serde import text
 from kcli.serde.extras import library
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs
+from kcli.serde.numbers import FloatSerde, IntegerSerde
 from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.serde import Serde
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 
     from kcli.serde.registry.client import Registry
     from kcli.serde.schema_serde import SchemaSerde
-    from kcli.serde.serde import Serde
 
 _LIBRARY = {"avro": "fastavro", "protobuf": "google.protobuf"}
 _SIZES = {"short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
@@ -68,7 +70,7 @@ def open_serdes(
 
     def the_registry() -> Registry:
         if serdes.registry is None:
-            from kcli.serde.registry.client import Registry
+            from kcli.serde.registry.client import Registry  # HTTP is for serdes with a registry only
 
             serdes.registry = Registry(
                 options or RegistryOptions(), allow_plaintext_secrets=allow_plaintext_secrets
@@ -83,20 +85,16 @@ def open_serdes(
 def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing: bool) -> Serde:
     name = spec.name
     if name in _SIZES:
-        from kcli.serde.numbers import FloatSerde, IntegerSerde
-
         made = FloatSerde if name in ("float", "double") else IntegerSerde
         return made(name, _SIZES[name])
     if name in INTERNAL:
-        from kcli.serde.internal.serde import InternalTopicSerde
+        from kcli.serde.internal.serde import InternalTopicSerde  # compiles its field tables
 
         if writing:
             raise ConfigError(f"-s {part}={name} is only read", why="brokers alone write these records")
         return InternalTopicSerde(name)
     if name in ("avro", "protobuf", "jsonschema"):
         return _open_with_schema(spec, registry, writing)
-    from kcli.serde import text
-
     if name == "json":
         return text.JsonSerde()
     if name == "hex":
@@ -115,6 +113,7 @@ def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing
 
 
 def _schema_serde(name: str) -> type[SchemaSerde]:
+    # Each needs the library of an optional extra.
     if name == "avro":
         from kcli.serde.avro.serde import AvroSerde
 

@@ -7,22 +7,18 @@ once.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
 from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe
 from kcli.serde.lru import Lru
-from kcli.serde.registry.client import Schema
+from kcli.serde.names import SerdeSpec
+from kcli.serde.registry.client import Registry, Schema
 from kcli.serde.serde import JsonValue, Place, Serde
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from kcli.serde.names import SerdeSpec
-    from kcli.serde.registry.client import Registry
 
 _CODECS = 1_000
 WOULD = "would"

@@ -123,7 +123,7 @@ class RealWorld:
 
 
 def _until_done(ask: Callable[[], object], done: int) -> None:
-    """Asks again while a broker is away; ``done`` is what is answered when an earlier try was carried out."""
+    """Asks again while a broker is away; ``done`` is what is answered when an earlier attempt was carried out."""
     deadline = time.monotonic() + _MOST_IN_SYNC_WAIT
     while True:
         try:

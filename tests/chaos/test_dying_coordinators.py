@@ -30,7 +30,7 @@ def assert_committed_soon(admin: Admin, wanted: dict[str, dict[TopicPartition, O
     "end",
     [pytest.param(Node.stop, id="SIGTERM"), pytest.param(Node.kill, id="SIGKILL", marks=pytest.mark.soak)],
 )
-def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end: object) -> None:
+def test_groups_of_a_broker_that_dies_are_reported_by_the_rest(kafka3: Kafka, end: object) -> None:
     topic = kafka3.topic("moved", replicas=3, config={"min.insync.replicas": "2"})
     tp = TopicPartition(topic, 0)
     names = [kafka3.unused_name("moved") for _ in range(GROUPS)]

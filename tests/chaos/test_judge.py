@@ -59,14 +59,14 @@ def test_a_record_of_another_run_is_a_phantom() -> None:
     assert check(ledger, RUN, [*reads, Read("a", 0, 10_000, stranger)]) == {"phantom": 1}
 
 
-def test_an_acked_offset_where_another_record_stands() -> None:
+def test_an_acked_offset_that_holds_another_record() -> None:
     ledger, reads = history(2)
     one = next(iter(ledger.acked))
     ledger.acked[one] += 100_000
     assert check(ledger, RUN, reads) == {"ack_mismatch": 1}
 
 
-def test_what_nobody_told_is_unknown_but_may_be_there() -> None:
+def test_unconfirmed_records_are_unknown_and_may_be_stored() -> None:
     ledger, reads = history(3)
     del ledger.acked[next(iter(ledger.acked))]
     assert check(ledger, RUN, reads) == {"unknown": 1}

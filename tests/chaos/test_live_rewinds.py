@@ -128,7 +128,7 @@ def flowing(kafka: Kafka, topic: str) -> Iterator[None]:
             with Producer(bootstrap_servers=kafka.bootstrap, linger_ms=5) as producer:
                 while not over.wait(10 / RATE):
                     for partition in range(PARTITIONS):
-                        producer.send_lines(topic, [b"x" * 50] * 10, partition=partition)
+                        producer.send_text(topic, (b"x" * 50 + b"\n") * 10, partition=partition)
         except BaseException as error:  # noqa: BLE001 - raised below
             failures.append(error)
 

@@ -163,7 +163,7 @@ def test_each_defect_is_found(defect: str, seed: int) -> None:
         ("slow", {"event": "leaving", "slowest": POLL + SLACK + 0.1}),
     ],
 )
-def test_what_a_member_tells_of_itself(verdict: str, event: dict[str, object]) -> None:
+def test_what_a_member_reports_about_itself(verdict: str, event: dict[str, object]) -> None:
     history = History()
     given = {"event": "assigned", "at": 1.0, "places": [0], "owned": [0], "generation": 1}
     read = {"event": "read", "at": 1.1, "partition": 0, "first": 0, "to": 5, "bad": 0}

@@ -52,7 +52,7 @@ def test_a_late_commit_of_an_old_batch_that_a_restart_begins_at_is_not_held() ->
     assert "from 864 by b" in jumped.why
 
 
-def test_the_late_member_itself_that_goes_on_from_its_own_late_commit_is_not_held() -> None:
+def test_the_late_member_itself_that_continues_from_its_own_late_commit_is_not_held() -> None:
     """It continues its own position, as one would that has not noticed that it was sent out; but it does not end."""
     slow = [Run(481, 864, 9.0, "slow")]
     jumped = fact(slow, read(B, NEW, 481, 12.0, 22.0), read("slow", 864, 3_000, 22.0, 40.0))
@@ -91,7 +91,7 @@ def test_a_jump_that_a_later_restart_repairs_by_chance_is_not_held() -> None:
     assert repaired.held is False
 
 
-def test_members_that_read_on_until_they_are_sent_out_do_no_harm() -> None:
+def test_members_that_read_on_until_they_are_evicted_do_no_harm() -> None:
     assert fact(read(A, 1_000, 1_200, 10.0, 11.0), read(A, NEW, 3_000, 12.0, 40.0)).held is True
 
 

@@ -15,7 +15,7 @@ PATIENCE = 60.0
 
 @pytest.mark.case("B6")
 @pytest.mark.timeout(280)
-def test_with_one_replica_of_two_records_wait_it_is_told_and_it_heals(kafka3: Kafka) -> None:
+def test_with_one_replica_of_two_records_wait_until_it_recovers(kafka3: Kafka) -> None:
     """ "min.insync.replicas=2, 1 of 3 in sync"; afterwards all are stored, once."""
     topic = kafka3.topic("too-few", replicas=3, config={"min.insync.replicas": "2"})
     workload = Workload(topic, partitions=1, seed=SEED)

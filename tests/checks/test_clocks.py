@@ -56,7 +56,7 @@ def test_only_one_file_of_the_core_reads_the_time_of_day() -> None:
 
 
 @pytest.mark.case("N17")
-def test_the_time_of_day_is_asked_for_where_a_timestamp_is_meant() -> None:
+def test_the_wall_clock_is_read_for_timestamps_only() -> None:
     asking = {file for file, text in sources().items() if asks_wall_ms(text)}
     assert asking - {CLOCK} <= WALL_MS_FOR.keys()
 
@@ -83,5 +83,5 @@ def test_the_check_leaves_others_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["from kcli.core.clock import wall_ms", "clock.wall_ms()"])
-def test_the_check_notices_who_asks_for_the_time(text: str) -> None:
+def test_the_check_finds_reads_of_the_clock(text: str) -> None:
     assert asks_wall_ms(text)

@@ -40,7 +40,7 @@ def expression(run: list[str]) -> str:
 
 
 @pytest.mark.parametrize("marks", COMBINATIONS, ids=str)
-def test_whatever_its_markers_a_test_runs_once(marks: tuple[str, ...]) -> None:
+def test_a_test_with_any_markers_runs_once(marks: tuple[str, ...]) -> None:
     found = [
         target
         for target, runs in RUNS.items()
@@ -56,7 +56,7 @@ def test_the_expressions_know_no_other_marker() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_target_looks_at_all_suites(target: str) -> None:
+def test_a_target_covers_all_suites(target: str) -> None:
     assert RUNS[target]
     files = {path.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
     for run in RUNS[target]:

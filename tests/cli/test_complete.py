@@ -109,7 +109,7 @@ def test_a_running_sandbox_is_asked_where_nothing_names_a_cluster(
     assert home.ask("topics", "or") == ["orders"]
 
 
-def test_names_are_asked_for_once_a_minute(home: Home, cluster: FakeCluster) -> None:
+def test_names_are_requested_once_a_minute(home: Home, cluster: FakeCluster) -> None:
     server = ("-b", cluster.bootstrap)
     assert home.ask("groups", "group-7", *server) == ["group-7"]
     before = len(cluster.connections)
@@ -147,7 +147,7 @@ def test_old_names_serve_while_the_cluster_is_silent(home: Home, cluster: FakeCl
     assert home.ask("topics", "or", *server) == ["or-new", "orders"]
 
 
-def test_one_silent_broker_does_not_hide_the_groups_of_the_others(home: Home, cluster: FakeCluster) -> None:
+def test_one_silent_broker_does_not_hide_the_groups_of_the_rest(home: Home, cluster: FakeCluster) -> None:
     server = ("-b", cluster.bootstrap)
     cluster.swallow(ListGroupsRequest, node=2, times=FOREVER)
     some = home.ask("groups", "", *server)
@@ -161,7 +161,7 @@ def test_one_silent_broker_does_not_hide_the_groups_of_the_others(home: Home, cl
     assert home.ask("groups", "", *server) == GROUPS, "with those that were known before"
 
 
-def test_who_may_not_list_is_offered_nothing(home: Home, cluster: FakeCluster) -> None:
+def test_without_permission_to_list_nothing_is_offered(home: Home, cluster: FakeCluster) -> None:
     cluster.fail(ListGroupsRequest, *[Code.CLUSTER_AUTHORIZATION_FAILED] * 9)
     assert home.ask("groups", "", "-b", cluster.bootstrap) == []
 
@@ -226,14 +226,14 @@ def test_a_file_of_options_that_never_ends_does_not_hold_it_up(home: Home) -> No
         ["-b", "127.0.0.1:1", "-X", "security.protocol=SSL", "-X", "ssl.ca.location=/nowhere"],
     ],
 )
-def test_nothing_is_said_about_what_is_wrong(home: Home, words: list[str]) -> None:
+def test_nothing_is_reported_about_invalid_arguments(home: Home, words: list[str]) -> None:
     assert home.ask("groups", "", *words) == []
 
 
 @pytest.mark.parametrize(
     "arguments", [[], ["groups"], ["groups", "zsh"], ["brokers", "zsh", ""], ["groups", "bash", "kcli "]]
 )
-def test_nothing_is_said_about_a_question_that_is_none(home: Home, arguments: list[str]) -> None:
+def test_nothing_is_reported_about_an_invalid_request(home: Home, arguments: list[str]) -> None:
     done = subprocess.run(
         [*KCLI, "__complete", *arguments], env=environment(**home.environ), capture_output=True
     )

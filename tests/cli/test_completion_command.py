@@ -54,17 +54,17 @@ def test_install_writes_it_and_says_what_is_left_to_do(shell: str, tmp_path: Pat
     assert os.listdir(place.parent) == [place.name]
 
 
-def test_a_script_of_somebody_else_stays(tmp_path: Path) -> None:
+def test_a_completion_script_of_another_program_is_kept(tmp_path: Path) -> None:
     place = tmp_path / PLACES["bash"]
     place.parent.mkdir(parents=True)
     place.write_text("# mine\n")
     done = completion(tmp_path, "bash", "--install")
     assert done.returncode == 7
-    assert f"{place} is there already" in done.stderr
+    assert f"{place} already exists" in done.stderr
     assert place.read_text() == "# mine\n"
 
 
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_a_position_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     done = completion(tmp_path, "zsh", "--install")
     assert done.returncode == 1

@@ -132,7 +132,7 @@ def test_merged_records_are_in_one_order_of_time(cluster: FakeCluster) -> None:
     assert lines(cluster, "t", "--merge", "-n", "4") == ["0:0", "1:0", "2:0", "0:1"]
 
 
-def test_merged_records_do_not_wait_for_ever(cluster: FakeCluster) -> None:
+def test_merged_records_do_not_wait_indefinitely(cluster: FakeCluster) -> None:
     """Without an end, a record waits a second for those of partitions that have nothing more."""
     assert len(lines(cluster, "t", "--merge", "--idle-timeout", "3s")) == 60
 
@@ -184,7 +184,7 @@ def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster)
     assert committed(cluster) == {0: 5}
 
 
-def test_what_an_open_transaction_hides_at_the_pinned_end_is_said(cluster: FakeCluster) -> None:
+def test_what_an_open_transaction_hides_at_the_pinned_end_is_reported(cluster: FakeCluster) -> None:
     cluster.create_topic("txn", 2)
     with RawClient(cluster.address(1)) as client:
         transaction = RawTransaction(client, topic="txn")
@@ -231,7 +231,7 @@ def test_tail_is_the_last_that_match(cluster: FakeCluster) -> None:
     assert lines(cluster, "t", "--tail", "4", "--grep", "k:^k[0-3]$") == ["2:2", "0:3", "1:3", "2:3"]
 
 
-def test_where_looks_into_json_and_counts_what_is_none(cluster: FakeCluster) -> None:
+def test_where_reads_json_and_counts_other_values(cluster: FakeCluster) -> None:
     cluster.create_topic("j", 1)
     put(cluster, "j", 0, (b"a", b'{"n":1}'), (b"b", b'{"n":2}'), (b"c", b"no json"), (b"d", None))
     done = kcli(
@@ -249,7 +249,7 @@ def test_where_looks_into_json_and_counts_what_is_none(cluster: FakeCluster) -> 
     assert b"2 records of 4 match" in done.stderr
 
 
-def test_a_key_is_looked_for_where_it_belongs_and_that_is_said(cluster: FakeCluster) -> None:
+def test_a_key_is_looked_for_where_it_belongs_and_that_is_reported(cluster: FakeCluster) -> None:
     cluster.create_topic("keys", 3)
     put(cluster, "keys", 2, (b"21", b"misplaced"))
     put(cluster, "keys", 1, (b"x", b"other"))
@@ -287,7 +287,7 @@ def group(
 
 
 @pytest.mark.parametrize("protocol", [QUICK, NEW_PROTOCOL], ids=["classic", "consumer"])
-def test_a_group_goes_on_where_it_was(cluster: FakeCluster, protocol: tuple[str, ...]) -> None:
+def test_a_group_continues_where_it_was(cluster: FakeCluster, protocol: tuple[str, ...]) -> None:
     assert len(group(cluster, "-e", protocol=protocol)) == 60
     assert committed(cluster) == {0: 20, 1: 20, 2: 20}
     assert cluster.group_state("g") == "Empty"
@@ -325,10 +325,10 @@ def test_no_commit_commits_nothing(cluster: FakeCluster) -> None:
     assert cluster.seen(OffsetCommitRequest) == []
 
 
-def test_a_start_applies_where_nothing_is_committed_and_that_is_said(cluster: FakeCluster) -> None:
+def test_a_start_applies_where_nothing_is_committed_and_that_is_reported(cluster: FakeCluster) -> None:
     done = kcli("consume", "t", "-g", "g", *QUICK, "-e", "--offset", "-2", bootstrap=cluster.bootstrap)
     assert sorted(ok(done).split()) == [b"0:18", b"0:19", b"1:18", b"1:19", b"2:18", b"2:19"]
-    assert b"applies where nothing is committed" in done.stderr
+    assert b"applies only where nothing is committed" in done.stderr
     assert group(cluster, "-e", "--from-beginning") == []
     assert group(cluster, "-e", "--offset", "stored") == []
     assert lines(cluster, "t", "-g", "g2", *QUICK, "-e", "--offset", "latest") == []
@@ -564,7 +564,7 @@ def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
         bootstrap=cluster.bootstrap,
     )
     assert ok(shown).split() == [b"0:%d" % n for n in range(15, 20)]
-    assert b"going on at the earliest offset" in shown.stderr
+    assert b"continuing at the earliest offset" in shown.stderr
     assert lines(cluster, "t", "-p", "0", "--offset", "3", "-e", "--on-out-of-range", "latest") == []
     assert lines(cluster, "t", "-p", "0", "--offset", "99", "-e", "--on-out-of-range", "latest") == []
 
@@ -605,7 +605,7 @@ def test_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeClust
     done = kcli("consume", "t", "-p", "1", "-e", "--on-corrupt", "skip", bootstrap=cluster.bootstrap)
     assert ok(done).split() == [b"1:%d" % n for n in (*range(5), *range(10, 20))]
     assert b"5 damaged records at offsets 5 to 9" in done.stderr
-    assert b"1 damaged batch passed over" in done.stderr
+    assert b"1 damaged batch skipped" in done.stderr
 
 
 BOMB = ["-X", "max.decompressed.batch.bytes=2000"]
@@ -714,9 +714,9 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--grep", "error"), "names no field"),
         (("t", "--grep", "v:("), "regular expression"),
         (("t", "--where", "a ="), "JMESPath"),
-        (("t", "--offset", ":9", "--until", "1h"), "both say where to stop"),
-        (("t", "--since", "1h", "--until", "2h"), "--until lies before the start"),
-        (("t", "--offset", "@1h", "--until", "2h"), "--until lies before the start"),
+        (("t", "--offset", ":9", "--until", "1h"), "both specify where to stop"),
+        (("t", "--since", "1h", "--until", "2h"), "--until is before the start"),
+        (("t", "--offset", "@1h", "--until", "2h"), "--until is before the start"),
         (("t", "--where", "lenght(value)"), "no function lenght()"),
         (("t", "-o", "ndjson", "-D", ","), "-D with -o ndjson"),
         (("t", "-f", "%s", "-D", ","), "-D with -f"),
@@ -767,7 +767,7 @@ def test_a_tenth_of_a_gigabyte_of_addresses_is_enough(cluster: FakeCluster) -> N
     assert (done.stdout.split(), done.stderr) == ([b"60"], b"")
 
 
-def test_a_report_can_be_had_as_json(cluster: FakeCluster) -> None:
+def test_a_report_can_be_printed_as_json(cluster: FakeCluster) -> None:
     done = kcli("consume", "t", "-e", "--grep", "v::1$", "--progress", "json", bootstrap=cluster.bootstrap)
     rows = [json.loads(line) for line in done.stderr.splitlines() if line.startswith(b"{")]
     report = rows[-1]

@@ -302,7 +302,7 @@ CONSUME = [
     ),
     Row("consume orders --commit", 2, "--commit without -g", "committed for a group", "give -g GROUP"),
     Row("consume orders --offset stored", 2, "stored is for groups", "committed offsets", "give -g GROUP"),
-    Row("consume orders -f %q", 2, "-f '%q' is not a format", "no verb '%q'", "`kcli consume --help`"),
+    Row("consume orders -f %q", 2, "-f '%q' is not a valid format", "no verb '%q'", "`kcli consume --help`"),
 ]
 
 PRODUCE = [
@@ -370,7 +370,7 @@ NOT_THERE = [
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
-        "make room, or write to another place", out=FULL,
+        "free space, or write to another file", out=FULL,
     ),
     Row("produce orders -i ndjson", 1, "1 of 1 input lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
     Row(

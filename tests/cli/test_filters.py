@@ -54,7 +54,7 @@ def where(cluster: FakeCluster, expression: str, *more: str) -> tuple[list[int],
     return [int(offset) for offset in ok(done).split()], done.stderr.decode()
 
 
-def test_a_value_that_is_not_json_matters_where_it_is_looked_at(cluster: FakeCluster) -> None:
+def test_a_value_that_is_not_json_matters_where_it_is_filtered(cluster: FakeCluster) -> None:
     assert where(cluster, "!(value.status)")[0] == [2, 4]
     assert "1 value is not JSON" in where(cluster, "!(value.status)")[1]
     found, said = where(cluster, "offset >= `3`")

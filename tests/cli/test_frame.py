@@ -90,7 +90,7 @@ def test_verbose_version_says_what_it_is_built_on(arguments: Sequence[str]) -> N
 
 def test_help_on_options_lists_each_client_option() -> None:
     from kcli.core.options import ALL_OPTIONS, key_of
-    from kcli.serde import RegistryOptions
+    from kcli.serde.registry.options import RegistryOptions
 
     page = kcli("help", "options").stdout
     names = {name for options in (*ALL_OPTIONS, RegistryOptions) for name in options.__dataclass_fields__}
@@ -155,7 +155,7 @@ def test_usage_errors_are_three_lines_and_2(arguments: list[str], what: str, do:
 
 
 @pytest.mark.parametrize("word", ["beginning", "end", "-5", "10", "s@1700000000000"])
-def test_kcats_o_is_told_the_way(word: str) -> None:
+def test_kcats_o_option_is_explained(word: str) -> None:
     done = kcli("consume", "orders", "-o", word)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--offset" in lines_of(done)[2]
@@ -252,7 +252,7 @@ def test_a_later_v_adds_up() -> None:
     assert said not in kcli("topics", "list", "-b", NOWHERE, "--timeout", "1s", env=env).stderr
 
 
-def test_used_kafka_variables_are_said() -> None:
+def test_used_kafka_variables_are_reported() -> None:
     done = kcli("topics", "list", "--timeout", "1s", env=environment(KAFKA_BOOTSTRAP_SERVERS=NOWHERE))
     assert done.returncode == 3
     assert "using KAFKA_BOOTSTRAP_SERVERS from the environment" in done.stderr

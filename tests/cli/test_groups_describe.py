@@ -60,7 +60,7 @@ def test_every_partition_with_a_commit(cluster: FakeCluster) -> None:
     assert all(fetched.number < asked.number for asked in cluster.seen(ListOffsetsRequest))
 
 
-def test_a_partition_without_a_leader_is_a_row_and_nobody_waits_for_it(cluster: FakeCluster) -> None:
+def test_a_partition_without_a_leader_is_a_row_and_is_not_waited_for(cluster: FakeCluster) -> None:
     cluster.move_leader("t", 1, -1)
     began = time.monotonic()
     assert noted(cluster, "g")[:2] == [("t-0", "4", "10", "6", ""), ("t-1", "4", "", "", "no leader")]

@@ -161,7 +161,7 @@ def test_offsets_out_of_range_are_refused_one_by_one_unless_clamped(
     file.write_text("t,0,4\nt,1,99\nt,7,1\nnix,0,1\n")
     done = kcli("import", str(file), "--group", "new", "--yes", code=6)
     assert "refused: the log goes from 0 to 20" in done.stderr
-    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp takes the log end" in done.stderr
+    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp uses the log end" in done.stderr
     assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
     assert offsets(cluster, "new") == [4]
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--yes", code=7)
@@ -204,7 +204,7 @@ def test_by_time_into_another_topic(cluster: FakeCluster, kcli: Kcli, file: Path
     assert offsets(cluster, "new") == [15, 10, 0]
 
 
-def test_several_times_of_one_partition_are_asked_for_one_after_the_other(
+def test_several_times_of_one_partition_are_requested_one_after_the_other(
     cluster: FakeCluster, kcli: Kcli, file: Path
 ) -> None:
     for group, offset in (("a", 3), ("b", 8), ("c", 12)):
@@ -263,7 +263,7 @@ def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file:
     commit(cluster, "source", {T0: OffsetAndMetadata(3)})
     kcli("export", "g", "--file", str(file))
     with member(cluster, "g"):
-        live = "; or set them as it runs: `kcli groups rewind g"
+        live = "; or set them while it runs: `kcli groups rewind g"
         for arguments, instead in (
             (("import", str(file), "--group", "g"), f"{live} --from-file {file} --live`"),
             (("import", str(file), "--group", "g", "-t", "t"), ""),
@@ -305,7 +305,7 @@ def test_a_copy_has_offsets_metadata_and_leader_epochs(cluster: FakeCluster, kcl
     before = committed(cluster, "b")
     done = kcli("copy", "g", "b", "--yes")
     assert "Copy into group b on 127.0.0.1:" in done.stderr
-    assert "  to: what group g has committed\n" in done.stderr
+    assert "  to: the committed offsets of group g\n" in done.stderr
     assert "Other topics of the group: untouched (1)." in done.stderr
     assert committed(cluster, "b") == OLD | {U0: OffsetAndMetadata(9)}
     kcli("rewind", "b", "--undo", "--yes")
@@ -363,8 +363,8 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
         (("new", "-t", "nix", "--from", "1"), 1, "topic nix does not exist"),
         (("new", "-t", "nix", "-t", "u", "--from", "1"), 6, "topic nix does not exist"),
         (("new", "-t", "t:3", "--from", "1"), 1, "topic t has no partition 3"),
-        (("new", "-t", "t", "--from", "+1"), 2, "--from +1 is from a commit"),
-        (("new", "-t", "t", "--from", "current"), 2, "--from current is from a commit"),
+        (("new", "-t", "t", "--from", "+1"), 2, "--from +1 is relative to a committed offset"),
+        (("new", "-t", "t", "--from", "current"), 2, "--from current is relative to a committed offset"),
         (("new", "-t", "t", "--from", "10:30"), 2, "has no time zone"),
         (("new", "--from", "1"), 2, "--topic"),
         (("new", "-t", "t"), 2, "--from"),

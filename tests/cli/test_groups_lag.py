@@ -111,7 +111,7 @@ def test_a_state_that_does_not_exist_is_2(cluster: FakeCluster) -> None:
     assert b"there is no group state 'sleeping'" in done.stderr
 
 
-def test_the_groups_of_a_broker_that_is_gone_are_missing_and_it_is_said(cluster: FakeCluster) -> None:
+def test_the_groups_of_a_broker_that_is_gone_are_missing_and_it_is_reported(cluster: FakeCluster) -> None:
     cluster.fail(ListGroupsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=1, times=FOREVER)
     done = kcli("groups", "list", "-o", "name", "--timeout", "2s", bootstrap=cluster.bootstrap)
     assert done.returncode == 4
@@ -228,7 +228,7 @@ def test_a_topic_that_vanished_between_two_answers_is_a_marked_row(cluster: Fake
     assert found["g", 0]["lag_records"] == 6
 
 
-def test_batches_that_do_not_fit_a_first_look_are_read_one_after_the_other(cluster: FakeCluster) -> None:
+def test_batches_that_do_not_fit_the_first_fetch_are_read_one_after_the_other(cluster: FakeCluster) -> None:
     cluster.create_topic("large", 3)
     for partition in range(3):
         rows = [
@@ -260,7 +260,7 @@ def test_retention_and_loss(cluster: FakeCluster) -> None:
     assert (first["lost_records"], first["retention_margin_seconds"]) == (2, 0.0)
     assert 240 <= first["lag_seconds"] < 255
     assert first["verdict"] == "loss risk"
-    assert "2 offsets below the log's start are lost" in first["note"]
+    assert "2 offsets below the log start are lost" in first["note"]
 
 
 @pytest.fixture
@@ -295,7 +295,7 @@ def test_an_open_transaction_that_holds_readers_back_is_named(
     assert "last stable offset 0: a transaction of transactional id writer is open" in row["note"]
 
 
-def test_behind_aborted_records_what_is_open_counts(
+def test_after_aborted_records_the_open_transaction_counts(
     cluster: FakeCluster, transaction: RawTransaction
 ) -> None:
     assert transaction.produce(0, b"a", b"b") == 0
@@ -319,7 +319,7 @@ def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster)
     assert questions() == few
 
 
-def test_who_lists_a_group_is_asked_for_its_offsets(cluster: FakeCluster) -> None:
+def test_offsets_of_a_group_are_requested_from_the_broker_that_lists_it(cluster: FakeCluster) -> None:
     expected = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
     before = len(cluster.seen(FindCoordinatorRequest))
     ok(kcli("groups", "lag", bootstrap=cluster.bootstrap))
@@ -330,7 +330,7 @@ def test_who_lists_a_group_is_asked_for_its_offsets(cluster: FakeCluster) -> Non
     assert len(cluster.seen(FindCoordinatorRequest)) > before
 
 
-def test_groups_of_all_kinds_stand_beside_each_other_in_tsv(cluster: FakeCluster) -> None:
+def test_groups_of_all_kinds_share_one_table_in_tsv(cluster: FakeCluster) -> None:
     commit(cluster, "past", {("t", 0): 11, ("t", 1): 0})
     commit(cluster, "tab\there", {("t", 0): 10})
     found = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)).decode()
@@ -362,7 +362,7 @@ def test_old_brokers_give_the_same_answer(cluster: FakeCluster) -> None:
     assert rows() == new
 
 
-def test_watching_goes_on_with_rates_until_a_signal(cluster: FakeCluster) -> None:
+def test_watching_continues_with_rates_until_a_signal(cluster: FakeCluster) -> None:
     with start(
         "groups", "lag", "--watch=200ms", "-o", "ndjson", bootstrap=cluster.bootstrap, bufsize=0
     ) as process:
@@ -410,7 +410,7 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.parametrize("verb", [("list",), ("lag",), ("lag", "--max-lag", "1")])
-def test_a_topic_that_nobody_reads_is_a_note_and_one_that_does_not_exist_is_1(verb: tuple[str, ...]) -> None:
+def test_an_unread_topic_is_a_note_and_a_missing_one_exits_with_1(verb: tuple[str, ...]) -> None:
     with FakeCluster(1, topics={"orders": 1, "idle": 1}) as cluster:
         commit(cluster, "g", {("orders", 0): 0})
         unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
@@ -494,7 +494,7 @@ def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:
 # --- names that match, and nothing to show -----------------------------------------------------------
 
 
-def test_match_takes_the_groups_whose_names_match(cluster: FakeCluster) -> None:
+def test_match_selects_the_groups_whose_names_match(cluster: FakeCluster) -> None:
     assert [row["group"] for row in lag(cluster, "--match", "o*")] == ["other"]
     assert {row["group"] for row in lag(cluster, "--match", "*")} == {"g", "other"}
     done = kcli("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)
@@ -519,8 +519,8 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     ("arguments", "said"),
     [
         (["describe", "g", "--members"], "group g has no active members"),
-        (["describe", "--match", "x*"], "no group is like that"),
-        (["list", "--match", "x*"], "no group is like that"),
+        (["describe", "--match", "x*"], "no group matches"),
+        (["list", "--match", "x*"], "no group matches"),
         (["lag", "--only-lagging", "--match", "g"], ""),
     ],
 )

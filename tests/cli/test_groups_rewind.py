@@ -144,7 +144,7 @@ def test_undo_deletes_commits_that_were_not_there(cluster: FakeCluster, rewind: 
     assert offsets(cluster, "h") == [20, 20, 20]
 
 
-def test_undo_takes_the_last_commit_of_a_group_and_redo_brings_it_back(
+def test_undo_reverts_the_last_commit_of_a_group_and_redo_restores_it(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     """Coordinators before 4.0 drop a group with its last offset."""
@@ -310,7 +310,7 @@ def test_a_group_with_members_is_refused_and_they_are_named(cluster: FakeCluster
         assert "waiting until g has no members" in done.stderr
 
 
-def test_wait_goes_on_when_the_last_member_has_left(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_wait_continues_when_the_last_member_has_left(cluster: FakeCluster, rewind: Kcli) -> None:
     consumer = member(cluster)
     with rewind.start("g", "--to", "earliest", "--yes", "--wait") as process:
         assert process.stderr is not None
@@ -393,7 +393,7 @@ def test_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> 
 
 
 @pytest.mark.case("O16")
-def test_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_a_plan_overtaken_by_another_commit_is_not_executed(cluster: FakeCluster, rewind: Kcli) -> None:
     hold: Hold = cluster.hold(OffsetFetchRequest, after=1, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as process:
         hold.wait()
@@ -424,7 +424,7 @@ def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, 
 
 
 @pytest.mark.case("O17")
-def test_metadata_that_the_broker_takes_no_more_fails_its_partition_alone(
+def test_metadata_that_the_broker_refuses_fails_its_partition_alone(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     cluster.fail(OffsetCommitRequest, Code.OFFSET_METADATA_TOO_LARGE, where=T0)
@@ -437,7 +437,7 @@ def test_metadata_that_the_broker_takes_no_more_fails_its_partition_alone(
 
 
 @pytest.mark.case("O17")
-def test_expired_offsets_are_said(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_expired_offsets_are_reported(cluster: FakeCluster, rewind: Kcli) -> None:
     """A partition whose commit is gone has no old offset; those with one are as ever."""
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
         admin.delete_offsets({"g": [T1]})
@@ -554,7 +554,7 @@ def test_markers_of_transactions_are_offsets_too(cluster: FakeCluster, rewind: K
     assert "at most 6 records will be read again (4m of data). The change counts offsets" in done.stdout
 
 
-def test_what_breaks_off_on_the_way_tells_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_an_interrupted_rewind_reports_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
     hold: Hold = cluster.hold(OffsetCommitRequest, at="answer")
     with rewind.start("g", "--to", "earliest", "--yes") as process:
         hold.wait()
@@ -577,7 +577,7 @@ def test_offset_deletes_are_made_again_when_the_answer_is_lost(cluster: FakeClus
     assert committed(cluster, "h") == {T0: OffsetAndMetadata(3)}
 
 
-def test_a_person_is_asked_below_the_plan(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_the_confirmation_prompt_follows_the_plan(cluster: FakeCluster, rewind: Kcli) -> None:
     """On a terminal: y/N, and no is nothing done, 1."""
     for answer, code, expected in (("n", 1, [20, 15, 20]), ("y", 0, [0, 0, 0])):
         script = (

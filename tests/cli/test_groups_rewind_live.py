@@ -101,7 +101,7 @@ def test_an_undo_is_a_live_rewind_too(cluster: FakeCluster, rewind: Kcli, kind: 
 
 
 @BOTH
-def test_a_dry_run_disturbs_nobody(cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]) -> None:
+def test_a_dry_run_has_no_effect_on_members(cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]) -> None:
     with reading(cluster, kind):
         joined = len(cluster.seen(JoinGroupRequest))
         generation = cluster.group_generation("g")
@@ -117,9 +117,7 @@ def test_a_dry_run_disturbs_nobody(cluster: FakeCluster, rewind: Kcli, kind: dic
         assert cluster.seen(LeaveGroupRequest) == []
 
 
-def test_without_it_a_group_with_members_is_refused_and_told_of_it(
-    cluster: FakeCluster, rewind: Kcli
-) -> None:
+def test_without_live_a_group_with_members_is_refused_with_a_hint(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, CLASSIC):
         refused = rewind("g", "--to", "5", "--yes", code=7).stderr
         assert "as it runs with --live" in refused
@@ -153,7 +151,7 @@ def test_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kc
 
 
 @BOTH
-def test_a_group_that_may_not_be_joined_goes_on_as_before(
+def test_a_group_that_may_not_be_joined_continues_as_before(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     with reading(cluster, kind):
@@ -169,7 +167,7 @@ def test_a_group_that_may_not_be_joined_goes_on_as_before(
 
 @pytest.mark.case("O15")
 @BOTH
-def test_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_undo_puts_back_the_old(
+def test_killed_while_it_holds_the_group_continues_at_the_new_offsets_and_an_undo_puts_back_the_old(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     with reading(cluster, kind) as group:
@@ -191,7 +189,7 @@ def test_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_undo_
 
 @pytest.mark.case("O16")
 @pytest.mark.parametrize("flag", ["--live", "--hold"])
-def test_of_two_on_one_machine_the_second_disturbs_nobody(
+def test_of_two_on_one_machine_the_second_does_not_disturb_the_members(
     cluster: FakeCluster, rewind: Kcli, flag: str
 ) -> None:
     with reading(cluster, MODERN):
@@ -212,7 +210,7 @@ SILENT: dict[str, Any] = {"enable_auto_commit": False}
 
 
 @BOTH
-def test_11_unknown_is_6_says_what_is_certain_and_check_settles_it(
+def test_11_unknown_exits_with_6_and_check_resolves_it(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     """Nobody commits while it is watched. Later somebody does, between the new and the old offset."""
@@ -230,7 +228,7 @@ def test_11_unknown_is_6_says_what_is_certain_and_check_settles_it(
             "3 of 3 partitions of group g were set, but whether they are read from there on is not known"
             in done.stderr
         )
-        assert "nobody has committed anything for it in" in done.stderr
+        assert "no member has committed an offset for it in" in done.stderr
         assert f"kcli groups rewind g --check {journal.stem}" in done.stderr
         assert done.stdout.count('"status":"unknown"') == 3
         again = rewind("g", "--check", journal.stem, "--watch=1s", code=6).stderr
@@ -260,8 +258,8 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]
             assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]
-            assert "slow had it and has not come back in" in done.stderr
-            assert "1 of 3 members has not come back so far: slow at" in done.stderr
+            assert "slow owned it and has not rejoined in" in done.stderr
+            assert "1 of 3 members has not rejoined so far: slow at" in done.stderr
         assert group.failures == []
 
 
@@ -353,7 +351,7 @@ def ended(child: Any) -> tuple[str, int]:
     return child.before, child.exitstatus
 
 
-def test_nobody_reads_while_the_plan_is_looked_at(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_nothing_is_read_while_the_plan_is_confirmed(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, MODERN) as group:
         group.watch()
         with asked(rewind, "g", "--to", "5", "--hold=20s") as child:
@@ -373,7 +371,7 @@ def test_nobody_reads_while_the_plan_is_looked_at(cluster: FakeCluster, rewind: 
 
 
 @pytest.mark.parametrize("how", ["no", "too late", "Ctrl-C", "SIGTERM", "SIGHUP"])
-def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
+def test_a_group_that_was_held_for_nothing_continues_where_it_was(
     cluster: FakeCluster, rewind: Kcli, how: str
 ) -> None:
     with reading(cluster, MODERN) as group:
@@ -394,13 +392,13 @@ def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
         wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 20))
 
 
-def test_where_nobody_can_answer_nobody_is_held(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_where_no_broker_responds_no_completion_waits(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, MODERN):
         assert "confirmation required" in rewind("g", "--to", "5", "--hold", code=2).stderr
         assert cluster.seen(LeaveGroupRequest) == []
 
 
-def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(
+def test_a_classic_group_with_unknown_rebalance_timeouts_is_not_held(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     with reading(cluster, CLASSIC):

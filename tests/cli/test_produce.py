@@ -165,7 +165,7 @@ def test_what_brokers_refuse_is_kept_with_line_numbers_and_fed_again(
 
 
 @pytest.mark.case("C8")
-def test_one_bad_line_is_told_with_line_and_column(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_one_bad_line_is_reported_with_line_and_column(cluster: FakeCluster, tmp_path: Path) -> None:
     """The others are sent; exit 6, or 1 if nothing was confirmed; the bad one is kept."""
     failed = tmp_path / "failed"
     data = b"".join(b'{"value":"%d"}\n' % i if i != 7001 else b'{"value":"7001\n' for i in range(1, 9001))
@@ -213,7 +213,7 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["-k", "a", "-K", ":"], "-k and -K together"),
         (["-i", "ndjson", "-K", ":"], "-K with -i ndjson"),
         (["-i", "raw", "-f", "%v\\n"], "-f with -i raw"),
-        (["-f", "%z"], "-f '%z' is not an input pattern"),
+        (["-f", "%z"], "-f '%z' is not a valid input pattern"),
         (["--partitioner", "manual"], "--partitioner manual without partitions"),
         (["--tee", "-o", "ndjson"], "--tee with -o ndjson"),
         (["--acks", "0", "--checkpoint", "x"], "--checkpoint with --acks 0"),
@@ -327,7 +327,7 @@ def test_t_names_the_topic_and_all_arguments_are_files(cluster: FakeCluster, tmp
     assert values(cluster) == [b"1", b"2"]
 
 
-def test_headers_are_written_with_an_equals_sign_and_colons_are_asked_about(cluster: FakeCluster) -> None:
+def test_headers_are_written_with_an_equals_sign_and_colons_get_a_hint(cluster: FakeCluster) -> None:
     done = produce(cluster, "one", "-H", "k: v", stdin=b"a\n")
     assert done.returncode == 2
     assert "did you mean -H 'k=v'?" in said(done)[2]
@@ -373,7 +373,7 @@ def test_a_record_that_names_no_partition_fails_where_it_has_to(cluster: FakeClu
     done = produce(cluster, "t", "-i", "ndjson", "--partitioner", "manual", *failed, stdin=data)
     assert done.returncode == 6
     assert [(f["line"], f["reason"].split(":")[0]) for f in failures(tmp_path / "f")] == [
-        (2, "a record names no partition")
+        (2, "a record has no partition")
     ]
     assert (values(cluster, "t", 0), values(cluster, "t", 1)) == ([], [b"a"])
 
@@ -436,7 +436,7 @@ def test_a_copy_of_the_input_is_exact(cluster: FakeCluster) -> None:
 # --- going on ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_goes_on_where_input_was_added(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_a_checkpoint_continues_where_input_was_added(cluster: FakeCluster, tmp_path: Path) -> None:
     path = tmp_path / "input"
     run = ["one", "--checkpoint", str(tmp_path / "at"), str(path)]
     for number in range(3):
@@ -462,7 +462,7 @@ def test_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path:
 
 
 @pytest.mark.case("C16")
-def test_whoever_takes_a_transactional_id_over_shuts_the_other_out(cluster: FakeCluster) -> None:
+def test_taking_over_a_transactional_id_fences_the_other_producer(cluster: FakeCluster) -> None:
     """Exit 7, and nothing of the open transaction is seen."""
     run = ["produce", "one", "--transactional-id", "import"]
     with start(*run, bootstrap=cluster.bootstrap) as first:
@@ -487,7 +487,7 @@ def test_transactions_hold_n_records_each(cluster: FakeCluster) -> None:
     assert len(cluster.log("one", 0).markers()) == 3
 
 
-def test_refused_records_leave_their_transaction_and_the_others_are_stored_once(
+def test_refused_records_leave_their_transaction_and_the_rest_are_stored_once(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
     cluster.configure("t", max_message_bytes="2000")
@@ -608,7 +608,7 @@ def test_a_rate_is_kept(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.case("C4")
-def test_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
+def test_a_run_that_is_suspended_continues(cluster: FakeCluster) -> None:
     """"""
     with start("produce", "one", bootstrap=cluster.bootstrap) as process:
         assert process.stdin is not None

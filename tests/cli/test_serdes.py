@@ -239,7 +239,7 @@ def test_filters_see_what_is_decoded(cluster: FakeCluster, registry: RunningRegi
     serdes = ("-s", "key=int", "-s", "value=avro", *at(registry), "-f", "%k ")
     done = consume(cluster, *serdes, "--where", "value.id == `8` && key == `2`")
     assert ok(done) == b"2 "
-    assert b"1 value could not be decoded: --where passed over it; the first: t-0@2" in done.stderr
+    assert b"1 value could not be decoded: --where skipped it; the first: t-0@2" in done.stderr
     assert ok(consume(cluster, *serdes, "--grep", 'v:"note":"x"')) == b"2 "
     assert ok(consume(cluster, *serdes, "--grep", r"v:\xff")) == b"3 "
     assert ok(consume(cluster, *serdes, "--key", "1")) == b"1 "
@@ -321,9 +321,7 @@ def test_a_registry_that_is_not_there_is_3(cluster: FakeCluster) -> None:
     assert len(pairs(cluster)) == 1
 
 
-def test_a_registry_that_does_not_let_us_in_is_4_and_one_that_does_takes_keys_from_anywhere(
-    cluster: FakeCluster, tmp_path: Path
-) -> None:
+def test_a_registry_that_refuses_authentication_exits_with_4(cluster: FakeCluster, tmp_path: Path) -> None:
     content = FakeRegistry(credentials=("me", "geheim"))
     content.register("t-value", {"schema": json.dumps(ORDER)})
     with RunningRegistry(content) as registry:
@@ -358,7 +356,7 @@ def test_a_subject_that_is_not_there_is_1_before_any_input(cluster: FakeCluster)
     assert pairs(cluster) == []
 
 
-def test_a_schema_is_registered_when_it_is_asked_for_and_never_by_a_dry_run(
+def test_a_schema_is_registered_when_it_is_requested_and_never_by_a_dry_run(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
     (tmp_path / "o.avsc").write_text(json.dumps(ORDER))
@@ -381,7 +379,7 @@ def test_a_schema_is_registered_when_it_is_asked_for_and_never_by_a_dry_run(
         (("consume", "t", "-s", "value=avro"), b"no schema registry is named"),
         (("consume", "t", "-s", "json", "-o", "raw"), b"shows bytes as they are"),
         (("produce", "t", "-s", "consumer_offsets"), b"only read"),
-        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be written"),
+        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be encoded"),
         (("consume", "t", "-X", "schema.registry.ulr=x"), b"did you mean 'schema.registry.url'?"),
         (
             ("consume", "t", "-s", "avro", "-X", "schema.registry.url=http://a:b@h.invalid"),
@@ -391,9 +389,7 @@ def test_a_schema_is_registered_when_it_is_asked_for_and_never_by_a_dry_run(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_is_wrong_with_the_command_line_is_2(
-    cluster: FakeCluster, arguments: tuple[str, ...], said: bytes
-) -> None:
+def test_usage_errors_exit_with_2(cluster: FakeCluster, arguments: tuple[str, ...], said: bytes) -> None:
     done = kcli(*arguments, bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert said in done.stderr
@@ -413,7 +409,7 @@ def test_a_library_that_is_missing_is_2_and_named_with_its_extra(
     assert b"pip install 'kcli-kafka[avro]'" in done.stderr
 
 
-def test_nothing_is_loaded_for_who_gives_no_serde(cluster: FakeCluster) -> None:
+def test_nothing_is_loaded_without_a_serde(cluster: FakeCluster) -> None:
     put(cluster, (None, b"v"))
     code = (
         "import sys\nfrom kcli.__main__ import run\n"

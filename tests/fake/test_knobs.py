@@ -42,7 +42,7 @@ def test_fail_answers_with_the_codes_in_turn_and_applies_nothing(cluster, client
     assert [s.applied for s in cluster.seen(ProduceRequest)] == [False, False, True]
 
 
-def test_fail_in_one_partition_applies_the_others(cluster, client):
+def test_fail_in_one_partition_applies_the_rest(cluster, client):
     cluster.fail(ProduceRequest, Code.NOT_LEADER_OR_FOLLOWER, where=TopicPartition("t", 1))
     answer = client.ask(produce_request("t", {0: batch(b"a"), 1: batch(b"b"), 2: batch(b"c")}), 9)
     assert {p.index: p.error_code for p in answer.responses[0].partition_responses} == {0: 0, 1: 6, 2: 0}
@@ -262,7 +262,7 @@ def test_requests_of_one_connection_wait_for_each_other_and_others_do_not(cluste
     assert client.receive().cluster_id
 
 
-def test_the_log_of_requests_tells_what_was_sent(cluster, client):
+def test_the_log_of_requests_reports_what_was_sent(cluster, client):
     client.ask(produce_request("t", {1: batch(b"a", b"b", producer_id=5, epoch=2, sequence=8)}), 9)
     (seen,) = cluster.wait_for(ProduceRequest, settled=True)
     (sent,) = seen.batches()

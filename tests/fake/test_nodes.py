@@ -127,7 +127,7 @@ def test_connections_live_as_long_as_it_was_said():
         assert cluster.connections[0].how == "close"
 
 
-def test_a_moved_leader_is_told_with_its_address(cluster):
+def test_a_moved_leader_is_reported_with_its_address(cluster):
     cluster.move_leader("t", 0, 3)
     with RawClient(cluster.address(1)) as client:
         answer = produce(client)
@@ -203,7 +203,7 @@ def test_a_version_that_is_not_offered_closes_the_connection(cluster):
 @pytest.mark.parametrize(
     "data", [b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\x02xx", b"GET / HTTP/1.1\r\n\r\n"]
 )
-def test_what_is_no_request_closes_the_connection(cluster, data):
+def test_invalid_request_bytes_close_the_connection(cluster, data):
     with RawClient(cluster.address(1)) as client:
         client.write(data)
         with pytest.raises((EOFError, ConnectionResetError)):

@@ -66,7 +66,7 @@ def test_all_versions(cluster, client, version):
     assert (row.error_code, offsets(row), row.high_watermark) == (0, [1, 2], 3)
 
 
-def test_places_in_and_out_of_the_log(cluster, client):
+def test_positions_in_and_out_of_the_log(cluster, client):
     cluster.append("t", 0, batch(b"a", b"b", b"c"))
     cluster.append("t", 0, batch(b"d"))
     assert offsets(read(client, fetch("t", 1))) == [0, 3]  # the batch that holds it
@@ -107,7 +107,7 @@ def test_a_fetch_waits_for_records(cluster, client):
     assert time.monotonic() - start < 5
 
 
-def test_topic_ids_tell_a_recreated_topic(cluster, client):
+def test_topic_ids_reveal_a_recreated_topic(cluster, client):
     old = cluster.topic_id("t")
     fill(cluster)
     cluster.recreate_topic("t")
@@ -135,7 +135,7 @@ def test_followers_answer_readers_since_v11(cluster):
         assert read(client, fetch("lonely", 0), 11).error_code == 6
 
 
-def test_truncation_is_told_as_a_diverging_epoch(cluster, client):
+def test_truncation_is_returned_as_a_diverging_epoch(cluster, client):
     fill(cluster, 5)
     cluster.truncate("t", 0, 3)
     row = read(client, fetch("t", 5, last_fetched_epoch=0, current_leader_epoch=1))

@@ -130,7 +130,7 @@ def settle(*members: Member, partitions: int) -> None:
 
     def settled() -> bool:
         shares = [one.partitions for one in members]
-        stable = all(one.consumer._group is not None and one.consumer._group.settled for one in members)
+        stable = all(one.consumer._group is not None and one.consumer._group.is_stable for one in members)
         together = frozenset().union(*shares)
         return stable and len(together) == partitions == sum(map(len, shares)) and all(shares)
 

@@ -67,7 +67,7 @@ THREE = {"g1": {T0: 1}, "g2": {T1: 2}, "g3": {T2: 3}}
 
 @pytest.mark.case("S3-1", "S3-4")
 @pytest.mark.parametrize("age", ["4.3", "2.8"])
-def test_five_thousand_groups_cost_one_round_trip_each_of_look_up_and_question(age: str) -> None:
+def test_five_thousand_groups_cost_one_round_trip_each_of_lookup_and_request(age: str) -> None:
     """One request where the broker can, pipelined ones where it cannot: the same answers, the same round trips."""
     names = [f"g{number:04}" for number in range(5000)]
     with FakeCluster(3, topics={"t": 3}) as cluster:
@@ -115,7 +115,7 @@ def test_a_half_upgraded_cluster_is_asked_by_what_each_broker_offers() -> None:
 
 
 @pytest.mark.case("S3-2")
-def test_one_key_that_has_no_coordinator_leaves_the_others_alone() -> None:
+def test_one_key_that_has_no_coordinator_leaves_the_rest_alone() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, THREE)
         cluster.fail(FindCoordinatorRequest, Code.GROUP_AUTHORIZATION_FAILED, where="g2", times=FOREVER)
@@ -125,7 +125,7 @@ def test_one_key_that_has_no_coordinator_leaves_the_others_alone() -> None:
         assert len(cluster.seen(OffsetFetchRequest)) <= 3
 
 
-def test_one_pipelined_look_up_that_fails_leaves_the_others_alone() -> None:
+def test_one_pipelined_look_up_that_fails_leaves_the_rest_alone() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, THREE)
         cluster.cap_versions(LIKE_2_8)
@@ -166,7 +166,7 @@ CALLS: dict[type[Request], Callable[[Admin, list[str]], Any]] = {
 @pytest.mark.case("S3-7")
 @pytest.mark.parametrize("code", MOVING)
 @pytest.mark.parametrize("api", CALLS, ids=lambda api: api.api_name)
-def test_a_coordinator_that_is_not_ready_is_asked_again_and_the_others_are_not(
+def test_a_coordinator_that_is_not_ready_is_retried_and_the_rest_are_not(
     api: type[Request], code: int
 ) -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
@@ -200,7 +200,7 @@ def test_a_coordinator_that_moved_is_found_again() -> None:
         assert found == {g: {w: at(o) for w, o in rows.items()} for g, rows in THREE.items()}
 
 
-def test_a_coordinator_that_dies_is_replaced_by_its_heir() -> None:
+def test_a_coordinator_that_dies_is_replaced_by_its_successor() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, THREE)
         with administrator(cluster) as admin:
@@ -210,7 +210,7 @@ def test_a_coordinator_that_dies_is_replaced_by_its_heir() -> None:
         assert found == {g: {w: at(o) for w, o in rows.items()} for g, rows in THREE.items()}
 
 
-def test_at_the_deadline_a_group_says_what_was_wrong_and_the_others_have_their_answers() -> None:
+def test_at_the_deadline_a_group_has_its_error_and_the_rest_their_results() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
         committed(cluster, {name: {T0: 1} for name in names})
@@ -275,7 +275,7 @@ def test_a_removal_whose_answer_was_lost_is_no_failure() -> None:
 
 
 @pytest.mark.case("O4")
-def test_a_partition_that_cannot_be_committed_is_told_and_the_others_are_stored() -> None:
+def test_a_partition_that_cannot_be_committed_is_reported_and_the_rest_are_stored() -> None:
     """Each with its own error; what a retry cannot help is not retried."""
     unknown = TopicPartition("t", 9)
     with FakeCluster(3, topics={"t": 3}) as cluster:
@@ -303,7 +303,7 @@ def test_only_the_partition_that_was_refused_for_the_moment_is_committed_again()
 
 
 @pytest.mark.case("O4")
-def test_an_offset_that_cannot_be_read_is_told_beside_the_others() -> None:
+def test_an_offset_that_cannot_be_read_is_reported_beside_the_rest() -> None:
     """Of one partition of one group, for a code that no retry helps."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
@@ -416,7 +416,7 @@ def test_waiting_for_stable_offsets_is_refused_where_the_broker_cannot() -> None
 
 
 @pytest.mark.case("S1-6")
-def test_no_commit_is_told_apart_from_an_offset() -> None:
+def test_no_commit_is_distinguished_from_an_offset() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 0}})
         with administrator(cluster) as admin:
@@ -465,7 +465,7 @@ def test_a_strangers_commit_to_a_group_with_members_says_so() -> None:
     ],
     ids=["metadata too long", "half a character", "no text", "offset too large", "epoch too large"],
 )
-def test_what_kafka_cannot_be_told_of_a_partition_is_its_own_error(place: OffsetAndMetadata) -> None:
+def test_an_offset_that_kafka_cannot_store_is_an_error_of_its_partition(place: OffsetAndMetadata) -> None:
     """A string that is too long would cost the connection, and with it the commits of all the others."""
     with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         outcome = admin.commit_offsets({"g": {T0: at(7), T1: place, T2: at(7, "x" * 100)}, "h": {T1: place}})
@@ -491,7 +491,7 @@ def test_a_commit_is_made_as_the_member_that_is_named(instance: str | None) -> N
             assert admin.fetch_offsets({"g": None}) == {"g": {T0: at(5, "rewound")}}
 
 
-def test_what_a_broker_would_store_without_a_look_is_refused_here() -> None:
+def test_what_a_broker_would_store_unchecked_is_refused() -> None:
     """Brokers take negative offsets and groups without a name."""
     with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         with pytest.raises(ConfigError, match="-5 is no position in t-0"):
@@ -507,7 +507,7 @@ def test_what_a_broker_would_store_without_a_look_is_refused_here() -> None:
 
 
 @pytest.mark.case("B15")
-def test_a_group_that_two_brokers_list_is_told_once_and_as_its_coordinator_says() -> None:
+def test_a_group_that_two_brokers_list_is_reported_once_and_as_its_coordinator_says() -> None:
     """While coordinators move, the old one still lists it."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {**THREE, "both": {T0: 1}})
@@ -532,7 +532,7 @@ def test_a_group_that_two_brokers_list_is_told_once_and_as_its_coordinator_says(
 
 @pytest.mark.case("B15")
 @pytest.mark.parametrize("how", ["stopped", "loading", "refused"])
-def test_a_broker_that_does_not_tell_its_groups_makes_the_listing_partial(how: str) -> None:
+def test_a_broker_that_does_not_report_its_groups_makes_the_listing_partial(how: str) -> None:
     """The others' groups are there, the broker that could not be asked is named."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
@@ -551,7 +551,7 @@ def test_a_broker_that_does_not_tell_its_groups_makes_the_listing_partial(how: s
 
 
 @pytest.mark.case("B15")
-def test_a_broker_that_dies_meanwhile_has_its_groups_told_by_its_heir() -> None:
+def test_groups_of_a_broker_that_dies_meanwhile_are_reported_by_its_successor() -> None:
     """All are asked again, since the answers they gave before do not have what moved to them."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
@@ -685,7 +685,7 @@ def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() ->
 
 
 @pytest.mark.case("S3-8", "O4")
-def test_one_group_that_cannot_be_deleted_leaves_the_others_deleted() -> None:
+def test_one_group_that_cannot_be_deleted_leaves_the_rest_deleted() -> None:
     """One request for each coordinator, an error for each group."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {f"g{n}": {T0: 1} for n in range(12)})
@@ -770,7 +770,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("version", [1, 6, 7, 8, 9, 10, 11])
-def test_places_go_only_to_brokers_that_know_them(version: int) -> None:
+def test_positions_are_sent_only_to_brokers_that_support_them(version: int) -> None:
     """2.8.2 would take a place that it does not know for a time, and answer without an error."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.append("t", 0, batch(b"x", timestamp=1000))
@@ -795,7 +795,7 @@ def test_places_go_only_to_brokers_that_know_them(version: int) -> None:
         assert all(PLACES[stamp] <= version for stamp in stamps)
 
 
-def test_a_partition_of_an_old_broker_does_not_spoil_the_others_at_it() -> None:
+def test_a_partition_of_an_old_broker_does_not_spoil_the_rest_at_it() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster:
         cluster.cap_versions({ListOffsetsRequest: 6})
         with administrator(cluster) as admin:
@@ -807,7 +807,7 @@ def test_a_partition_of_an_old_broker_does_not_spoil_the_others_at_it() -> None:
         assert [p.partition_index for p in seen.request.topics[0].partitions] == [1, 2]  # type: ignore[attr-defined]
 
 
-def test_a_place_that_does_not_exist_is_refused() -> None:
+def test_a_location_that_does_not_exist_is_refused() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         with pytest.raises(ConfigError, match="-7 is no place in t-0"):
             admin.list_offsets({T0: -7})
@@ -849,7 +849,7 @@ def test_a_partition_that_the_answer_leaves_out_is_an_error() -> None:
         assert "leaves it out" in str(found[T1])
 
 
-def test_the_newest_timestamp_is_not_told_of_a_record_that_was_deleted() -> None:
+def test_the_newest_timestamp_is_not_that_of_a_deleted_record() -> None:
     """Brokers go on naming it after DeleteRecords (seen on 4.3.1 and 3.9.2)."""
 
     def stale(_request: Any, answer: Any) -> None:

@@ -172,7 +172,7 @@ def test_what_can_be_configured_is_and_the_rest_says_why_not() -> None:
         }
 
 
-def test_what_is_set_for_all_brokers_is_nobodys_own() -> None:
+def test_a_cluster_default_belongs_to_no_broker() -> None:
     with FakeCluster(2) as cluster, administrator(cluster) as admin:
         assert admin.alter_configs({EVERY: [ConfigChange("message.max.bytes", "7")]}) == {EVERY: None}
         found = admin.describe_configs([EVERY, ONE], keys=["message.max.bytes"])
@@ -232,7 +232,7 @@ def test_the_cluster_is_described_also_by_brokers_that_know_only_metadata(old: b
 
 
 @pytest.mark.case("B15")
-def test_a_disk_that_cannot_be_looked_at_leaves_the_others_told() -> None:
+def test_a_disk_that_cannot_be_described_leaves_the_rest_described() -> None:
     """Of each broker its answer or its error."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.append("t", 0, batch(b"x" * 100))
@@ -248,7 +248,7 @@ def test_a_disk_that_cannot_be_looked_at_leaves_the_others_told() -> None:
         assert row.replicas[T1].size == 0
 
 
-def test_some_disks_and_some_partitions_can_be_asked_for() -> None:
+def test_some_disks_and_some_partitions_can_be_selected() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         found = admin.describe_log_dirs(broker_ids=[2, 77], partitions=[T1])
         assert isinstance(found[77], NotFoundError)
@@ -341,7 +341,7 @@ def test_a_transactions_coordinator_that_moved_is_found_again() -> None:
         assert cluster.seen(DescribeTransactionsRequest)[-2].node == home
 
 
-def test_producers_of_a_moved_partition_are_told_by_its_new_leader() -> None:
+def test_producers_of_a_moved_partition_are_reported_by_its_new_leader() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         assert admin.describe_producers([T0, T1]) == {T0: [], T1: []}
         cluster.move_leader("t", 0, cluster.leader("t", 1))

@@ -72,7 +72,7 @@ def test_the_thread_is_there_from_the_subscription_to_the_close(cluster: FakeClu
 
 
 @pytest.mark.case("S0-40", "S2-7")
-def test_heartbeats_have_a_connection_of_their_own_and_go_on_while_the_caller_works(
+def test_heartbeats_have_a_connection_of_their_own_and_continue_while_the_caller_works(
     cluster: FakeCluster,
 ) -> None:
     with member(cluster) as consumer:
@@ -87,7 +87,7 @@ def test_heartbeats_have_a_connection_of_their_own_and_go_on_while_the_caller_wo
 
 
 @pytest.mark.case("S2-9")
-def test_heartbeats_go_on_during_a_rebalance_until_the_caller_polls(cluster: FakeCluster) -> None:
+def test_heartbeats_continue_during_a_rebalance_until_the_caller_polls(cluster: FakeCluster) -> None:
     with member(cluster) as consumer:
         consumer.subscribe("t")
         settle(consumer)

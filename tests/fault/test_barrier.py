@@ -9,6 +9,7 @@ import pytest
 
 from kcli.core import Admin, Consumer
 from kcli.core.errors import KcliError, MembershipError
+from kcli.core.group.barrier.barrier import HoldTimes
 from kcli.core.group.barrier.external import ExternalBarrier
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
@@ -19,8 +20,8 @@ from tests.fault.producing import PATIENCE, numbers, quick, send
 from tests.rewinding import QUICK, Others, filled_cluster, others, wait_for
 
 PARTITIONS = 4
-PLACES = [TopicPartition("t", partition) for partition in range(PARTITIONS)]
-TARGETS = {tp: OffsetAndMetadata(3 + tp.partition, "kept") for tp in PLACES}
+TPS = [TopicPartition("t", partition) for partition in range(PARTITIONS)]
+TARGETS = {tp: OffsetAndMetadata(3 + tp.partition, "kept") for tp in TPS}
 KINDS = pytest.mark.parametrize(
     ("options", "assignor"),
     [
@@ -62,21 +63,21 @@ def reading(cluster: FakeCluster, options: dict[str, Any]) -> Iterator[Others]:
 
 @pytest.mark.case("O11", "O12", "O13")
 @KINDS
-def test_members_begin_where_they_are_told_to(
+def test_members_begin_at_the_offsets_that_were_set(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     with reading(cluster, options) as group:
-        with hold(cluster, options, assignor) as door:
-            door.seize(PATIENCE)
-            assert len(door.door.sent_out) == 2
-            before = door.committed(PLACES, PATIENCE)
+        with hold(cluster, options, assignor) as barrier:
+            barrier.seize(PATIENCE)
+            assert len(barrier.arrival_log.evicted) == 2
+            before = barrier.committed(TPS, PATIENCE)
             assert [place.offset for place in before.values() if place] == [50] * PARTITIONS
             group.watch()
-            assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
-            assert door.wait_for_members(TARGETS, PATIENCE) == 2
+            assert barrier.commit(TARGETS, PATIENCE) == dict.fromkeys(TPS)
+            assert barrier.hold(TARGETS, PATIENCE) == 2
             assert group.first == {}, "nobody reads while the group is held"
-            assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
-            assert door.committed(PLACES, PATIENCE) == TARGETS
+            assert barrier.commit(TARGETS, PATIENCE) == dict.fromkeys(TPS)
+            assert barrier.committed(TPS, PATIENCE) == TARGETS
         wait_for(lambda: len(group.first) == PARTITIONS)
         assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
         wait_for(lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
@@ -84,15 +85,15 @@ def test_members_begin_where_they_are_told_to(
 
 
 @KINDS
-def test_a_group_that_is_only_looked_at_goes_on_where_it_was(
+def test_a_dry_run_leaves_the_group_where_it_was(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     with reading(cluster, options) as group:
         group.watch()
-        with hold(cluster, options, assignor) as door:
-            door.seize(PATIENCE)
+        with hold(cluster, options, assignor) as barrier:
+            barrier.seize(PATIENCE)
         wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
-        assert not door.may_have_committed
+        assert not barrier.may_have_committed
         with quick(cluster) as producer:
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, *numbers(1))
@@ -100,26 +101,26 @@ def test_a_group_that_is_only_looked_at_goes_on_where_it_was(
 
 
 @KINDS
-def test_a_guard_that_dies_lets_the_group_go_on_at_the_new_offsets(
+def test_a_barrier_that_dies_lets_the_group_continue_at_the_new_offsets(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     """As SIGKILL would have it: no heartbeat any more, and no word of leaving."""
     with reading(cluster, options) as group:
         group.watch()
-        door = hold(cluster, options, assignor)
-        door.seize(PATIENCE)
-        door.commit(TARGETS, PATIENCE)
-        door._heartbeat._must_end = True
-        door._heartbeat.wake()
-        cluster.evict("g", door._membership.member_id)  # what its session timeout does
+        barrier = hold(cluster, options, assignor)
+        barrier.seize(PATIENCE)
+        barrier.commit(TARGETS, PATIENCE)
+        barrier._heartbeat._must_end = True
+        barrier._heartbeat.wake()
+        cluster.evict("g", barrier._membership.member_id)  # what its session timeout does
         wait_for(lambda: len(group.first) == PARTITIONS)
         assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
-        door.release()
+        barrier.release()
 
 
 def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
-    """An empty group takes commits from anybody: the barrier waits at the door before it sends the others out."""
-    with reading(cluster, {}), hold(cluster, {}, "range") as door:
+    """An empty group takes commits from anybody: the barrier waits at the barrier before it sends the others out."""
+    with reading(cluster, {}), hold(cluster, {}, "range") as barrier:
         before = len(cluster.group_members("g"))
         counts: list[int] = []
 
@@ -128,15 +129,18 @@ def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
             return False
 
         cluster.fail(LeaveGroupRequest, 0, when=look)
-        door.seize(PATIENCE)
+        barrier.seize(PATIENCE)
         assert counts[0] == before + 1
 
 
-def test_no_permission_is_told_and_changes_nothing(cluster: FakeCluster) -> None:
+def test_no_permission_is_reported_and_changes_nothing(cluster: FakeCluster) -> None:
     with reading(cluster, {}) as group:
         cluster.fail(JoinGroupRequest, 30, when=lambda r: not r.member_id)  # GROUP_AUTHORIZATION_FAILED
-        with hold(cluster, {}, "range") as door, pytest.raises(KcliError, match="GROUP_AUTHORIZATION_FAILED"):
-            door.seize(PATIENCE)
+        with (
+            hold(cluster, {}, "range") as barrier,
+            pytest.raises(KcliError, match="GROUP_AUTHORIZATION_FAILED"),
+        ):
+            barrier.seize(PATIENCE)
         assert group.failures == []
         assert set(cluster.committed_offsets("g").values()) == {50}
 
@@ -144,21 +148,21 @@ def test_no_permission_is_told_and_changes_nothing(cluster: FakeCluster) -> None
 def test_an_assignor_that_the_members_do_not_have_is_refused(cluster: FakeCluster) -> None:
     with (
         reading(cluster, {"partition_assignment_strategy": "range"}),
-        hold(cluster, {}, "nobodys") as door,
+        hold(cluster, {}, "nobodys") as barrier,
         pytest.raises(MembershipError, match="cannot join"),
     ):
-        door.seize(PATIENCE)
+        barrier.seize(PATIENCE)
 
 
 @KINDS
 def test_another_guard_is_noticed_before_anything_is_committed(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
-    with reading(cluster, options), hold(cluster, options, assignor) as door:
-        door.seize(PATIENCE)
-        cluster.evict("g", door._membership.member_id)
+    with reading(cluster, options), hold(cluster, options, assignor) as barrier:
+        barrier.seize(PATIENCE)
+        cluster.evict("g", barrier._membership.member_id)
         with pytest.raises(MembershipError, match=r"another rewind .* nothing was committed"):
-            door.commit(TARGETS, PATIENCE)
+            barrier.commit(TARGETS, PATIENCE)
         assert set(cluster.committed_offsets("g").values()) == {50}
 
 
@@ -167,30 +171,32 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     """aiokafka sends a worker's commit when it has joined again, and applications commit again what was refused."""
-    with reading(cluster, options) as group, hold(cluster, options, assignor) as door:
-        door.seize(PATIENCE)
-        door.commit(TARGETS, PATIENCE)
+    with reading(cluster, options) as group, hold(cluster, options, assignor) as barrier:
+        barrier.seize(PATIENCE)
+        barrier.commit(TARGETS, PATIENCE)
         group.watch()
-        assert door.wait_for_members(TARGETS, PATIENCE) == 2
-        barrier, told = door._membership.member_id, []
+        assert barrier.hold(TARGETS, PATIENCE) == 2
+        own_id, told = barrier._membership.member_id, []
 
         def commit_what_was_kept() -> None:
-            wait_for(lambda: all(one.unassigned_since is not None for one in door.door.inside.values()))
-            one = next(view for name, view in cluster.group_members("g").items() if name != barrier)
+            wait_for(
+                lambda: all(one.unassigned_since is not None for one in barrier.arrival_log.present.values())
+            )
+            one = next(view for name, view in cluster.group_members("g").items() if name != own_id)
             who = GroupMetadata("g", one.epoch, one.id)
             with Admin(bootstrap_servers=cluster.bootstrap) as admin:
-                told.append(admin.commit_offsets({who: {PLACES[0]: OffsetAndMetadata(49)}})["g"])
+                told.append(admin.commit_offsets({who: {TPS[0]: OffsetAndMetadata(49)}})["g"])
 
         member = threading.Thread(target=commit_what_was_kept)
         member.start()
-        assert door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=1.0) == 2
+        assert barrier.hold(TARGETS, PATIENCE, HoldTimes(0.0, 1.0)) == 2
         member.join(PATIENCE)
-        assert told == [{PLACES[0]: None}], "a member may commit"
+        assert told == [{TPS[0]: None}], "a member may commit"
         assert cluster.committed_offsets("g") == {tp: place.offset for tp, place in TARGETS.items()}
-        owned = [view.partitions for name, view in cluster.group_members("g").items() if name != barrier]
+        owned = [view.partitions for name, view in cluster.group_members("g").items() if name != own_id]
         assert not any(owned), "and owns nothing"
         assert group.first == {}
-        door.release()
+        barrier.release()
         wait_for(lambda: len(group.first) == PARTITIONS)
         assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
 
@@ -221,18 +227,18 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are sent out once more, which ends the rebalance that waits for it."""
-    monkeypatch.setattr("kcli.core.group.barrier.classic.HOLD", 0.5)
+    monkeypatch.setattr("kcli.core.group.barrier.classic.HOLD_SECONDS", 0.5)
     with reading(cluster, {}) as group, polled(cluster) as polling, ExitStack() as still:
         wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
-        with hold(cluster, {}, "range") as door:
-            door.seize(PATIENCE)
-            door.commit(TARGETS, PATIENCE)
-            assert door.wait_for_members(TARGETS, PATIENCE) == 3
-            door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=0.2)
+        with hold(cluster, {}, "range") as barrier:
+            barrier.seize(PATIENCE)
+            barrier.commit(TARGETS, PATIENCE)
+            assert barrier.hold(TARGETS, PATIENCE) == 3
+            barrier.hold(TARGETS, PATIENCE, HoldTimes(0.0, 0.2))
             still.enter_context(polling)  # from here on it is in no poll
             generation = cluster.group_generation("g")
             cluster.force_rebalance("g")
-            assert door.wait_for_members(TARGETS, PATIENCE, quiet=0.2) == 2
+            assert barrier.hold(TARGETS, PATIENCE, HoldTimes(quiet=0.2)) == 2
             assert cluster.group_generation("g") > generation
             group.watch()
         wait_for(lambda: len(group.first) == PARTITIONS)
@@ -242,9 +248,9 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
 def test_a_group_without_members_is_held_as_well(cluster: FakeCluster) -> None:
     """They may have left since it was looked at."""
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
-        consumer.commit({PLACES[0]: OffsetAndMetadata(9)})
-    with hold(cluster, {}, "range") as door:
-        door.seize(PATIENCE)
-        assert door.door.sent_out == ()
-        assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
+        consumer.commit({TPS[0]: OffsetAndMetadata(9)})
+    with hold(cluster, {}, "range") as barrier:
+        barrier.seize(PATIENCE)
+        assert barrier.arrival_log.evicted == ()
+        assert barrier.commit(TARGETS, PATIENCE) == dict.fromkeys(TPS)
     assert threading.active_count() < 20

@@ -123,7 +123,7 @@ def test_a_reader_looks_the_leader_up_and_tries_again(code: int, depth: int) -> 
 @pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_a_question_about_offsets_is_asked_again_of_the_leader(code: int, depth: int) -> None:
+def test_a_list_offsets_request_is_repeated_at_the_new_leader(code: int, depth: int) -> None:
     """For the partition that was refused; the others keep their answers."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         fill(cluster, 5)
@@ -156,7 +156,7 @@ def test_at_the_deadline_produce_names_the_last_error_and_how_long_it_tried(code
 
 @pytest.mark.case("B4")
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_at_the_deadline_a_question_names_the_last_error_and_how_long_it_tried(code: int) -> None:
+def test_at_the_deadline_a_request_names_the_last_error_and_how_long_it_tried(code: int) -> None:
     """Exit 3; the other partition is answered."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         cluster.fail(ListOffsetsRequest, code, times=FOREVER, node=cluster.leader("t", 0))
@@ -187,7 +187,7 @@ def test_commands_name_a_lasting_leader_error_and_its_duration() -> None:
 
 @pytest.mark.case("B4")
 @pytest.mark.parametrize("who", ["producer", "reader"])
-def test_what_lasts_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+def test_what_lasts_is_reported_while_it_lasts(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
     """A stream has no deadline, so its user hears of the error and for how long: once, and when it is over."""
     monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
     heard = Heard()
@@ -356,7 +356,7 @@ def too_few() -> Iterator[FakeCluster]:
 
 
 @pytest.mark.case("B6")
-def test_records_wait_for_replicas_it_is_told_and_heals_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_wait_for_replicas_which_is_reported_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With how many there are, and how many the topic wants."""
     monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
     heard = Heard()
@@ -418,7 +418,7 @@ def test_what_may_be_written_is_never_sent_under_another_epoch() -> None:
 
 @pytest.mark.case("B6")
 @pytest.mark.parametrize("after", [False, True])
-def test_at_the_deadline_the_figures_are_told(after: bool) -> None:
+def test_at_the_deadline_the_figures_are_reported(after: bool) -> None:
     """Exit 3, by the library and by the command line; after the append it may be stored, and that is said."""
     code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND if after else Code.NOT_ENOUGH_REPLICAS
     with too_few() as cluster:
@@ -440,7 +440,7 @@ def test_at_the_deadline_the_figures_are_told(after: bool) -> None:
 
 
 @pytest.mark.case("B6")
-def test_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
+def test_without_permission_to_see_topic_limits_the_rest_is_reported() -> None:
     """DescribeConfigs needs a permission that producers need not have."""
     with too_few() as cluster, quick(cluster, delivery_timeout_ms=1_000) as producer:
         cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
@@ -489,7 +489,7 @@ def test_a_batch_that_is_too_large_as_it_was_compressed_is_split(codec: str) -> 
 
 
 @pytest.mark.case("B12")
-def test_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_the_others_go_on() -> None:
+def test_a_record_that_is_too_large_is_reported_with_limit_size_and_place_and_the_rest_continue() -> None:
     """The third of seven, whether it was alone in its batch or not."""
     for batch_size in (1, 100_000):
         with narrow() as cluster, quick(cluster, batch_size=batch_size, linger_ms=50) as producer:
@@ -503,12 +503,12 @@ def test_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_the_ot
         assert error.code == Code.MESSAGE_TOO_LARGE
         assert error.what == "record 3 for t-0 is too large"
         assert "MESSAGE_TOO_LARGE (10): it makes a batch of 5,0" in error.why
-        assert "the topic takes max.message.bytes=2000" in error.why
+        assert "the topic accepts max.message.bytes=2000" in error.why
         assert "max.message.bytes" in error.do
 
 
 @pytest.mark.case("B12")
-def test_who_may_not_see_the_limit_is_told_the_rest_and_waits_for_nothing() -> None:
+def test_without_permission_to_see_the_limit_the_rest_is_reported() -> None:
     """One more try at most."""
     with narrow() as cluster, quick(cluster) as producer:
         cluster.hide(DescribeConfigsRequest)
@@ -540,7 +540,7 @@ PAUSE = 0.5
 
 
 @pytest.mark.case("B13")
-def test_a_producer_obeys_the_pause_tells_it_and_times_nothing_out() -> None:
+def test_a_producer_obeys_the_pause_reports_it_and_times_nothing_out() -> None:
     """The pause is longer than request.timeout.ms; what is in flight and what waits have more time by it."""
     heard = Heard()
     with (
@@ -567,7 +567,7 @@ def test_a_producer_obeys_the_pause_tells_it_and_times_nothing_out() -> None:
 
 
 @pytest.mark.case("B13")
-def test_what_is_in_flight_when_the_pause_begins_has_more_time() -> None:
+def test_requests_in_flight_when_a_pause_begins_get_more_time() -> None:
     """A broker that throttles does not read, so it answers after the pause (KIP-219)."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, request_timeout_ms=400) as producer:
         send(producer, "t", 0, b"first")
@@ -585,7 +585,7 @@ def test_what_is_in_flight_when_the_pause_begins_has_more_time() -> None:
 
 
 @pytest.mark.case("B13")
-def test_readers_and_questions_obey_it_too() -> None:
+def test_readers_and_requests_obey_it_too() -> None:
     """On their own connections."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 2)
@@ -810,7 +810,7 @@ def test_what_an_earlier_try_has_done_is_success(lost: str) -> None:
 
 
 @pytest.mark.case("B15")
-def test_at_the_deadline_the_done_and_the_rest_are_told_apart() -> None:
+def test_at_the_deadline_the_done_and_the_rest_are_distinguished() -> None:
     """By the command line too, where exit 3 comes before 6; the last error, and how long it was tried."""
     with FakeCluster(1) as cluster:
         cluster.fail(CreateTopicsRequest, Code.NOT_CONTROLLER, where="b", times=FOREVER)
@@ -833,7 +833,7 @@ def test_at_the_deadline_the_done_and_the_rest_are_told_apart() -> None:
 
 
 @pytest.mark.case("B15")
-def test_a_partial_answer_is_asked_for_again_and_is_no_loss() -> None:
+def test_a_partial_answer_is_requested_again_and_is_no_loss() -> None:
     """Brokers, controller and a leader that one answer leaves out."""
 
     def partial(answer: MetadataResponse) -> None:
@@ -850,7 +850,7 @@ def test_a_partial_answer_is_asked_for_again_and_is_no_loss() -> None:
 
 
 @pytest.mark.case("B15")
-def test_a_topic_that_was_told_of_with_an_error_is_marked() -> None:
+def test_a_topic_returned_with_an_error_is_marked() -> None:
     """Listed all the same, with a warning, in JSON too."""
     with FakeCluster(1, topics={"t": 2, "well": 1}) as cluster:
         cluster.fail(MetadataRequest, Code.UNKNOWN_SERVER_ERROR, where="t", times=FOREVER)
@@ -943,7 +943,7 @@ def test_an_unknown_error_of_init_producer_id(code: int, said: str) -> None:
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
         assert isinstance(future.error, BrokerError)
-        assert f"asking for a producer id: {said}" in str(future.error)
+        assert f"requesting a producer id: {said}" in str(future.error)
         assert cluster.seen(ProduceRequest) == []
 
 

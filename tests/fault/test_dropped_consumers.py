@@ -56,7 +56,7 @@ def check_released(cluster: FakeCluster) -> None:
 
 
 @BOTH
-def test_a_dropped_consumer_is_told_and_leaves_at_once(protocol: str) -> None:
+def test_a_dropped_consumer_is_reported_and_leaves_at_once(protocol: str) -> None:
     """Without waiting for the garbage collector, as with a file: no part of it refers to it."""
     with FakeCluster(1, topics={"t": 2}) as cluster:
         fill(cluster, 2)

@@ -91,7 +91,7 @@ def test_in_a_session_only_changes_are_named() -> None:
 
 
 @pytest.mark.case("F13")
-def test_what_is_paused_or_taken_away_is_forgotten(alone: FakeCluster) -> None:
+def test_paused_and_unassigned_partitions_are_forgotten(alone: FakeCluster) -> None:
     """A broker goes on giving what it was told of; and what is resumed goes on where it was left."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
@@ -115,7 +115,7 @@ def test_what_is_paused_or_taken_away_is_forgotten(alone: FakeCluster) -> None:
 
 
 @pytest.mark.case("F13")
-def test_a_partition_that_is_refused_is_forgotten_until_it_is_asked_for_again(alone: FakeCluster) -> None:
+def test_a_partition_that_is_refused_is_forgotten_until_it_is_requested_again(alone: FakeCluster) -> None:
     """A broker repeats an error in every answer of a session, at once."""
     filled(alone, 3, T0, T1)
     refused = answer_with(alone, lambda _r, row: row.partition_index == 1 and refuse(row, 6))
@@ -165,7 +165,7 @@ def test_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: int) -
 
 @pytest.mark.case("F13")
 @pytest.mark.parametrize("code", [-1, 9_999])
-def test_an_unknown_error_on_every_fetch_is_told_each_time_and_no_hot_loop(
+def test_an_unknown_error_on_every_fetch_is_reported_each_time_and_no_hot_loop(
     alone: FakeCluster, code: int
 ) -> None:
     """Its number is in the message; whoever goes on polling does not flood the broker."""
@@ -216,7 +216,7 @@ def test_every_version_reads_the_same(alone: FakeCluster, version: int) -> None:
 
 
 @pytest.mark.case("F13")
-def test_a_broker_that_is_taken_back_to_an_old_version_is_told_everything(alone: FakeCluster) -> None:
+def test_a_broker_downgraded_to_an_old_version_gets_a_full_fetch_request(alone: FakeCluster) -> None:
     """Below v7 a request that names changes is all there is, so everything is named again. No fetch has failed."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
@@ -236,7 +236,7 @@ def test_a_broker_that_is_taken_back_to_an_old_version_is_told_everything(alone:
 
 @pytest.mark.case("F13")
 @pytest.mark.parametrize("idle", [True, False], ids=["idle", "under way"])
-def test_a_session_that_nobody_needs_any_more_is_ended(alone: FakeCluster, idle: bool) -> None:
+def test_an_unneeded_fetch_session_is_closed(alone: FakeCluster, idle: bool) -> None:
     """Brokers have room for a thousand, and keep one for minutes."""
     filled(alone, 3, T0)
     with quick_reader(alone, fetch_max_wait_ms=40 if idle else 5_000) as consumer:
@@ -305,7 +305,7 @@ def test_a_poll_does_not_wait_for_the_bounds(cluster: FakeCluster, trouble: str)
 
 
 @pytest.mark.case("F14")
-def test_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> None:
+def test_an_error_that_comes_twice_is_reported_once(cluster: FakeCluster) -> None:
     """As above, with a partition that is refused."""
 
     def twice(_request: FetchRequest, answer: FetchResponse) -> None:
@@ -321,7 +321,7 @@ def test_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.case("F14")
-def test_what_was_not_asked_for_is_ignored(cluster: FakeCluster) -> None:
+def test_unrequested_entries_are_ignored(cluster: FakeCluster) -> None:
     """Another partition, another topic; the answer's rest counts."""
     filled(cluster, 5, T0, T1)
     raw = b"".join(bytes(b.raw) for b in cluster.log("t", 1).batches)
@@ -385,7 +385,7 @@ def test_records_that_wait_are_dropped_by_a_seek(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.case("F15")
-def test_an_error_of_a_position_that_was_left_is_not_told(cluster: FakeCluster) -> None:
+def test_an_error_of_an_old_position_is_not_reported(cluster: FakeCluster) -> None:
     """Out of range there, sought elsewhere before anybody heard of it."""
     filled(cluster, 5, T0, T1)
     with quick_reader(cluster) as consumer:
@@ -419,7 +419,7 @@ def test_a_seek_while_the_log_is_checked(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.case("F16")
-def test_an_offset_that_is_not_available_yet_is_asked_for_again(cluster: FakeCluster) -> None:
+def test_an_offset_that_is_not_available_yet_is_requested_again(cluster: FakeCluster) -> None:
     """A new leader that does not know its high watermark yet."""
     filled(cluster, 5, T0)
     refused = cluster.fail(FetchRequest, Code.OFFSET_NOT_AVAILABLE, times=5, where=T0)
@@ -621,7 +621,7 @@ def test_the_named_replica_is_read_from() -> None:
 
 
 @pytest.mark.case("F12")
-def test_without_a_rack_nobody_is_followed() -> None:
+def test_without_a_rack_no_replica_is_followed() -> None:
     """A broker that names replicas all the same is not obeyed, and is no hot loop."""
     with FakeCluster(3, topics={"t": 1}) as cluster, quick_reader(cluster) as consumer:
         filled(cluster, 3, T0)
@@ -649,7 +649,7 @@ def test_a_replica_that_cannot_be_is_not_followed(replica: int) -> None:
 
 @pytest.mark.case("F12")
 @pytest.mark.parametrize("how", ["stopped", "silent"])
-def test_a_replica_that_vanishes_strands_nobody(how: str) -> None:
+def test_a_replica_that_vanishes_is_replaced_by_the_leader(how: str) -> None:
     """Back to the leader, which would name it again: it gives the records all the same."""
     with (
         FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster,
@@ -706,7 +706,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.case("B7")
 @pytest.mark.usefixtures("impatient")
-def test_a_topic_that_is_deleted_is_told_once_and_others_go_on(cluster: FakeCluster) -> None:
+def test_a_topic_that_is_deleted_is_reported_once_and_others_continue(cluster: FakeCluster) -> None:
     """One error for all of its partitions; nobody creates it again."""
     cluster.create_topic("gone", 4)
     filled(cluster, 3, T0)
@@ -760,7 +760,7 @@ def test_a_topic_that_is_created_anew_is_not_read_on(cluster: FakeCluster, versi
 
 
 @pytest.mark.case("B8")
-def test_old_news_of_a_broker_that_lags_is_no_new_topic(cluster: FakeCluster) -> None:
+def test_stale_metadata_of_a_broker_that_lags_is_no_new_topic(cluster: FakeCluster) -> None:
     """Two metadata answers must say so, one after the other."""
     filled(cluster, 3, T0)
     with quick_reader(cluster) as consumer:
@@ -806,7 +806,7 @@ def test_an_unknown_topic_id_begins_a_new_session_and_is_asked_again(
 @pytest.mark.case("B9")
 @pytest.mark.parametrize("top", [False, True], ids=["partition", "answer"])
 @pytest.mark.parametrize("code", TOPIC_ID_CODES)
-def test_it_is_not_asked_for_ever(alone: FakeCluster, code: int, top: bool) -> None:
+def test_it_is_not_requested_indefinitely(alone: FakeCluster, code: int, top: bool) -> None:
     """After default.api.timeout.ms an error that names the code; no spin before."""
     filled(alone, 3, T0, T1)
     if top:
@@ -862,7 +862,7 @@ def test_a_partition_that_is_not_there_is_named(
 
 
 @pytest.mark.case("B11")
-def test_a_truncated_log_is_told_and_not_read_on(cluster: FakeCluster) -> None:
+def test_a_truncated_log_is_reported_and_not_read_on(cluster: FakeCluster) -> None:
     """Which offsets are lost, exit 5; a seek goes on with what is there."""
     filled(cluster, 10, T0)
     with quick_reader(cluster) as consumer:
@@ -1048,7 +1048,7 @@ def committed(cluster: FakeCluster, offset: int, **options: Any) -> Consumer:
 @pytest.mark.case("O6")
 @pytest.mark.parametrize("how", ["silence", "reset", "code"])
 @pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
-def test_a_question_for_the_committed_offset_that_fails_is_asked_again(
+def test_a_failed_request_for_the_committed_offset_is_repeated(
     cluster: FakeCluster, policy: str, how: str
 ) -> None:
     """ "not known" is not "nothing committed"."""
@@ -1067,7 +1067,7 @@ def test_a_question_for_the_committed_offset_that_fails_is_asked_again(
 
 
 @pytest.mark.case("O6")
-def test_a_committed_offset_that_is_never_told_is_an_error(cluster: FakeCluster) -> None:
+def test_a_committed_offset_that_is_never_returned_is_an_error(cluster: FakeCluster) -> None:
     """At the deadline; the policy decides nothing."""
     filled(cluster, 10, T0)
     with committed(cluster, 4, request_timeout_ms=100, default_api_timeout_ms=600) as consumer:
@@ -1082,7 +1082,7 @@ def test_a_committed_offset_that_is_never_told_is_an_error(cluster: FakeCluster)
 @pytest.mark.case("O6")
 @pytest.mark.parametrize("how", ["silence", "reset", "code", "left out", "negative"])
 @pytest.mark.parametrize(("policy", "first"), [("earliest", 2), ("latest", 10)])
-def test_a_question_for_the_ends_that_fails_is_asked_again(
+def test_a_failed_request_for_the_log_ends_is_repeated(
     cluster: FakeCluster, policy: str, first: int, how: str
 ) -> None:
     """The policy's place is looked for until it is found; no other one is taken."""
@@ -1144,14 +1144,14 @@ def test_the_next_fetch_is_on_its_way_while_records_are_handled(cluster: FakeClu
 
 
 @pytest.mark.case("S0-71")
-def test_partitions_without_news_cost_nothing() -> None:
+def test_unchanged_partitions_cost_nothing() -> None:
     """S0-71: what is looked at in a turn are those with news, whatever is assigned."""
     with FakeCluster(1, topics={"t": 300}, fetch_sessions=True) as cluster, quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", number): Span(0) for number in range(300)})
         watch(consumer, 0.3)
         looked: list[TopicPartition] = []
-        place = consumer._fetcher._place
-        consumer._fetcher._place = lambda tp, now: (looked.append(tp), place(tp, now))[1]  # type: ignore[method-assign]
+        place = consumer._fetcher._update_source
+        consumer._fetcher._update_source = lambda tp, now: (looked.append(tp), place(tp, now))[1]  # type: ignore[method-assign]
         put(cluster, TopicPartition("t", 200), *numbers(5))
         assert read(consumer, 5) == numbers(5)
         assert set(looked) == {TopicPartition("t", 200)}

@@ -10,7 +10,7 @@ from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.groups.first_records import Place
+from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.transfer.first_unread import DRAINED, Unread, first_unread
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
@@ -36,17 +36,17 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
-def look(cluster: FakeCluster, *places: Place, timeout: float = 5.0) -> list[Unread | KcliError]:
+def look(cluster: FakeCluster, *places: PartitionOffset, timeout: float = 5.0) -> list[Unread | KcliError]:
     with Admin(bootstrap_servers=cluster.bootstrap, timeout=timeout) as admin:
         found = first_unread(admin, places)
     return [found[place] for place in places]
 
 
-def at(partition: int, offset: int) -> Place:
+def at(partition: int, offset: int) -> PartitionOffset:
     return TopicPartition("t", partition), offset
 
 
-def test_many_partitions_and_several_places_in_one(cluster: FakeCluster) -> None:
+def test_many_partitions_and_several_positions_in_one(cluster: FakeCluster) -> None:
     assert look(cluster, at(0, 5), at(0, 0), at(0, 8), at(1, 1), at(1, 6), at(2, 0), at(2, 99)) == [
         Unread(STAMP + 5, drained=False),
         Unread(STAMP, drained=False),
@@ -58,7 +58,7 @@ def test_many_partitions_and_several_places_in_one(cluster: FakeCluster) -> None
     ]
 
 
-def test_many_places_in_one_partition_are_a_request_each() -> None:
+def test_many_positions_in_one_partition_are_a_request_each() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         for base in range(0, 100, 4):
             put(cluster, 0, *range(base, base + 4), base=base)
@@ -67,7 +67,7 @@ def test_many_places_in_one_partition_are_a_request_each() -> None:
         assert len(cluster.seen(FetchRequest)) == 100
 
 
-def test_one_place_in_one_partition_is_refused_and_the_others_are_told(cluster: FakeCluster) -> None:
+def test_one_refused_position_does_not_affect_the_rest(cluster: FakeCluster) -> None:
     with Admin(bootstrap_servers=cluster.bootstrap, timeout=5) as admin:
         found = admin.first_records([at(0, 3), at(0, 99), at(0, 3), at(0, 6)])
     assert list(found) == [at(0, 3), at(0, 99), at(0, 6)]
@@ -83,7 +83,7 @@ def test_what_was_deleted_under_a_commit_is_passed_over(cluster: FakeCluster) ->
     assert look(cluster, at(0, 2)) == [Unread(STAMP + 6, drained=False)]
 
 
-def test_a_partition_that_is_not_there_leaves_the_others(cluster: FakeCluster) -> None:
+def test_a_missing_partition_does_not_affect_the_rest(cluster: FakeCluster) -> None:
     first, second = look(cluster, at(7, 0), at(0, 1), timeout=1.0)
     assert isinstance(first, KcliError)
     assert second == Unread(STAMP + 1, drained=False)
@@ -108,7 +108,7 @@ def test_aborted_transactions_and_markers_are_passed_over() -> None:
     assert not found.drained
 
 
-def test_a_partition_that_must_not_be_read_leaves_the_others(cluster: FakeCluster) -> None:
+def test_an_unauthorized_partition_does_not_affect_the_rest(cluster: FakeCluster) -> None:
     cluster.fail(FetchRequest, TOPIC_AUTHORIZATION_FAILED, where=TopicPartition("t", 1), times=50)
     first, second = look(cluster, at(1, 0), at(0, 3))
     assert isinstance(first, KcliError)

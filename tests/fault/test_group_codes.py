@@ -262,7 +262,7 @@ def test_error_codes_of_commits_of_manually_assigned_partitions(outcome: str, co
 
 
 @pytest.mark.case("G5")
-def test_a_group_with_members_takes_no_commits_of_others_and_that_is_said() -> None:
+def test_a_group_with_members_refuses_commits_of_other_clients() -> None:
     """``assign`` and ``subscribe`` under one group.id."""
     with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster) as a, member(cluster, None) as b:
         settle(a, partitions=2)
@@ -343,7 +343,7 @@ def test_error_codes_of_leaving(protocol: str, api: Any, code: str) -> None:
 
 
 @pytest.mark.case("G14")
-def test_every_refusal_of_a_classic_group_is_told_as_what_it_is() -> None:
+def test_every_refusal_of_a_classic_group_is_reported_as_what_it_is() -> None:
     """A broker that does not know static members does not say that it lacks the new protocol."""
     with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster, group_instance_id="i") as a:
         cluster.fail(JoinGroupRequest, Code.UNSUPPORTED_VERSION)

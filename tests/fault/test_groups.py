@@ -63,7 +63,7 @@ def cluster_of(partitions: int = 2, nodes: int = 1, **settings: Any) -> FakeClus
 
 @pytest.mark.case("S0-4", "S0-30", "S0-45", "S0-47", "S4-15")
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky", "848"])
-def test_members_share_partitions_and_take_over_from_who_leaves(strategy: str) -> None:
+def test_members_share_partitions_and_take_over_from_a_member_that_leaves(strategy: str) -> None:
     wishes: dict[str, Any] = {"group_protocol": "consumer"}
     if strategy != "848":
         wishes = {"partition_assignment_strategy": strategy}
@@ -140,7 +140,7 @@ def test_a_seek_inside_on_assigned_decides_where_reading_begins(protocol: str) -
 
 @BOTH
 @pytest.mark.parametrize("which", ["assigned", "revoked"])
-def test_after_a_callback_that_raises_every_partition_is_read_by_somebody(protocol: str, which: str) -> None:
+def test_after_a_callback_that_raises_every_partition_has_a_reader(protocol: str, which: str) -> None:
     with cluster_of(4) as cluster:
         fill(cluster, 4)
         wishes = {"group_protocol": protocol, "partition_assignment_strategy": "cooperative-sticky"}
@@ -283,7 +283,7 @@ def test_a_with_block_that_ends_by_an_error_commits_nothing_more() -> None:
 
 
 @BOTH
-def test_a_position_asked_for_gives_nothing_up(protocol: str) -> None:
+def test_reading_the_position_discards_nothing(protocol: str) -> None:
     """What the last poll handed out may be in work still: only the next poll says that it is done with."""
     with cluster_of(2) as cluster:
         fill(cluster, 2)
@@ -340,7 +340,7 @@ def test_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool) -
 
 @pytest.mark.case("G2")
 @BOTH
-def test_who_waits_in_a_poll_is_not_late(protocol: str) -> None:
+def test_a_member_waiting_in_a_poll_is_not_late(protocol: str) -> None:
     """A poll may be longer than max.poll.interval.ms, also of a member that has nothing to read."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 300, "max_poll_interval_ms": 300}
     with (
@@ -367,7 +367,7 @@ def test_the_session_timeout_counts_when_it_is_the_longer_one() -> None:
 
 @pytest.mark.case("S2-1", "G3")
 @BOTH
-def test_who_blocks_for_three_sessions_stays_a_member(protocol: str) -> None:
+def test_a_member_that_blocks_for_three_sessions_stays_a_member(protocol: str) -> None:
     """Processing, or C code that lets the interpreter's lock go (sleep, hashing, compression of large data)."""
     with (
         cluster_of(1, groups={"consumer_session_timeout": 0.5}) as cluster,
@@ -421,7 +421,7 @@ print("refused" if refused else "accepted", flush=True)
 
 @pytest.mark.case("G3")
 @BOTH
-def test_while_c_code_holds_the_interpreters_lock_the_member_is_lost_and_told(protocol: str) -> None:
+def test_a_member_lost_while_c_code_holds_the_gil_is_reported(protocol: str) -> None:
     """No thread of the process can heartbeat then. The loss is stated: lost callback, commit refused, joined again.
 
     Measured: one C call of 2 s with a session of 0.5 s is always a loss; the member is back within one poll.
@@ -723,7 +723,7 @@ def test_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: str
 
 
 @pytest.mark.case("G6")
-def test_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_anew() -> None:
+def test_a_heartbeat_thread_reports_a_final_error_and_starts_again() -> None:
     """No permission for the group is raised by poll, and is not the end when it was granted later."""
     with cluster_of(2) as cluster, member(cluster) as a:
         settle(a, partitions=2)
@@ -804,7 +804,7 @@ class Stranger:
     ids=["nothing", "short", "noise", "bomb", "unknown-topic", "claims-all", "false-generation"],
 )
 @pytest.mark.parametrize("strategy", ["range", "sticky", "cooperative-sticky"])
-def test_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str) -> None:
+def test_a_leader_assigns_to_any_members(metadata: bytes, strategy: str) -> None:
     """Bytes that are no subscription, false claims, negative partitions: nothing assigned twice, no crash."""
     with cluster_of(4) as cluster:
         fill(cluster, 4)
@@ -866,7 +866,7 @@ def omit(_request: Any, answer: Any) -> None:
 @pytest.mark.case("S1-6", "S1-12", "G8", "O6")
 @BOTH
 @pytest.mark.parametrize("how", ["omitted", "unstable", "lost", "loading"])
-def test_a_committed_offset_that_cannot_be_had_is_asked_for_again(protocol: str, how: str) -> None:
+def test_a_committed_offset_that_cannot_be_read_is_requested_again(protocol: str, how: str) -> None:
     """It is not taken for "nothing is committed"."""
     with cluster_of(1) as cluster:
         fill(cluster, 1)
@@ -1335,7 +1335,7 @@ def test_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -> N
 
 @pytest.mark.case("O4")
 @BOTH
-def test_one_partition_that_is_refused_leaves_the_others_committed(protocol: str) -> None:
+def test_one_partition_that_is_refused_leaves_the_rest_committed(protocol: str) -> None:
     """Each has its own error."""
     with cluster_of(3) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=3)

@@ -218,7 +218,7 @@ class Story:
             for one in self.members:
                 self.timed("", 0.002, lambda one=one: one.poll(0.002))
             first, second = (one.assignment for one in self.members)
-            settled = all(one._group is not None and one._group.settled for one in self.members)
+            settled = all(one._group is not None and one._group.is_stable for one in self.members)
             if settled and first | second == {tp(0), tp(1)} and not first & second:
                 return
             assert time.monotonic() < end, f"stranded: {first}, {second}"

@@ -90,7 +90,7 @@ def test_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
 
 
 @pytest.mark.case("N1")
-def test_all_names_that_do_not_resolve_are_told_with_the_resolvers_words() -> None:
+def test_all_names_that_do_not_resolve_are_reported_with_the_resolvers_message() -> None:
     """By the command line, exit 3."""
     code = (
         "import socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
@@ -120,7 +120,7 @@ def test_a_resolver_that_hangs_ends_at_the_timeout() -> None:
 
 
 @pytest.mark.case("N2")
-def test_a_closed_port_is_told_as_host_and_port_refused() -> None:
+def test_a_closed_port_is_reported_as_host_and_port_refused() -> None:
     """Exit 3."""
     with closed_port() as port:
         done = kcli("topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "1s")
@@ -172,7 +172,7 @@ def wait_for_connects(peer: Peer, count: int) -> list[float]:
 
 
 @pytest.mark.case("N3")
-def test_a_peer_that_accepts_and_never_answers_is_told_as_such() -> None:
+def test_a_peer_that_accepts_and_never_answers_is_reported_as_such() -> None:
     """Exit 3 at the timeout."""
     with Peer(PEERS["silence"]) as peer:
         began = time.monotonic()
@@ -224,7 +224,7 @@ def test_a_request_has_a_timeout_of_its_own() -> None:
 
 
 @pytest.mark.case("N3")
-def test_a_silent_address_leaves_time_for_the_others() -> None:
+def test_a_silent_address_leaves_time_for_the_rest() -> None:
     """Among the addresses to start from."""
     with FakeCluster(1) as cluster, Peer(PEERS["silence"]) as silent:
         for servers in (f"{silent.address},{cluster.bootstrap}", f"{cluster.bootstrap},{silent.address}"):
@@ -234,7 +234,7 @@ def test_a_silent_address_leaves_time_for_the_others() -> None:
 
 
 @pytest.mark.case("N3")
-def test_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
+def test_a_peer_that_says_nothing_to_tls_is_reported_as_such() -> None:
     """Before ApiVersions comes the TLS handshake."""
     with Peer(PEERS["silence"]) as peer:
         error, took = admin_error(
@@ -289,7 +289,7 @@ def test_commands_recognise_a_peer_that_is_not_kafka(peer: str) -> None:
 
 
 @pytest.mark.case("N4")
-def test_a_tls_port_that_hangs_up_on_plaintext_is_told() -> None:
+def test_a_tls_port_that_hangs_up_on_plaintext_is_reported() -> None:
     """OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
 
     def serve(peer: Conversation) -> None:
@@ -324,7 +324,7 @@ def test_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
 @pytest.mark.case("N5")
 @pytest.mark.parametrize("nth", [1, 3])
 @pytest.mark.parametrize("then", ["reset", "close", "silence"])
-def test_a_lost_answer_is_asked_for_again_under_the_same_numbers(then: str, nth: int) -> None:
+def test_a_batch_whose_response_is_lost_is_sent_again_under_the_same_numbers(then: str, nth: int) -> None:
     """Five in flight to each of two brokers; same id, epoch, sequence and bytes; nothing lost, nothing twice."""
     with FakeCluster(2, topics={"t": 4}) as cluster, quick(cluster) as producer:
         for partition in range(4):
@@ -474,7 +474,7 @@ def test_everything_comes_byte_by_byte() -> None:
         with quick(cluster, request_timeout_ms=20_000) as producer:
             send(producer, "t", 0, b"first")
             assert producer.flush(PATIENCE)
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             futures = send(producer, "t", 0, *numbers(20))
@@ -691,7 +691,7 @@ def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_s
             cluster.stop(2)
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"during")
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             assert not producer.flush(WINDOW)
@@ -722,7 +722,7 @@ def test_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.Monkey
             monkeypatch.setattr(producer._cluster.loop, "_turn", lambda at: (next(turns), turn(at)))
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"y")
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             producer.flush(2)
@@ -792,7 +792,7 @@ def advertise(cluster: FakeCluster, node: int, host: str, port: int) -> None:
 
 
 @pytest.mark.case("N13")
-def test_an_advertised_address_that_cannot_be_reached_is_told_with_the_setting_to_check() -> None:
+def test_an_advertised_address_that_cannot_be_reached_is_reported_with_the_setting_to_check() -> None:
     """Loopback, by the command line; exit 3."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
@@ -813,7 +813,7 @@ def test_an_advertised_address_that_cannot_be_reached_is_told_with_the_setting_t
         ("kafka-2.invalid", "cannot resolve kafka-2.invalid: Name or service not known"),
     ],
 )
-def test_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], host: str, why: str) -> None:
+def test_the_reason_for_being_unreachable_is_reported(resolver: list[str], host: str, why: str) -> None:
     """And the partitions of the other brokers are answered."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, host, port)
@@ -831,7 +831,7 @@ def test_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], host: 
 
 
 @pytest.mark.case("N13")
-def test_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_swallows_everything_is_reported_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """No refusal comes, only the timeout. The connect is made to hang: no test can count on a real black hole."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
@@ -931,7 +931,7 @@ def test_connections_that_the_broker_closes_while_idle_are_made_again_silently()
 
 
 @pytest.mark.case("N14")
-def test_a_reader_goes_on_after_a_pause() -> None:
+def test_a_reader_continues_after_a_pause() -> None:
     """Who does not poll does not see the end of the connection either, until it asks again."""
     heard = Heard()
     with FakeCluster(1, topics={"t": 1}, idle_timeout=0.15) as cluster, quick(cluster) as producer:

@@ -175,7 +175,7 @@ def test_a_reader_of_the_copy_that_leaves(cluster: FakeCluster) -> None:
 
 @pytest.mark.case("C14", "R17")
 @pytest.mark.parametrize("place", ["tee", "failed", "checkpoint"])
-def test_a_file_that_takes_no_more(cluster: FakeCluster, place: str, tmp_path: Path) -> None:
+def test_a_file_that_accepts_no_more_bytes(cluster: FakeCluster, place: str, tmp_path: Path) -> None:
     """Files may not grow beyond some bytes; what was confirmed until then is counted, and the code tells."""
 
     def one(index: int) -> None:

@@ -115,7 +115,7 @@ def test_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() -> 
 
 @pytest.mark.case("P3")
 @pytest.mark.parametrize("then", ["silence", "reset"])
-def test_a_swallowed_answer_is_asked_for_again_and_its_offset_is_the_first_ones(then: str) -> None:
+def test_a_batch_whose_response_is_lost_keeps_the_offset_of_its_first_write(then: str) -> None:
     """The broker knows its last five batches and answers the repeat with the original offset."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.swallow(ProduceRequest, then, nth=2)
@@ -153,13 +153,13 @@ def test_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) -> No
 
 
 @pytest.mark.case("P4")
-def test_an_id_that_is_refused_for_good_fails_the_records_and_says_why() -> None:
+def test_an_id_that_is_refused_permanently_fails_the_records_and_says_why() -> None:
     """E.g. no permission to write at all."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.fail(InitProducerIdRequest, 31, times=FOREVER)
         future = send(producer, "t", 0, b"a")[0]
         with pytest.raises(
-            BrokerError, match="asking for a producer id: CLUSTER_AUTHORIZATION_FAILED"
+            BrokerError, match="requesting a producer id: CLUSTER_AUTHORIZATION_FAILED"
         ) as caught:
             future.result(PATIENCE)
         assert caught.value.exit_code == 4
@@ -302,7 +302,7 @@ def test_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(chang
 
 
 @pytest.mark.case("P18")
-def test_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
+def test_a_cluster_that_accepts_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
     """The wait ends after ``max.block.ms``, and goes on once the broker is back."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
@@ -443,9 +443,7 @@ def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
             with pytest.raises(KcliError):
                 producer.send_rows("t", [good] * 10 + [wrong])  # type: ignore[list-item]
         with pytest.raises(KcliError):
-            producer.send_keyed("t", [b"k"] * 3, [b"v", 5, b"v"])  # type: ignore[list-item]
-        with pytest.raises(KcliError):
-            producer.send_lines("t", ["text"])  # type: ignore[list-item]
+            producer.send_text("t", b"v\nv", timestamp=-1)
         assert producer.outstanding == 0
         assert producer.flush(PATIENCE)
         assert cluster.seen(ProduceRequest) == []
@@ -546,7 +544,9 @@ def test_a_bulk_call_of_more_than_the_memory_waits_in_between() -> None:
     ):
         most = 0
         held = cluster.hold(ProduceRequest, "request")
-        sending = threading.Thread(target=producer.send_lines, args=("t", [b"x" * 1_000] * 500))
+        sending = threading.Thread(
+            target=producer.send_rows, args=("t", [(None, b"x" * 1_000, NO_HEADERS, 1)] * 500)
+        )
         sending.start()
         cluster.wait_until(lambda: producer.metrics().threads_waiting == 1, PATIENCE)
         most = producer.metrics().buffer_used
@@ -576,7 +576,7 @@ os.wait()
 
 
 @pytest.mark.parametrize("more", ["", FORKING], ids=["exit", "fork"])
-def test_what_nobody_closed_is_flushed_at_the_end_of_the_process_that_sent_it(more: str) -> None:
+def test_an_unclosed_producer_is_flushed_at_the_end_of_its_process(more: str) -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         command = [sys.executable, "-c", FORGETFUL + more, cluster.bootstrap]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -53,7 +53,7 @@ def read_until(consumer: Consumer, done: Any) -> None:
 
 @pytest.mark.case("S0-56")
 @PROTOCOLS
-def test_all_members_go_on_where_the_rewind_says(cluster: FakeCluster, options: dict[str, Any]) -> None:
+def test_all_members_continue_where_the_rewind_says(cluster: FakeCluster, options: dict[str, Any]) -> None:
     told: list[tuple[str, list[TopicPartition]]] = []
     with others(cluster.bootstrap, "t", "g", 2, **QUICK, **options) as group:  # noqa: SIM117 - the group is there first
         with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
@@ -101,7 +101,7 @@ def test_what_this_member_read_elsewhere_is_committed_first(cluster: FakeCluster
 
 
 @pytest.mark.case("S0-56")
-def test_a_rewind_that_fails_before_its_commit_changes_nothing_and_the_group_goes_on(
+def test_a_rewind_that_fails_before_its_commit_changes_nothing_and_the_group_continues(
     cluster: FakeCluster,
 ) -> None:
     with others(cluster.bootstrap, "t", "g", 1, **QUICK) as group:  # noqa: SIM117 - the group is there first
@@ -117,7 +117,7 @@ def test_a_rewind_that_fails_before_its_commit_changes_nothing_and_the_group_goe
     assert group.failures == []
 
 
-def test_who_is_no_member_is_refused(cluster: FakeCluster) -> None:
+def test_a_client_that_is_no_member_is_refused(cluster: FakeCluster) -> None:
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g") as consumer:
         consumer.assign([TopicPartition("t", 0)])
         with pytest.raises(ConfigError, match="for members"):
@@ -232,13 +232,13 @@ def looked_at_the_group_before_sending(one: Rewinder, wait: Any) -> None:
 
 
 @PROTOCOLS
-def test_who_is_not_in_the_group_sends_nobody_out_and_says_that_another_rewind_goes_on(
+def test_a_barrier_that_lost_its_membership_evicts_no_member(
     cluster: FakeCluster, options: dict[str, Any]
 ) -> None:
     """It was sent out and has not heard of it yet. Whoever did that may be holding the group right now."""
 
-    def without_members(_request: Any, answer: Any) -> None:
-        answer.groups[0].members = []
+    def without_members(_request: Any, response: Any) -> None:
+        response.groups[0].members = []
 
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t")
@@ -257,7 +257,7 @@ def test_who_is_not_in_the_group_sends_nobody_out_and_says_that_another_rewind_g
 @pytest.mark.parametrize(
     "code", [Code.COORDINATOR_LOAD_IN_PROGRESS, Code.NOT_COORDINATOR], ids=lambda c: c.name
 )
-def test_a_coordinator_that_is_not_ready_is_asked_again_at_each_step(
+def test_a_coordinator_that_is_not_ready_is_retried_at_each_step(
     cluster: FakeCluster, api: Any, code: Code
 ) -> None:
     with (
@@ -277,7 +277,7 @@ def test_a_coordinator_that_is_not_ready_is_asked_again_at_each_step(
         assert rule.count == 2
 
 
-def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
+def test_an_evicted_barrier_does_not_ask_for_offsets_it_would_not_use(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The coordinator would promise it a new member id, and the whole group would wait for that member to come."""
@@ -304,14 +304,14 @@ def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
         assert given.count("") == 1
 
 
-def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_was_committed(
+def test_a_barrier_evicted_after_its_commit_does_not_report_that_nothing_was_committed(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does the one after it, which did not come so far."""
 
     def leave(barrier: Any, _offsets: Any, deadline: float) -> int:
         cluster.evict("g", barrier._membership.member_id)
-        cluster.replace(DescribeGroupsRequest, lambda _request, answer: answer.groups[0].members.clear())
+        cluster.replace(DescribeGroupsRequest, lambda _request, response: response.groups[0].members.clear())
         return len(barrier._others(deadline))
 
     monkeypatch.setattr(ClassicBarrier, "hold", leave)
@@ -346,7 +346,7 @@ def test_a_callback_that_raises_ends_the_rewind_and_the_member_has_its_partition
         assert consumer.rewind_offsets(TARGETS, PATIENCE) == OURS
 
 
-def test_what_kafka_cannot_be_told_is_refused_before_anybody_is_sent_out(cluster: FakeCluster) -> None:
+def test_an_offset_that_kafka_cannot_store_is_refused_before_any_eviction(cluster: FakeCluster) -> None:
     with (
         others(cluster.bootstrap, "t", "g", 1, **QUICK),
         Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer,

@@ -64,7 +64,7 @@ def test_the_dry_run_shows_the_plan_all_the_same(cluster: FakeCluster, rewind: K
     assert "Rewind group g" in done.stdout
 
 
-def test_wait_waits_for_its_end_and_says_for_whom(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_wait_reports_the_members_it_waits_for(cluster: FakeCluster, rewind: Kcli) -> None:
     """What the transaction has committed by then is what the plan goes from."""
     with transaction(cluster) as producer:
         process = rewind.start("g", "--to", "-2", "--wait", "--yes")
@@ -104,7 +104,7 @@ def test_a_short_transaction_is_waited_for_in_silence(cluster: FakeCluster, rewi
     assert process.returncode == 0, err
 
 
-def test_where_the_producer_may_not_be_seen_the_rest_is_said(cluster: FakeCluster, rewind: Kcli) -> None:
+def test_where_the_producer_may_not_be_seen_the_rest_is_reported(cluster: FakeCluster, rewind: Kcli) -> None:
     cluster.fail(DescribeProducersRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--yes", code=7)

@@ -48,7 +48,7 @@ def test_lines_go_to_the_partition_of_their_key_in_order(cluster: FakeCluster) -
 
 
 @pytest.mark.parametrize("partitioner", ["consistent", "hashcode", "random", "roundrobin"])
-def test_other_partitioners_place_lines_too(cluster: FakeCluster, partitioner: str) -> None:
+def test_other_partitioners_assign_lines_too(cluster: FakeCluster, partitioner: str) -> None:
     text = b"".join(b"k%d:%d\n" % (i, i) for i in range(60))
     with Producer(bootstrap_servers=cluster.bootstrap, partitioner=partitioner) as producer:
         producer.send_text("t", text, key_delimiter=b":")
@@ -124,7 +124,7 @@ def test_rows_may_name_their_partitions_and_have_origins(cluster: FakeCluster) -
         assert [row for r in own for _, row in each_row(r.origins)] == list(range(number, 10, 3))
 
 
-def test_large_texts_are_placed_piece_by_piece_and_rows_go_on_counting(cluster: FakeCluster) -> None:
+def test_large_texts_are_placed_piece_by_piece_and_rows_continue_counting(cluster: FakeCluster) -> None:
     reports: list[Report] = []
     lines = [b"%d" % i for i in range(20_000)]
     with Producer(
@@ -165,7 +165,7 @@ def test_a_row_of_a_partition_that_does_not_exist_fails_alone(cluster: FakeClust
     failed = sorted((row, str(r.error)) for r in reports if r.error for _, row in each_row(r.origins))
     assert [row for row, _ in failed] == [101, 104, 106]
     assert "no partition 9" in failed[0][1]
-    assert "names no partition" in failed[2][1]
+    assert "has no partition" in failed[2][1]
     assert sorted(row for r in reports if not r.error for _, row in each_row(r.origins)) == [
         100, 102, 103, 105, 107, 108, 109,
     ]  # fmt: skip

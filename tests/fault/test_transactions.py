@@ -169,7 +169,7 @@ def test_a_block_that_raises_is_aborted_and_so_is_what_is_open_at_the_end(cluste
 
 
 @pytest.mark.case("P4")
-def test_who_is_fenced_stops_and_says_who(cluster: FakeCluster, producer: Producer) -> None:
+def test_a_fenced_producer_stops_and_reports_its_id(cluster: FakeCluster, producer: Producer) -> None:
     """Another producer took the id over; exit 7, nothing of the zombie is seen, all its calls tell why."""
     producer.begin_transaction()
     send(producer, "t", 0, b"zombie")
@@ -223,7 +223,7 @@ def test_the_broker_that_was_asked_dies_at_this_step(version: int, api: type[Req
 
 @pytest.mark.case("P11")
 @pytest.mark.parametrize("at", ["request", "answer"])
-def test_the_coordinator_dies_while_it_is_asked_for_an_id(cluster: FakeCluster, at: str) -> None:
+def test_the_coordinator_dies_during_init_producer_id(cluster: FakeCluster, at: str) -> None:
     """P11, at InitProducerId."""
     held = cluster.hold(InitProducerIdRequest, at=at)
     with transactional(cluster, request_timeout_ms=5_000) as producer:
@@ -240,7 +240,7 @@ def test_the_coordinator_dies_while_it_is_asked_for_an_id(cluster: FakeCluster, 
 @pytest.mark.case("P11", "P14")
 @pytest.mark.parametrize("code", [14, 15, 16, 51])
 @pytest.mark.parametrize("api", [InitProducerIdRequest, TxnOffsetCommitRequest, EndTxnRequest], ids=names)
-def test_a_coordinator_that_moves_or_loads_is_asked_again(
+def test_a_coordinator_that_moves_or_loads_is_retried(
     cluster: FakeCluster, api: type[Request], code: int
 ) -> None:
     """NOT_COORDINATOR and its like are no errors of the application; CONCURRENT_TRANSACTIONS neither."""
@@ -279,7 +279,7 @@ def test_brokers_that_are_too_old_for_transactions_are_refused_by_name(cluster: 
 @pytest.mark.case("P12")
 @pytest.mark.parametrize("then", ["reset", "silence"])
 @pytest.mark.parametrize("knob", ["swallow", "drop"])
-def test_a_lost_answer_to_the_end_is_asked_for_again(
+def test_an_end_of_a_transaction_whose_response_is_lost_is_sent_again(
     cluster: FakeCluster, producer: Producer, knob: str, then: str
 ) -> None:
     """The repeat tells; applied or not, the transaction is committed once."""
@@ -304,14 +304,14 @@ def test_unknown_server_error_is_not_success(
 
 @pytest.mark.case("P12")
 @pytest.mark.parametrize("knob", ["swallow", "drop"])
-def test_when_nobody_answers_the_outcome_is_unknown_until_it_is_asked_again(
+def test_without_a_response_the_outcome_is_unknown_until_it_is_requested_again(
     cluster: FakeCluster, producer: Producer, knob: str
 ) -> None:
     """Commit again asks again, and then it is known."""
     getattr(cluster, knob)(EndTxnRequest, "silence", times=FOREVER)
     producer.begin_transaction()
     send(producer, "t", 0, b"a")
-    with pytest.raises(TransactionUnknownError, match="nobody said whether") as caught:
+    with pytest.raises(TransactionUnknownError, match="is not known") as caught:
         producer.commit_transaction(timeout=1)
     assert caught.value.exit_code == 3
     assert producer.metrics().transactions_committed == 0
@@ -413,7 +413,7 @@ def test_a_late_record_of_an_aborted_transaction_is_not_in_the_next(
 
 
 @pytest.mark.case("P14")
-def test_the_heir_waits_until_the_last_transaction_has_ended(cluster: FakeCluster) -> None:
+def test_a_successor_waits_until_the_last_transaction_has_ended(cluster: FakeCluster) -> None:
     """CONCURRENT_TRANSACTIONS while the markers of a crashed producer's transaction are written."""
     with transactional(cluster) as crashed:
         crashed.init_transactions()
@@ -464,7 +464,7 @@ def test_a_transaction_that_the_coordinator_does_not_know_is_aborted_and_the_nex
 
 
 @pytest.mark.case("P15")
-def test_a_transaction_that_timed_out_at_the_coordinator_is_told_and_the_next_is_clean(
+def test_a_transaction_that_timed_out_at_the_coordinator_is_reported_and_the_next_is_clean(
     cluster: FakeCluster, producer: Producer
 ) -> None:
     """As after SIGSTOP; the coordinator aborted it and fenced its producer."""
@@ -606,7 +606,7 @@ def test_a_record_that_never_found_a_batch_fails_the_transaction_too(cluster: Fa
 
 
 @pytest.mark.case("P12")
-def test_an_abort_that_nobody_answered_is_asked_for_again_and_never_turns_into_a_commit(
+def test_an_abort_without_a_response_is_repeated_and_never_becomes_a_commit(
     cluster: FakeCluster, producer: Producer
 ) -> None:
     """The records of which it was said that they are aborted stay so."""
@@ -641,7 +641,7 @@ def test_a_commit_that_the_coordinator_refuses_may_be_aborted_as_documented(
     assert committed(cluster) == [b"next"]
 
 
-def test_nobody_waits_for_a_producer_that_is_closed(cluster: FakeCluster) -> None:
+def test_a_closed_producer_is_not_waited_for(cluster: FakeCluster) -> None:
     """A commit that runs while another thread closes is told; later calls are refused."""
     with transactional(cluster) as producer:
         producer.init_transactions()

@@ -47,9 +47,9 @@ def alone() -> Iterator[FakeCluster]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds become tenths of them."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 0.2)
-    monkeypatch.setattr(waiting, "_LOOK", 0.05)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 0.2)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 0.2)
+    monkeypatch.setattr(waiting, "_CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 0.2)
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def said(heard: Heard) -> list[str]:
 
 
 def taken_back(heard: Heard) -> list[str]:
-    return [text for text in heard.said("info") if "does not wait" in text]
+    return [text for text in heard.said("info") if "no longer waits" in text]
 
 
 def writer_of(cluster: FakeCluster) -> int:
@@ -90,7 +90,7 @@ def writer_of(cluster: FakeCluster) -> int:
 
 
 @pytest.mark.case("P17")
-def test_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> None:
+def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeCluster) -> None:
     """The offset, the producer, since when; once; and it is taken back when the transaction ends."""
     heard = Heard()
     put(cluster, T0, b"plain")
@@ -112,16 +112,16 @@ def test_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> None
         assert taken_back(heard) == []
         producer.commit_transaction()
         assert read(consumer, 2) == [b"open", b"behind"]
-        assert taken_back(heard) == ["t-0: read_committed does not wait at offset 1 any more"]
+        assert taken_back(heard) == ["t-0: read_committed no longer waits at offset 1"]
         assert consumer.waiting() == {}
     asked = cluster.seen(DescribeProducersRequest)
     assert [seen.node for seen in asked] == [cluster.leader("t", 0)]
 
 
 @pytest.mark.case("P17")
-def test_it_is_said_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_reported_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has missed the first word gets another one, with what is known by then."""
-    monkeypatch.setattr(waiting, "TELL_AGAIN", 0.5)
+    monkeypatch.setattr(waiting, "REPORT_AGAIN", 0.5)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -146,11 +146,11 @@ def test_one_producer_in_many_partitions_is_named_once(cluster: FakeCluster) -> 
 
 
 @pytest.mark.case("P17")
-def test_a_transaction_that_ends_in_time_is_nobodys_business(
+def test_a_transaction_that_ends_in_time_is_not_reported(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No word, and no request."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 60.0)
     heard = Heard()
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -163,7 +163,7 @@ def test_a_transaction_that_ends_in_time_is_nobodys_business(
 
 
 @pytest.mark.case("P17")
-def test_who_reads_everything_waits_for_nothing(cluster: FakeCluster) -> None:
+def test_a_read_uncommitted_reader_waits_for_nothing(cluster: FakeCluster) -> None:
     """Read_uncommitted has nothing to explain."""
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard, isolation_level="read_uncommitted") as consumer:
@@ -237,7 +237,7 @@ def test_a_leader_that_never_answers_holds_nothing_up(cluster: FakeCluster) -> N
 
 @pytest.mark.case("P17")
 @pytest.mark.parametrize("move", ["pause", "seek", "assign", "close"])
-def test_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, move: str) -> None:
+def test_nothing_is_reported_of_what_is_not_read_any_more(cluster: FakeCluster, move: str) -> None:
     """The answer comes when the partition is paused, read elsewhere, taken away, or the consumer is closed."""
     held = cluster.hold(DescribeProducersRequest)
     heard = Heard()
@@ -263,7 +263,7 @@ def test_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, move
 
 
 @pytest.mark.case("P17")
-def test_who_looks_elsewhere_for_a_moment_is_told_all_the_same(cluster: FakeCluster) -> None:
+def test_a_paused_reader_gets_the_report_all_the_same(cluster: FakeCluster) -> None:
     """The leader's answer comes while the partition is read elsewhere, before anything of that has come."""
     held = cluster.hold(DescribeProducersRequest)
     heard = Heard()
@@ -296,7 +296,7 @@ def test_a_reader_between_the_transaction_and_the_end_waits_too(cluster: FakeClu
 
 
 @pytest.mark.case("P17")
-def test_who_has_records_to_work_on_does_not_wait(cluster: FakeCluster) -> None:
+def test_a_reader_with_buffered_records_does_not_wait(cluster: FakeCluster) -> None:
     """The fetcher is ahead of the application, which has its records yet to come."""
     heard = Heard()
     put(cluster, T0, *[b"plain"] * 5)
@@ -325,7 +325,7 @@ def test_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
 @pytest.mark.case("P17")
 def test_consume_reports_the_open_transaction_it_waits_for(alone: FakeCluster) -> None:
     """``kcli consume`` says it on stderr."""
-    code = "import kcli.core.consumer.waiting as waiting\nwaiting.TELL_AFTER = 0.3"
+    code = "import kcli.core.consumer.waiting as waiting\nwaiting.REPORT_AFTER = 0.3"
     put(alone, T0, b"plain")
     with opened(alone, 0):
         done = kcli_after(code, "consume", "t", "-p", "0", "--idle-timeout", "4s", "-b", alone.address(1))
@@ -347,7 +347,7 @@ def subscriber(cluster: FakeCluster, heard: Heard, **wishes: Any) -> Consumer:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_missing_topic_is_told_once_and_read_when_it_appears(alone: FakeCluster, protocol: str) -> None:
+def test_a_missing_topic_is_reported_once_and_read_when_it_appears(alone: FakeCluster, protocol: str) -> None:
     """No error: whoever creates it may come later. The nearest name is a help for the one who has misspelt it."""
     alone.create_topic("orders")
     heard = Heard()
@@ -363,14 +363,14 @@ def test_a_missing_topic_is_told_once_and_read_when_it_appears(alone: FakeCluste
         alone.create_topic("ordrs")
         alone.append("ordrs", 0, batch(b"here"))
         assert read(consumer, 1) == [b"here"]
-        assert "topic ordrs is there now" in heard.said("info")
+        assert "topic ordrs exists now" in heard.said("info")
         assert len(missing(heard)) == 1
 
 
-def test_a_topic_that_is_created_in_time_is_nobodys_business(
+def test_a_topic_that_is_created_in_time_is_not_reported(
     alone: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 60.0)
     heard = Heard()
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["new"])
@@ -383,7 +383,7 @@ def test_a_topic_that_is_created_in_time_is_nobodys_business(
     assert not any(request.topics is None for request in asked), "names are asked for only where they help"
 
 
-def test_it_is_told_without_a_name_where_none_is_near(alone: FakeCluster) -> None:
+def test_an_unknown_name_without_a_near_one_is_reported_alone(alone: FakeCluster) -> None:
     heard = Heard()
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["quite-another"])
@@ -391,7 +391,7 @@ def test_it_is_told_without_a_name_where_none_is_near(alone: FakeCluster) -> Non
         assert "check the topic name" in missing(heard)[0]
 
 
-def test_it_is_told_without_a_name_where_no_broker_lists_them(alone: FakeCluster) -> None:
+def test_a_completion_without_a_reachable_broker_is_reported_without_names(alone: FakeCluster) -> None:
     alone.create_topic("orders")
     alone.drop(MetadataRequest, when=lambda request: request.topics is None, then="reset", times=FOREVER)
     heard = Heard()
@@ -401,7 +401,7 @@ def test_it_is_told_without_a_name_where_no_broker_lists_them(alone: FakeCluster
         assert "did you mean" not in missing(heard)[0]
 
 
-def test_another_subscription_is_told_of_anew(alone: FakeCluster) -> None:
+def test_a_changed_subscription_is_sent_again(alone: FakeCluster) -> None:
     heard = Heard()
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["one"])

@@ -58,7 +58,7 @@ def judge(kafka: Kafka) -> AdminClient:
 
 
 @pytest.mark.case("S1-1", "S1-5")
-def test_what_is_committed_here_is_what_the_judge_reads_and_the_other_way_round(
+def test_commits_are_exchanged_with_the_judge_both_ways(
     kafka: Kafka, admin: Admin, judge: AdminClient
 ) -> None:
     topic = kafka.topic("offsets", partitions=3)
@@ -83,7 +83,7 @@ def test_what_is_committed_here_is_what_the_judge_reads_and_the_other_way_round(
 
 
 @pytest.mark.case("S1-4")
-def test_errors_are_told_partition_by_partition(kafka: Kafka, admin: Admin) -> None:
+def test_errors_are_reported_partition_by_partition(kafka: Kafka, admin: Admin) -> None:
     topic, group = kafka.topic("errors"), kafka.unused_name("group")
     good, far, none = TopicPartition(topic, 0), TopicPartition(topic, 9), TopicPartition("no-such-topic", 0)
     outcome = admin.commit_offsets({group: {good: at(1), far: at(1), none: at(1)}})[group]
@@ -227,7 +227,7 @@ def test_static_members_are_removed_by_instance_id(kafka: Kafka, admin: Admin) -
         assert isinstance(outcome[second], NotFoundError)
 
 
-def test_a_kip_848_group_is_told_as_one(kafka: Kafka, admin: Admin) -> None:
+def test_a_kip_848_group_is_reported_as_one(kafka: Kafka, admin: Admin) -> None:
     if is_old(kafka):
         with pytest.raises(UnsupportedError, match="by type"):
             admin.list_groups(types=["consumer"])
@@ -270,7 +270,9 @@ NEEDS = {
 }
 
 
-def test_every_place_is_told_or_refused_by_name(kafka: Kafka, admin: Admin, judge: AdminClient) -> None:
+def test_every_position_is_reported_or_refused_by_name(
+    kafka: Kafka, admin: Admin, judge: AdminClient
+) -> None:
     topic = filled(kafka)
     tp = TopicPartition(topic, 0)
     offered = admin.cluster.brokers.offer(next(iter(admin.connect().nodes.values())), "control")
@@ -423,7 +425,7 @@ def test_the_cluster_is_described(kafka: Kafka, admin: Admin, judge: AdminClient
             admin.describe_cluster(include_fenced=True)
 
 
-def test_log_directories_tell_the_size_of_each_replica(kafka: Kafka, admin: Admin) -> None:
+def test_log_directories_report_the_size_of_each_replica(kafka: Kafka, admin: Admin) -> None:
     from kafka import KafkaAdminClient
 
     topic = filled(kafka)
@@ -447,7 +449,7 @@ def test_log_directories_tell_the_size_of_each_replica(kafka: Kafka, admin: Admi
         client.close()
 
 
-def test_transactions_and_producers_are_told(kafka: Kafka, admin: Admin) -> None:
+def test_transactions_and_producers_are_reported(kafka: Kafka, admin: Admin) -> None:
     topic = kafka.topic("open", partitions=2)
     tp, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     writer = JudgeProducer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})

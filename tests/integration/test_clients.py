@@ -39,7 +39,7 @@ def test_requests_are_pipelined_on_one_connection(kafka: Kafka) -> None:
 
 
 @pytest.mark.case("S0-9")
-def test_a_future_tells_partition_offset_and_timestamp(kafka: Kafka) -> None:
+def test_a_future_returns_partition_offset_and_timestamp(kafka: Kafka) -> None:
     topic = kafka.topic("future", partitions=2)
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         told = producer.send(ProducerRecord(topic, b"v", partition=1, timestamp=1_700_000_000_000)).result(30)
@@ -128,7 +128,7 @@ def test_many_threads_may_send(kafka: Kafka) -> None:
         assert producer.outstanding == 0
 
 
-def test_offsets_by_place_and_time(kafka: Kafka) -> None:
+def test_offsets_by_position_and_time(kafka: Kafka) -> None:
     topic = kafka.topic("places")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for stamp in (1_000, 2_000, 3_000):
@@ -148,7 +148,7 @@ def test_offsets_by_place_and_time(kafka: Kafka) -> None:
 def test_a_span_in_the_middle_of_a_batch_is_exact(kafka: Kafka) -> None:
     topic = kafka.topic("span")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
-        producer.send_lines(topic, [b"%d" % i for i in range(1_000)])
+        producer.send_text(topic, b"\n".join(b"%d" % i for i in range(1_000)))
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
         consumer.connect(10)
         tp = TopicPartition(topic, 0)

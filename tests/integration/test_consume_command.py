@@ -79,7 +79,7 @@ def test_several_topics(kafka: Kafka, numbers: str) -> None:
 
 
 @pytest.mark.case("S0-32", "F18")
-def test_ndjson_tells_all_of_a_record(kafka: Kafka) -> None:
+def test_ndjson_has_everything_of_a_record(kafka: Kafka) -> None:
     topic = kafka.topic("ndjson")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         producer.send(ProducerRecord(topic, b"v\xff", None, (("a", b"1"), ("a", None)), timestamp=STAMP))
@@ -273,7 +273,7 @@ def test_kcats_verbs_mean_what_they_mean_there(kafka: Kafka, odd: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_where_it_was(kafka: Kafka, numbers: str, protocol: str) -> None:
+def test_a_group_continues_where_it_was(kafka: Kafka, numbers: str, protocol: str) -> None:
     if protocol == "consumer" and kafka.version != "unknown" and int(kafka.version.split(".")[0]) < 4:
         pytest.skip(f"Kafka {kafka.version} has no KIP-848 groups")
     group = f"{numbers}-{protocol}"
@@ -285,7 +285,7 @@ def test_a_group_goes_on_where_it_was(kafka: Kafka, numbers: str, protocol: str)
     assert consume(kafka, numbers, *options) == []
 
 
-def test_kcat_goes_on_where_kcli_was_and_back(kafka: Kafka, numbers: str) -> None:
+def test_kcat_continues_where_kcli_was_and_back(kafka: Kafka, numbers: str) -> None:
     group = f"{numbers}-shared"
     first = consume(kafka, numbers, "-g", group, "-n", "120")
     theirs = judge(

@@ -52,7 +52,7 @@ def offset(kafka: Kafka, tp: TopicPartition, place: int) -> int:
 
 
 @pytest.mark.case("F13")
-def test_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
+def test_a_real_broker_accepts_our_fetch_sessions(kafka: Kafka) -> None:
     """Many partitions are named once; then pausing, seeking and reading on are changes of a few bytes."""
     topic = kafka.topic("session", partitions=200)
     sizes: list[int] = []
@@ -228,7 +228,7 @@ def test_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: i
 
 
 @pytest.mark.case("B7")
-def test_a_topic_that_is_deleted_is_told_and_others_go_on(kafka: Kafka) -> None:
+def test_a_topic_that_is_deleted_is_reported_and_others_continue(kafka: Kafka) -> None:
     """Once; it is not created again by asking for it."""
     gone, kept = (TopicPartition(kafka.topic(name), 0) for name in ("gone", "kept"))
     send(kafka, gone, b"x")
@@ -264,7 +264,7 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
 
 @pytest.mark.case("B11")
 @pytest.mark.timeout(300)
-def test_an_unclean_election_is_told(kafka3: Kafka) -> None:
+def test_an_unclean_election_is_reported(kafka3: Kafka) -> None:
     """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     tp = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)

@@ -244,7 +244,7 @@ def both_have_half(consumer: Consumer, other: Member) -> Callable[[], bool]:
 
 @pytest.mark.case("S2-1")
 @both_protocols
-def test_heartbeats_go_on_while_the_caller_sleeps(kafka: Kafka, protocol: str) -> None:
+def test_heartbeats_continue_while_the_caller_sleeps(kafka: Kafka, protocol: str) -> None:
     needs(kafka, protocol)
     topic = kafka.topic("asleep", partitions=PARTITIONS)
     with beside(kafka, topic, protocol) as other, member_of(kafka, topic, protocol) as consumer:
@@ -258,7 +258,7 @@ def test_heartbeats_go_on_while_the_caller_sleeps(kafka: Kafka, protocol: str) -
 
 @pytest.mark.case("S0-53", "G2")
 @both_protocols
-def test_who_polls_too_late_leaves_says_so_and_joins_again(kafka: Kafka, protocol: str) -> None:
+def test_a_member_that_polls_too_late_leaves_reports_it_and_rejoins(kafka: Kafka, protocol: str) -> None:
     """Heartbeats alone do not keep partitions from those who would read them."""
     needs(kafka, protocol)
     topic = kafka.topic("late", partitions=PARTITIONS)
@@ -275,7 +275,9 @@ def test_who_polls_too_late_leaves_says_so_and_joins_again(kafka: Kafka, protoco
         assert lost == []
         poll_until(consumer, both_have_half(consumer, other))
     assert lost == mine
-    assert any("nobody polled for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning"))
+    assert any(
+        "poll was not called for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning")
+    )
 
 
 @both_protocols
@@ -301,7 +303,7 @@ def test_a_static_member_comes_back_to_its_partitions(kafka: Kafka, protocol: st
 
 
 @both_protocols
-def test_of_two_with_one_instance_id_one_is_told(kafka: Kafka, protocol: str) -> None:
+def test_of_two_members_with_one_instance_id_one_is_fenced(kafka: Kafka, protocol: str) -> None:
     """In a classic group the younger takes over, by KIP-848 the elder stays."""
     needs(kafka, protocol)
     topic = kafka.topic("twice", partitions=PARTITIONS)
@@ -395,7 +397,7 @@ def test_a_member_sees_committed_records_only_and_reaches_the_end(kafka: Kafka, 
 
 
 @pytest.mark.case("G12")
-def test_nothing_is_handed_out_of_partitions_that_were_given_up(kafka: Kafka) -> None:
+def test_no_record_of_a_revoked_partition_is_returned(kafka: Kafka) -> None:
     """Cooperative-sticky, small polls, so that much waits in the buffer when half of it is revoked."""
     topic = kafka.topic("buffered", partitions=PARTITIONS)
     Records(kafka, topic).write(200)
@@ -490,12 +492,12 @@ def test_positions_of_a_member_of_the_past_are_not_committed(kafka: Kafka, proto
 
 
 @both_protocols
-def test_a_topic_that_does_not_exist_is_told_and_read_when_it_is_created(
+def test_a_topic_that_does_not_exist_is_reported_and_read_when_it_is_created(
     kafka: Kafka, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the nearest name there is; no error, and nobody creates it by asking."""
     needs(kafka, protocol)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 1.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 1.0)
     there, heard = kafka.topic("misspelt"), Heard()
     missing = there + "x"
     with Consumer(
@@ -527,4 +529,4 @@ def test_a_topic_that_does_not_exist_is_told_and_read_when_it_is_created(
         poll_until(lambda: found)
         assert [record.value for record in found] == [b"here"]
     assert len([text for text in heard.said("warning") if "does not exist" in text]) == 1
-    assert f"topic {missing} is there now" in heard.said("info")
+    assert f"topic {missing} exists now" in heard.said("info")

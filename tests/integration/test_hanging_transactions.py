@@ -65,7 +65,7 @@ def test_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: 
 @pytest.mark.case("P17")
 def test_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where, since when, and for whom, as the partition's leader knows it; taken back when it goes on."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 1.0)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 1.0)
     topic = kafka.topic("explained")
     tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)
@@ -94,4 +94,4 @@ def test_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.M
         while reader.position(tp) < 2:
             reader.poll(10)
         assert reader.waiting() == {}
-    assert ("info", f"{tp}: read_committed does not wait at offset 0 any more") in heard
+    assert ("info", f"{tp}: read_committed no longer waits at offset 0") in heard

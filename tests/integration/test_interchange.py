@@ -12,6 +12,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Consumer, Producer
 from kcli.core.consumer.subscription import Span
+from kcli.core.kernels.active import NO_HEADERS
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.kafka import Kafka
 
@@ -131,7 +132,7 @@ def test_kcat_and_kcli_understand_each_other(kafka: Kafka, codec: str) -> None:
     assert [(r.key, r.value) for r in records] == [(b"k%d" % i, b"value %d" % i) for i in range(1_000)]
     assert {r.headers for r in records} == {(("a", b"1"),)}
     with Producer(bootstrap_servers=kafka.bootstrap, compression_type=codec) as producer:
-        producer.send_keyed(topic, [r.key for r in records], [r.value for r in records])
+        producer.send_rows(topic, [(r.key, r.value, NO_HEADERS, r.timestamp) for r in records])
     out = subprocess.run(
         [*kcat, "-C", "-t", topic, "-o", "1000", "-e", "-f", "%k:%s\n"],
         capture_output=True,

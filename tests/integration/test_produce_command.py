@@ -149,7 +149,7 @@ def test_records_that_are_too_large_for_the_topic_are_counted_and_the_rest_is_st
 
 
 @pytest.mark.case("C7")
-def test_a_line_above_the_limit_is_named_and_the_others_are_stored(kafka: Kafka) -> None:
+def test_a_line_above_the_limit_is_named_and_the_rest_are_stored(kafka: Kafka) -> None:
     topic = kafka.topic("limit")
     done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"ok\n" + b"x" * 2_000_000 + b"\nrest\n")
     assert done.returncode == 6

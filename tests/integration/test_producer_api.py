@@ -145,13 +145,13 @@ def test_a_partitioner_of_ones_own_sees_topic_key_and_partitions(kafka: Kafka) -
         producer.connect([topic], PATIENCE, 5)
         futures = [producer.send(ProducerRecord(topic, b"v", key=key)) for key in (b"\x01", b"\x06", None)]
         producer.send_rows(topic, [(b"\x02", b"w", NO_HEADERS, 1), (None, b"w", NO_HEADERS, 2)])
-        producer.send_lines(topic, [b"x", b"y"])
+        producer.send_text(topic, b"x\ny")
         assert [future.result(PATIENCE).partition for future in futures] == [1, 2, 3]
     assert [r.partition for r in records(kafka, topic, 4)] == [1, 2, 2, 3, 3, 3, 3]
     assert (topic, None, 4) in asked
 
 
-def test_a_partitioner_that_names_no_partition_of_the_topic_is_told(kafka: Kafka) -> None:
+def test_a_partitioner_that_names_no_partition_of_the_topic_is_reported(kafka: Kafka) -> None:
     topic = kafka.topic("own", partitions=2)
     with Producer(bootstrap_servers=kafka.bootstrap, partitioner=lambda *_: 5) as producer:
         future = producer.send(ProducerRecord(topic, b"v"))
@@ -247,11 +247,11 @@ def test_markers_of_transactions_are_not_sent_on(kafka: Kafka) -> None:
 
 
 @pytest.mark.case("S0-68")
-def test_metrics_tell_what_was_sent(kafka: Kafka) -> None:
+def test_metrics_report_what_was_sent(kafka: Kafka) -> None:
     topic = kafka.topic("metrics")
     with Producer(bootstrap_servers=kafka.bootstrap, compression_type="lz4") as producer:
         assert producer.metrics().records_confirmed == 0
-        producer.send_lines(topic, [b"x" * 1_000] * 500)
+        producer.send_text(topic, (b"x" * 1_000 + b"\n") * 500)
         assert producer.flush(PATIENCE)
         figures = producer.metrics()
     assert (figures.records_confirmed, figures.records_failed, figures.records_outstanding) == (500, 0, 0)

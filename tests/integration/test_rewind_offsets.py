@@ -59,7 +59,7 @@ def librdkafka(kafka: Kafka, topic: str, group: str, noted: Others, protocol: st
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protocol: str) -> None:
+def test_members_of_two_clients_continue_where_the_rewind_says(kafka: Kafka, protocol: str) -> None:
     if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
         pytest.skip(f"Kafka {kafka.version} has no KIP-848 groups")
     topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")

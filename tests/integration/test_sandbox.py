@@ -19,10 +19,11 @@ import pytest
 
 from kcli.sandbox import process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import HOST
 from kcli.sandbox.discovery import find_bootstrap, running
 from kcli.sandbox.errors import DownloadError, RefusedError, StartError, UsageError
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.ports import HOST, is_port_free
+from kcli.sandbox.ports import is_port_free
 from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
@@ -96,7 +97,7 @@ def test_data_stays_over_down_and_up_and_goes_with_delete(sandbox: Sandbox) -> N
     assert sandbox.status() is None
 
 
-def test_a_folder_of_the_user_keeps_what_is_not_kafkas(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_folder_of_the_user_keeps_files_that_are_not_kafkas(sandbox: Sandbox, tmp_path: Path) -> None:
     mine = tmp_path / "data" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("x")

@@ -114,7 +114,7 @@ def test_a_failure_in_the_middle_of_resolving_makes_no_holes(repository: Reposit
     assert len(classpath(VERSION, cache=tmp_path)) == len(classpath(VERSION))
 
 
-def test_a_busy_repository_is_asked_again(repository: Repository, tmp_path: Path) -> None:
+def test_a_busy_repository_is_retried(repository: Repository, tmp_path: Path) -> None:
     repository.busy_once = "kafka-clients"
     assert classpath(VERSION, cache=tmp_path)
 

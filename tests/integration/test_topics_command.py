@@ -53,7 +53,7 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
 
 
 @pytest.mark.case("S4-6")
-def test_what_the_broker_refuses_is_said_in_its_words(kafka: Kafka) -> None:
+def test_a_refusal_is_reported_with_the_brokers_message(kafka: Kafka) -> None:
     done = kcli(kafka, "create", kafka.unused_name("x"), "--config", "no.such.key=1")
     assert (done.returncode, done.stdout) == (1, "")
     assert "INVALID_CONFIG" in done.stderr

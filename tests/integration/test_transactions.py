@@ -74,7 +74,7 @@ def position(broker: Kafka, group: str, tp: TopicPartition) -> int:
 
 @pytest.mark.case("S1-10")
 @pytest.mark.parametrize("broker", [NEW, *OLD], indirect=True, scope="module")
-def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, topic: str) -> None:
+def test_every_third_is_aborted_and_readers_see_the_rest_only(broker: Kafka, topic: str) -> None:
     tp, expected = TopicPartition(topic, 0), []
     apis: set[str] = set()
     hooks = Hooks(wire=lambda _way, _node, _id, api, version, _size: apis.add(f"{api} {version}"))

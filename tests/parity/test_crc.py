@@ -72,6 +72,8 @@ def test_patching_twice_undoes_it(kernels: ModuleType) -> None:
     ("old", "new", "tail", "words"),
     [(b"ab", b"abc", 0, "3 bytes cannot stand in for 2"), (b"a", b"b", -1, "-1 bytes cannot follow")],
 )
-def test_what_is_no_patch(kernels: ModuleType, old: bytes, new: bytes, tail: int, words: str) -> None:
+def test_other_releases_are_no_patch(
+    kernels: ModuleType, old: bytes, new: bytes, tail: int, words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
         kernels.crc32c_patch(0, old, new, tail)

@@ -19,7 +19,7 @@ NEEDLES = (b"", b"a", b"ab", b"\0", b"\0\0\0", b"abc" * 30)
 
 @shared
 @given(rows=ROWS, seed=st.integers(), in_key=st.booleans())
-def test_what_is_found_is_there_and_nothing_is_missed(
+def test_search_results_are_exact_and_complete(
     kernels: ModuleType, rows: Rows, seed: int, in_key: bool
 ) -> None:
     payload, seeded = encode(rows), random.Random(seed)

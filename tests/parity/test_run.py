@@ -90,7 +90,7 @@ def test_another_leader_epoch_ends_it(kernels: ModuleType, epochs: tuple[int, ..
     assert at == len(data)
 
 
-def test_what_is_not_plain_ends_it(kernels: ModuleType) -> None:
+def test_a_batch_that_is_not_plain_ends_the_run(kernels: ModuleType) -> None:
     fine = made(0, [b"a", b"b"])
     others = {
         "compressed": made(2, [b"c" * 100], codec=3),
@@ -116,7 +116,7 @@ def test_what_is_not_plain_ends_it(kernels: ModuleType) -> None:
         assert alone == NOTHING or what == "back in offsets", what
 
 
-def test_transactions_and_damage_pass_where_that_is_asked_for(kernels: ModuleType) -> None:
+def test_transactions_and_damage_pass_where_that_is_requested(kernels: ModuleType) -> None:
     transactional = made(0, [b"a"], producer=5)
     assert kernels.walk_batches(transactional, 0, ENDLESS, True, True)[1] == 1
     damaged = _with(made(0, [b"abc"]), len(transactional) - 2, 0x41, seal=False)

@@ -122,7 +122,7 @@ def test_other_kinds_of_buffers(twins: Twins, other: Callable[[bytes], object]) 
         )
 
 
-def test_what_is_no_bytes_is_refused(native: ModuleType) -> None:
+def test_a_value_that_is_not_bytes_is_refused(native: ModuleType) -> None:
     for call in (
         lambda: native.encode_lines(["text"], 0, 0, 0, None, b"\0", 99),
         lambda: native.encode_lines([b"x"], 0, 0, 0, None, None, 99),

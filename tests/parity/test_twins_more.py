@@ -224,7 +224,7 @@ def test_mutated_runs(twins: Twins) -> None:
 
 
 @pytest.mark.parametrize("size", range(69))
-def test_what_is_no_run_is_refused(twins: Twins, size: int) -> None:
+def test_an_invalid_run_is_refused(twins: Twins, size: int) -> None:
     data = batch(plain.record(None, b"v", b"\0", 0, 0), 1, 0)
     assert (assert_same(twins, "decode_run", data[:size], 0, 9, b"", b"") is None) == bool(size)
     assert (

@@ -174,7 +174,7 @@ def test_no_version_in_common_names_the_api_and_both_ranges(theirs: tuple[int, i
     assert "0 to 13" in said
 
 
-def test_a_cap_below_what_the_broker_knows_is_refused() -> None:
+def test_a_cap_below_the_versions_of_the_broker_is_refused() -> None:
     with pytest.raises(UnsupportedError):
         choose_version(MetadataRequest, {3: (9, 13)}, "broker", highest=8)
 
@@ -185,7 +185,7 @@ def test_an_api_that_is_not_offered_is_named() -> None:
         choose_version(MetadataRequest, {0: (0, 3)}, "broker")
 
 
-def test_a_request_that_takes_a_newer_version_is_not_sent_without_what_it_is_about() -> None:
+def test_a_request_that_needs_a_newer_version_is_not_sent_in_an_older_one() -> None:
     request = FindCoordinatorRequest(key="id", key_type=1)
     offered = {FindCoordinatorRequest.api_key: (0, 0)}
     assert choose_version(FindCoordinatorRequest, offered, "broker", lowest=request.version_floor) == 0

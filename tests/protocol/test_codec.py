@@ -75,7 +75,7 @@ def test_bytes_round_trip(value: bytes) -> None:
 
 
 @pytest.mark.parametrize(("write", "read", "value"), NULLABLE)
-def test_null_and_empty_are_told_apart(write: Any, read: Any, value: Any) -> None:
+def test_null_and_empty_are_distinguished(write: Any, read: Any, value: Any) -> None:
     for case in (None, type(value)(), value):
         assert read(written(write, case), 4)[0] == case
 

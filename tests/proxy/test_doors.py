@@ -8,6 +8,7 @@ import pytest
 from kcli.core import Admin
 from kcli.core.errors import ConnectError
 from kcli.core.options import ClientOptions
+from kcli.core.types import ProducerRecord
 from tests.kafka import Kafka
 from tests.proxy.clients import producer, send, stored
 from tests.proxy.exchange import Fate
@@ -16,13 +17,13 @@ from tests.proxy.proxy import Proxy
 pytestmark = pytest.mark.integration
 
 
-def test_a_black_hole_takes_everything_and_says_nothing(kafka: Kafka, proxy: Proxy) -> None:
+def test_a_black_hole_accepts_everything_and_never_responds(kafka: Kafka, proxy: Proxy) -> None:
     topic = kafka.topic("hole")
     with producer(proxy, socket_connection_setup_timeout_ms=400) as client:
         send(client, topic, b"0")
         began = len(proxy.connections)
         proxy.black_hole(proxy.nodes[0])
-        client.send_lines(topic, [b"1"], partition=0)
+        client.send_text(topic, b"1", partition=0)
         client.push()
         proxy.wait_for(lambda: len(proxy.connections) > began + 1)
         assert not client.flush(0)
@@ -53,7 +54,7 @@ def test_a_node_refuses_and_is_back_at_the_same_port(kafka: Kafka, proxy: Proxy)
         send(client, topic, b"1")  # what stands, stands
         began = len(proxy.connections)
         proxy.reset_all()
-        client.send_lines(topic, [b"2"], partition=0)
+        client.send_text(topic, b"2", partition=0)
         assert not client.flush(0.5)
         assert len(proxy.connections) == began
         proxy.heal(node)
@@ -70,7 +71,7 @@ def test_a_node_that_stops_reading_cuts_a_request_in_two(kafka: Kafka, proxy: Pr
     with producer(proxy, **options) as client:
         send(client, topic, b"0")
         proxy.stop_reading(proxy.nodes[0])
-        client.send_lines(topic, [value], partition=0)
+        client.send(ProducerRecord(topic, value, partition=0))
         client.push()
         began = time.monotonic()
         assert not client.flush(1.5)

@@ -59,7 +59,7 @@ def test_writing_under_a_new_epoch_with_a_batch_in_flight_is_wrong(client: Clien
     assert client.verdicts() == ["a new epoch was written under"]
 
 
-def test_an_old_epoch_after_a_new_one_was_asked_for_is_wrong(client: Client) -> None:
+def test_an_old_epoch_after_a_new_one_was_requested_is_wrong(client: Client) -> None:
     client.asks(0)
     client.produces(0)
     assert client.verdicts() == ["an epoch was written under after a new one had been asked for"]
@@ -82,7 +82,7 @@ def test_what_was_sent_on_a_connection_that_the_client_has_closed_is_not_in_flig
     assert client.verdicts() == []
 
 
-def test_producers_are_told_apart_and_the_first_id_is_no_bump(client: Client) -> None:
+def test_producers_are_distinguished_and_the_first_id_is_no_bump(client: Client) -> None:
     client.produces(0, producer_id=8)
     client.produces(-1, producer_id=-1)
     client.asks(-1, producer_id=-1)

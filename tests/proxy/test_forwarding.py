@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 JOIN_GROUP = 11
 
 
-def test_brokers_are_told_at_the_proxys_ports(kafka: Kafka, proxy: Proxy) -> None:
+def test_brokers_are_advertised_at_the_proxys_ports(kafka: Kafka, proxy: Proxy) -> None:
     node = proxy.nodes[0]
     with Cluster(ClientOptions(bootstrap_servers=proxy.bootstrap)) as cluster:
         cluster.connect(10)
@@ -70,7 +70,7 @@ def test_every_produce_request_is_recorded(kafka: Kafka, proxy: Proxy) -> None:
     topic = kafka.topic("recorded", partitions=2)
     with producer(proxy, compression_type="zstd") as client:
         for count in (3, 2):
-            client.send_lines(topic, [b"v"] * count, partition=1)
+            client.send_text(topic, b"v\n" * count, partition=1)
             assert client.flush(10)
     first, second = proxy.produces
     assert first.is_for(ProduceRequest)

@@ -17,7 +17,7 @@ def test_a_held_answer_is_in_flight_until_it_is_released(kafka: Kafka, proxy: Pr
     with producer(proxy, request_timeout_ms=10_000) as client:
         send(client, topic, b"0")
         hold = proxy.hold(ProduceRequest)
-        client.send_lines(topic, [b"1"], partition=0)
+        client.send_text(topic, b"1", partition=0)
         client.push()
         held = hold.wait()
         assert proxy.in_flight(ProduceRequest) == [held]
@@ -34,7 +34,7 @@ def test_a_held_request_has_not_reached_the_broker(kafka: Kafka, proxy: Proxy) -
     topic = kafka.topic("request")
     with producer(proxy, request_timeout_ms=10_000) as client:
         hold = proxy.hold(ProduceRequest, "request")
-        client.send_lines(topic, [b"v"], partition=0)
+        client.send_text(topic, b"v", partition=0)
         client.push()
         held = hold.wait()
         assert held.answered_at is None
@@ -74,7 +74,7 @@ def test_a_dropped_request_never_comes(kafka: Kafka, proxy: Proxy) -> None:
     topic = kafka.topic("dropped")
     with producer(proxy, enable_idempotence=False) as client:
         hold = proxy.hold(ProduceRequest, "request")
-        client.send_lines(topic, [b"v"], partition=0)
+        client.send_text(topic, b"v", partition=0)
         client.push()
         held = hold.wait()
         hold.drop()
@@ -90,7 +90,7 @@ def test_several_frames_of_one_node_can_be_held(kafka: Kafka, proxy: Proxy) -> N
             client.connect([topic], 10)
         hold = proxy.hold(ProduceRequest, "request", times=2, node=proxy.nodes[0])
         for client in (one, two):
-            client.send_lines(topic, [b"v"], partition=0)
+            client.send_text(topic, b"v", partition=0)
             client.push()
         hold.wait(count=2)
         assert len(proxy.in_flight(ProduceRequest)) == 2

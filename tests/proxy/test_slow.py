@@ -29,7 +29,7 @@ def test_latency_delays_answers_and_not_their_number(kafka: Kafka, proxy: Proxy)
         rule = proxy.delay(ProduceRequest, 0.4)
         began = time.monotonic()
         for number in range(5):
-            client.send_lines(topic, [b"%d" % number], partition=0)
+            client.send_text(topic, b"%d" % number, partition=0)
             client.push()
             proxy.wait_for(lambda n=number: len(proxy.produces) == n + 2)  # type: ignore[misc]
         assert client.flush(10)

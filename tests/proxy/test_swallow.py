@@ -83,7 +83,7 @@ def test_what_is_in_the_request_may_decide(kafka: Kafka, proxy: Proxy) -> None:
     with producer(proxy) as client:
         for where in (topic, other):
             for count in (1, 2):
-                client.send_lines(where, [b"v"] * count, partition=0)
+                client.send_text(where, b"v\n" * count, partition=0)
                 assert client.flush(20)
     assert rule.hits == 1
     assert stored(kafka, topic) == stored(kafka, other) == [b"v"] * 3
@@ -115,10 +115,10 @@ def test_behind_a_silent_answer_nothing_is_forwarded(kafka: Kafka, proxy: Proxy)
     with producer(proxy, request_timeout_ms=1_500) as client:
         send(client, topic, b"0")
         rule = proxy.swallow(then="silence")
-        client.send_lines(topic, [b"1"], partition=0)
+        client.send_text(topic, b"1", partition=0)
         client.push()
         proxy.wait_for(lambda: rule.hits)
-        client.send_lines(topic, [b"2"], partition=0)
+        client.send_text(topic, b"2", partition=0)
         proxy.wait_for(lambda: len(proxy.produces) == 3)
         assert len(proxy.in_flight(0)) == 2
         assert client.flush(20)

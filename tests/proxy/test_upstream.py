@@ -43,14 +43,14 @@ def test_a_broker_that_was_not_there_at_first_gets_a_port(broker: StubBroker) ->
         assert ports(learn(f"127.0.0.1:{port}")) == [port]
 
 
-def test_nobody_there_at_all_is_told_at_once(broker: StubBroker) -> None:
+def test_an_unreachable_address_is_reported_at_once(broker: StubBroker) -> None:
     broker.stop()
     with pytest.raises(ConnectionError, match="no broker answers"), Proxy(broker.bootstrap):
         pass
     broker.start()
 
 
-def test_what_is_not_kafka_is_reset_and_makes_the_test_fail(broker: StubBroker) -> None:
+def test_a_connection_that_is_not_kafka_is_reset_and_fails_the_test(broker: StubBroker) -> None:
     def http() -> None:
         with (
             Proxy(broker.bootstrap) as proxy,

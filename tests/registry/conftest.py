@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
-from kcli.serde import RegistryOptions, Serde, open_serdes, parse_serdes
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
+from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.serde import Serde
 from tests.registry.server import RunningRegistry
 
 

@@ -19,7 +19,8 @@ from confluent_kafka.schema_registry import (
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from kcli.serde import Place, Serde, schema_id_of
+from kcli.serde.framing import schema_id_of
+from kcli.serde.serde import Place, Serde
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
 PLACE = Place("orders")

@@ -8,7 +8,8 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from kcli.serde import EncodeError, Place, Serde
+from kcli.serde.errors import EncodeError
+from kcli.serde.serde import Place, Serde
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
 PLACE = Place("orders")

@@ -10,8 +10,8 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, Proto
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import json_format, message_factory
 
-from kcli.serde import Place, Serde
 from kcli.serde.protobuf.descriptors import ProtoFile, from_path
+from kcli.serde.serde import Place, Serde
 from tests.registry.server import RunningRegistry
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)

@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import AuthError, ConfigError
-from kcli.serde import (
-    Registry,
-    RegistryAuthError,
-    RegistryOptions,
-    RegistryUnreachableError,
-    SchemaNotFoundError,
-)
-from kcli.serde.errors import RegistryError
+from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
+from kcli.serde.registry.client import Registry
+from kcli.serde.registry.options import RegistryOptions
 from tests.registry.server import FakeRegistry, RunningRegistry
 
 
@@ -29,7 +24,7 @@ def dead_url() -> str:
         return gone.url
 
 
-def test_one_connection_for_many_questions(running: RunningRegistry) -> None:
+def test_one_connection_for_many_requests(running: RunningRegistry) -> None:
     for number in range(5):
         running.content.register("s", {"schema": f'{{"type":"fixed","name":"F","size":{number + 1}}}'})
     one = registry(running.url)
@@ -47,7 +42,7 @@ def test_one_connection_for_many_questions(running: RunningRegistry) -> None:
     one.close()
 
 
-def test_the_next_address_is_asked_when_one_is_dead(running: RunningRegistry) -> None:
+def test_the_next_address_is_tried_when_one_is_dead(running: RunningRegistry) -> None:
     running.content.register("s", {"schema": '"int"'})
     one = registry(f"{dead_url()},{running.url}")
     assert one.by_id(1).text == '"int"'
@@ -60,7 +55,7 @@ def test_errors_that_pass_are_not_seen(running: RunningRegistry) -> None:
     assert len(running.content.asked) == 3
 
 
-def test_a_dead_registry_is_told_with_its_address() -> None:
+def test_a_dead_registry_is_reported_with_its_address() -> None:
     url = dead_url()
     with pytest.raises(RegistryUnreachableError) as caught:
         registry(url, schema_registry_max_retries=1).by_id(1)
@@ -68,7 +63,7 @@ def test_a_dead_registry_is_told_with_its_address() -> None:
     assert caught.value.exit_code == 3
 
 
-def test_another_server_is_told(running: RunningRegistry) -> None:
+def test_another_server_is_reported(running: RunningRegistry) -> None:
     running.content.lie(b"<html>hello</html>")
     with pytest.raises(RegistryError, match="is not JSON"):
         registry(running.url).by_id(1)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
-from kcli.flows.groups.description import assigned
+from kcli.core.admin.group_description import MemberDescription
+from kcli.core.types import Node, Record, TopicPartition
+from kcli.flows.groups.description import Described, assigned
+from kcli.flows.groups.offsets import Position
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
-if TYPE_CHECKING:
-    from kcli.core.admin.group_description import MemberDescription
-    from kcli.core.types import Node, Record, TopicPartition
-    from kcli.flows.groups.description import Described
-    from kcli.flows.groups.offsets import Position
-    from kcli.flows.groups.peek import Around
+if TYPE_CHECKING:  # loads the consumer
+    from kcli.flows.groups.records_around import RecordsAround
 
 Row = dict[str, Any]
 Times = Mapping[GroupPartition, int]
-Peeked = Mapping[GroupPartition, "Around"]
+Records = Mapping[GroupPartition, "RecordsAround"]
 
 GROUP = Column("group")
 OFFSETS = (
@@ -67,7 +67,7 @@ STATES = (
     Column("protocol_type", wide=True),
     Column("note", "prose"),
 )
-PEEK = (
+RECORDS = (
     Column("topic"),
     Column("partition", "id"),
     Column("offset", "id"),
@@ -78,38 +78,38 @@ PEEK = (
 )
 _SPARSE = ("leader_epoch", "metadata", "member_id", "client_id", "host", "note")
 LONGEST = 200
-"""Characters of a key or value that are shown to people."""
+"""Characters of a value in a pipe; a key has half of it."""
 
 
 def heading(group: Described, nodes: Mapping[int, Node]) -> str:
-    """A group in a line, for people."""
-    told = group.description
+    """A group in one line, for people."""
+    found = group.description
     node = nodes.get(group.coordinator)
     parts = [group.type, group.state]
     if group.coordinator >= 0:
         parts.append(f"coordinator {node if node is not None else f'node {group.coordinator}'}")
-    if told is not None:
-        parts += [f"assignor {told.assignor}"] if told.assignor else []
+    if found is not None:
+        parts += [f"assignor {found.assignor}"] if found.assignor else []
         parts += (
-            [f"epoch {told.epoch}", f"assignment epoch {told.assignment_epoch}"] if told.epoch >= 0 else []
+            [f"epoch {found.epoch}", f"assignment epoch {found.assignment_epoch}"] if found.epoch >= 0 else []
         )
-        count = len(told.members)
+        count = len(found.members)
         parts.append("1 member" if count == 1 else f"{count} members")
     return visible_line(f"{group.group_id}: {', '.join(parts)}") + "\n"
 
 
 def state_row(group: Described) -> Row:
     """A group without its members and partitions."""
-    told = group.description
+    found = group.description
     return {
         "group": group.group_id,
         "type": group.type,
         "state": group.state,
         "coordinator": _known(group.coordinator),
-        "assignor": (told.assignor if told is not None else "") or None,
-        "epoch": None if told is None else _known(told.epoch),
-        "assignment_epoch": None if told is None else _known(told.assignment_epoch),
-        "member_count": None if told is None else len(told.members),
+        "assignor": (found.assignor if found is not None else "") or None,
+        "epoch": None if found is None else _known(found.epoch),
+        "assignment_epoch": None if found is None else _known(found.assignment_epoch),
+        "member_count": None if found is None else len(found.members),
         "protocol_type": group.protocol_type or None,
         "note": group.note,
     }
@@ -121,34 +121,34 @@ def member_rows(group: Described) -> list[Row]:
         {
             **_member(group, member),
             "partitions": None if member.assignment is None else len(member.assignment),
-            "assignment": _places_text(member.assignment),
-            "target_assignment": _places_text(member.target),
+            "assignment": _partitions_text(member.assignment),
+            "target_assignment": _partitions_text(member.target),
         }
         for member in group.members
     ]
 
 
 def member_items(group: Described) -> list[Row]:
-    """The members, for JSON: assignments as lists of topic and partition; null where they cannot be told."""
+    """The members, for JSON: assignments as lists of topic and partition; null where they are not known."""
     return [
         {
             **{key: value for key, value in _member(group, member).items() if key != "group"},
-            "assignment": _places(member.assignment),
-            "target_assignment": _places(member.target),
+            "assignment": _partitions(member.assignment),
+            "target_assignment": _partitions(member.target),
         }
         for member in group.members
     ]
 
 
 def offset_rows(group: Described, times: Times) -> list[Row]:
-    """A line for each partition that the group has a commit for, or a member."""
+    """A line for each partition for which the group has a commit or an owner."""
     owners = {} if group.description is None else assigned(group.description)
     return [
         {
             "group": group.group_id,
             "topic": tp.topic,
             "partition": tp.partition,
-            **_place(position),
+            **_offsets(position),
             **_owner(owners.get(tp)),
             "commit_time": times.get(GroupPartition(group.group_id, tp)),
             "note": _note(position),
@@ -157,35 +157,30 @@ def offset_rows(group: Described, times: Times) -> list[Row]:
     ]
 
 
-def offset_items(group: Described, times: Times, peeked: Peeked | None) -> list[Row]:
-    """The partitions, for JSON; with ``peeked`` the records around each commit too."""
+def offset_items(group: Described, times: Times, records: Records | None) -> list[Row]:
+    """The partitions, for JSON; with the ``records`` around each commit, if given."""
     items = []
     for row, tp in zip(offset_rows(group, times), group.positions, strict=True):
         item = {key: value for key, value in row.items() if key != "group"}
         item["commit_time"] = rfc3339(-1 if row["commit_time"] is None else row["commit_time"])
-        if peeked is not None:
-            around = peeked.get(GroupPartition(group.group_id, tp))
+        if records is not None:
+            around = records.get(GroupPartition(group.group_id, tp))
             item["read"] = None if around is None else [record_item(record) for record in around.read]
             item["next"] = None if around is None else [record_item(record) for record in around.next]
         items.append(item)
     return items
 
 
-def described(rows: Iterable[Row], form: str) -> tuple[Column, ...]:
-    """The columns below a group's heading. Plain output has those that it has without headings, for programs."""
-    if form == "table":
-        return narrowed(rows)
-    return OFFSETS if form == "plain" else OFFSETS[1:]
+def columns_below_heading(rows: Iterable[Row], form: str) -> tuple[Column, ...]:
+    """The columns below a group's heading: in plain output all of them, in a table those that have a value."""
+    if form != "table":
+        return OFFSETS if form == "plain" else OFFSETS[1:]
+    filled = {key for row in rows for key, value in row.items() if value is not None}
+    return tuple(column for column in OFFSETS[1:] if column.key in filled or column.key not in _SPARSE)
 
 
-def narrowed(rows: Iterable[Row]) -> tuple[Column, ...]:
-    """The columns of one group's offsets on a terminal: without those that could only say ``-`` in each line."""
-    told = {key for row in rows for key, value in row.items() if value is not None}
-    return tuple(column for column in OFFSETS[1:] if column.key in told or column.key not in _SPARSE)
-
-
-def peek_rows(tp: TopicPartition, around: Around, width: int | None) -> list[Row]:
-    """Records around a commit, for people: keys and values cut to ``width``, half of it for a value."""
+def record_rows(tp: TopicPartition, around: RecordsAround, width: int | None) -> list[Row]:
+    """Records around a commit, for people: a value has at most half of ``width``, a key a quarter."""
     longest = LONGEST if width is None else max(20, width // 2)
     return [
         {
@@ -203,7 +198,7 @@ def peek_rows(tp: TopicPartition, around: Around, width: int | None) -> list[Row
 
 
 def record_item(record: Record) -> Row:
-    """A record, for JSON: as ``consume`` has it, without where it stands and its headers."""
+    """A record as in the JSON of ``consume``, without topic, partition and headers."""
     return {
         "offset": record.offset,
         "timestamp": None if record.timestamp < 0 else record.timestamp,
@@ -228,7 +223,7 @@ def _member(group: Described, member: MemberDescription) -> Row:
     }
 
 
-def _place(position: Position) -> Row:
+def _offsets(position: Position) -> Row:
     commit = position.committed
     return {
         "committed": None if commit is None else commit.offset,
@@ -257,17 +252,17 @@ def _known(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def _places(assignment: Iterable[TopicPartition] | None) -> list[Row] | None:
+def _partitions(assignment: Iterable[TopicPartition] | None) -> list[Row] | None:
     if assignment is None:
         return None
     return [{"topic": tp.topic, "partition": tp.partition} for tp in sorted(assignment)]
 
 
-def _places_text(assignment: Iterable[TopicPartition] | None) -> str | None:
-    return None if assignment is None else places_text(assignment) or None
+def _partitions_text(assignment: Iterable[TopicPartition] | None) -> str | None:
+    return None if assignment is None else partitions_text(assignment) or None
 
 
-def places_text(assignment: Iterable[TopicPartition]) -> str:
+def partitions_text(assignment: Iterable[TopicPartition]) -> str:
     """Partitions by topic, as Kafka's script writes them: ``orders:0,1;payments:2``."""
     numbers: dict[str, list[str]] = {}
     for tp in sorted(assignment):
@@ -288,6 +283,4 @@ def _bytes(name: str, data: bytes | None) -> Row:
     try:
         return {name: data.decode()}
     except UnicodeDecodeError:
-        import base64
-
-        return {name: base64.b64encode(data).decode(), f"{name}_encoding": "base64"}
+        return {name: b64encode(data).decode(), f"{name}_encoding": "base64"}

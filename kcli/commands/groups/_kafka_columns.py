@@ -1,26 +1,21 @@
 """``groups describe -o kafka``: the text of Kafka's own ``kafka-consumer-groups.sh --describe`` (4.3.1). Pure.
 
-Widths, blanks, empty lines and messages are the script's, so that what reads its output can read this one.
+Widths, blanks, empty lines and messages are the script's, so that programs which parse its output can parse this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from kcli.commands.groups._description_rows import places_text
-
-if TYPE_CHECKING:
-    from kcli.core.admin.group_description import MemberDescription
-    from kcli.core.types import Node, TopicPartition
-    from kcli.flows.groups.description import Described
+from kcli.commands.groups._description_rows import partitions_text
+from kcli.core.admin.group_description import MemberDescription
+from kcli.core.types import Node, TopicPartition
+from kcli.flows.groups.description import Described
 
 MISSING = "-"
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
 
 def message(group: Described) -> str | None:
-    """What the script says on stderr before a group's lines."""
+    """The script's message on stderr before the lines of a group."""
     if group.state == "Empty":
         return f"\nConsumer group '{group.group_id}' has no active members."
     if group.state in _REBALANCING:
@@ -29,20 +24,20 @@ def message(group: Described) -> str | None:
 
 
 def offsets(group: Described, *, verbose: bool) -> str:
-    """``--offsets``: partitions of members first, those with the most before the others, then the rest."""
+    """``--offsets``: partitions of members first, members with the most partitions before others, then the rest."""
     members = [member for member in group.members if member.assignment]
     rows: list[list[str]] = []
-    taken: set[TopicPartition] = set()
+    owned: set[TopicPartition] = set()
     for member in sorted(members, key=lambda one: -len(one.assignment or ())):
         partitions = sorted(member.assignment or ())
-        taken.update(partitions)
+        owned.update(partitions)
         owner = (member.member_id, member.client_host, member.client_id)
         rows += [_offset_cells(group, tp, owner, verbose=verbose) for tp in partitions]
-    nobody = (MISSING, MISSING, MISSING)
+    no_owner = (MISSING, MISSING, MISSING)
     rest = [
-        tp for tp, position in group.positions.items() if position.committed is not None and tp not in taken
+        tp for tp, position in group.positions.items() if position.committed is not None and tp not in owned
     ]
-    rows += [_offset_cells(group, tp, nobody, verbose=verbose) for tp in rest]
+    rows += [_offset_cells(group, tp, no_owner, verbose=verbose) for tp in rest]
     if not rows:
         return ""
     epoch = ["LEADER-EPOCH"] if verbose else []
@@ -55,15 +50,15 @@ def offsets(group: Described, *, verbose: bool) -> str:
 
 
 def members(group: Described, *, verbose: bool) -> str:
-    """``--members``: the heading stands there for a group without members too."""
-    told = group.members
+    """``--members``: a group without members has the heading too."""
     rows = [
-        [group.group_id, one.member_id, one.instance_id or "", one.client_host, one.client_id] for one in told
+        [group.group_id, one.member_id, one.instance_id or "", one.client_host, one.client_id]
+        for one in group.members
     ]
-    counts = [str(len(one.assignment or ())) for one in told]
+    counts = [str(len(one.assignment or ())) for one in group.members]
     head = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID"]
     widths = [_widest(rows, n, 17 if n == 2 else 15) for n in range(len(head))]
-    shown = [0, 1, 2, 3, 4] if any(one.instance_id for one in told) else [0, 1, 3, 4]
+    shown = [0, 1, 2, 3, 4] if any(one.instance_id for one in group.members) else [0, 1, 3, 4]
     lines = [
         _line([*(cells[n] for n in shown), count], [*(widths[n] for n in shown), 15]) + " "
         for cells, count in zip([head, *rows], ["#PARTITIONS", *counts], strict=True)
@@ -75,20 +70,20 @@ def members(group: Described, *, verbose: bool) -> str:
 
 def states(group: Described, nodes: Mapping[int, Node], *, verbose: bool) -> str:
     """``--state``."""
-    told = group.description
-    if told is None:
+    description = group.description
+    if description is None:
         return ""
     node = nodes.get(group.coordinator)
     coordinator = f"{node.host}:{node.port}  ({node.id})" if node is not None else MISSING
     head = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
-    cells = [group.group_id, coordinator, told.assignor or MISSING, group.state]
+    cells = [group.group_id, coordinator, description.assignor or MISSING, group.state]
     widths = [max(15, len(group.group_id)), max(25, len(coordinator)), 20, 20]
     if verbose:
         head += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
-        cells += [_number(told.epoch), _number(told.assignment_epoch)]
+        cells += [_number(description.epoch), _number(description.assignment_epoch)]
         widths += [15, 25]
     head.append("#MEMBERS")
-    cells.append(str(len(told.members)))
+    cells.append(str(len(description.members)))
     return "".join(f"\n{_line(line, [*widths, 0])}" for line in (head, cells)) + "\n"
 
 
@@ -111,9 +106,8 @@ def _offset_cells(
 
 
 def _assignments(group: Described) -> list[str]:
-    """What ``--verbose`` adds to each line of ``--members``, the heading's first."""
-    told = group.members
-    upgrading = {one.protocol for one in told} >= {"classic", "consumer"}
+    """The columns that ``--verbose`` adds to each line of ``--members``, beginning with the heading."""
+    upgrading = {one.protocol for one in group.members} >= {"classic", "consumer"}
     target_epoch = _number(group.description.assignment_epoch if group.description is not None else -1)
     rows = [
         [
@@ -123,7 +117,7 @@ def _assignments(group: Described) -> list[str]:
             _assignment(one.target),
             _upgraded(one),
         ]
-        for one in told
+        for one in group.members
     ]
     head = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"]
     widths = [15, _widest(rows, 1, 20), 15, _widest(rows, 3, 20), 0]
@@ -136,7 +130,7 @@ def _upgraded(member: MemberDescription) -> str:
 
 
 def _assignment(partitions: Sequence[TopicPartition] | None) -> str:
-    return places_text(partitions) if partitions else MISSING
+    return partitions_text(partitions) if partitions else MISSING
 
 
 def _number(number: int) -> str:

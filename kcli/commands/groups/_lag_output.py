@@ -1,4 +1,4 @@
-"""Where the rows of ``kcli groups lag`` go: one list, or one after the other while it watches."""
+"""Prints the rows of ``kcli groups lag``: one list, or with --watch one list for each sample."""
 
 from __future__ import annotations
 
@@ -6,25 +6,22 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.commands.groups._lag_rows import KINDS, columns
+from kcli.commands.shared.context import Invocation
 from kcli.output.blocks import Block
 from kcli.output.listing import list_rows
-from kcli.output.tables import Column, Screen, time_text
-
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
-    from kcli.output.tables import Rows
+from kcli.output.tables import Column, Rows, Screen, time_text
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[J"
-_BESIDES = 2
-"""Lines of the terminal with the time, and with the cursor."""
+_OTHER_LINES = 2
+"""One has the time, one the cursor."""
 _MORE = "--only-lagging, --topic or -o tsv show fewer or all"
 
 
 class LagOutput:
-    """A context manager: a document that is open is completed whatever ends the watch."""
+    """A context manager: an open document is completed whatever ends the watch."""
 
     def __init__(self, inv: Invocation, by: str, cluster: str, *, watched: bool) -> None:
         self._inv, self._out, self._cluster, self._watched = inv, inv.out, cluster, watched
@@ -43,19 +40,19 @@ class LagOutput:
 
     @property
     def empty(self) -> bool:
-        """Whether a list was shown that has no rows."""
+        """Whether a list without rows was printed."""
         return self._open is not None and not self._open.count
 
-    def show(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
+    def show_sample(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
         """Prints a sample: the rows of each group."""
         form = self._out.list_kind()
         if form == "openmetrics":
-            from kcli.commands.groups._openmetrics import openmetrics
+            from kcli.commands.groups._openmetrics import openmetrics  # only with -o openmetrics
 
             for line in openmetrics(chain.from_iterable(groups)):
                 self._out.text(line)
         elif self._watched and form in ("table", "wide", "plain"):
-            self._again(at_ms, groups)
+            self._show_table(at_ms, groups)
         else:
             if self._open is None:
                 self._open = self._stack.enter_context(self._rows())
@@ -67,12 +64,12 @@ class LagOutput:
                     self._open.add({**row, "at": time_text(at_ms)} if self._watched else row)
         self._out.flush()
 
-    def _again(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
-        """For people: on a terminal in the place of the sample before, and no longer than it; else below it."""
+    def _show_table(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
+        """For people: on a terminal instead of the previous sample, and not higher than the screen; else below it."""
         self._out.text(_HOME_AND_CLEAR if self._out.isatty else "")
         self._out.text(f"{time_text(at_ms)}\n")
         height = self._out.height
-        with self._rows(None if height is None else Screen(max(1, height - _BESIDES), _MORE)) as printed:
+        with self._rows(None if height is None else Screen(max(1, height - _OTHER_LINES), _MORE)) as printed:
             for row in chain.from_iterable(groups):
                 printed.add(row)
         self._out.text("" if self._out.isatty else "\n")

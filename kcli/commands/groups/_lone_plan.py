@@ -1,17 +1,12 @@
-"""A plan that is only looked at, of a rewind or an import."""
+"""A plan that is shown and not executed, of a rewind or an import."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from kcli.commands.shared.confirm import show_plan
+from kcli.commands.shared.context import Invocation
 from kcli.output.listing import list_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kcli.commands.shared.context import Invocation
-    from kcli.output.tables import Column
+from kcli.output.tables import Column
 
 ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
 

@@ -1,19 +1,15 @@
 """RewindPlan, RewindReport and RewindJournalList: columns and rows. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kcli.core.types import OffsetAndMetadata
+from kcli.flows.rewind.journal import Journal
 from kcli.flows.rewind.mark import marked_by
+from kcli.flows.rewind.outcomes import GroupReport, Outcome
+from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 from kcli.output.tables import Column
-
-if TYPE_CHECKING:
-    from kcli.core.types import OffsetAndMetadata
-    from kcli.flows.rewind.execute import GroupReport, Outcome
-    from kcli.flows.rewind.journal import Journal
-    from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
 Row = dict[str, Any]
 
@@ -53,7 +49,7 @@ def plan_rows(plan: RewindPlan) -> Iterator[Row]:
     for group in plan.groups:
         for item in group.items:
             yield {
-                **_place(group, item),
+                **_partition_fields(group, item),
                 "change": item.change,
                 "records": item.records,
                 "note": item.note or None,
@@ -67,35 +63,31 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
     for outcome in report.outcomes:
         error = outcome.error or report.error
         yield {
-            **_place(report.plan, outcome.item),
+            **_partition_fields(report.plan, outcome.item),
             "found": _offset(outcome.found),
             "status": outcome.status,
             "note": str(error) if error is not None else _by(outcome) or outcome.item.note or None,
             "action": outcome.item.action,
             "undo": report.plan.id if report.kept else None,
-            **({**_member(outcome), "commits": _commits(outcome)} if report.plan.live else {}),
+            **(_live_fields(outcome) if report.plan.live else {}),
         }
 
 
 def _by(outcome: Outcome) -> str:
-    """The rewind whose offsets were found in place of ours."""
+    """The rewind whose offsets were found instead of the planned ones."""
     rewind = marked_by(outcome.found) if outcome.status == "overwritten" else None
     return f"overwritten by rewind {rewind}" if rewind else ""
 
 
-def _member(outcome: Outcome) -> Row:
-    """Who has the partition after a rewind of a live group."""
+def _live_fields(outcome: Outcome) -> Row:
+    """The owner of the partition after a live rewind, and the commits seen since the release."""
     member = outcome.member
     return {
         "member_id": None if member is None else member.member_id,
         "client_id": None if member is None else member.client_id,
         "host": None if member is None else member.host,
+        "commits": [{"seconds": round(at, 3), "offset": offset} for at, offset in outcome.seen],
     }
-
-
-def _commits(outcome: Outcome) -> list[Row]:
-    """What was committed since the members were let in, as it was seen."""
-    return [{"seconds": round(at, 3), "offset": offset} for at, offset in outcome.seen]
 
 
 def journal_row(journal: Journal) -> Row:
@@ -124,14 +116,14 @@ def journal_row(journal: Journal) -> Row:
 
 
 def _status(journal: Journal) -> str | None:
-    """``held``, ``3 held, 1 unknown``; None where nothing was noted."""
+    """``held``, ``3 held, 1 unknown``; None if the journal has no status."""
     counts = Counter(row.status for row in journal.partitions if row.status is not None)
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or None
 
 
-def _place(group: GroupPlan, item: RewindItem) -> Row:
+def _partition_fields(group: GroupPlan, item: RewindItem) -> Row:
     return {
         "group": group.group,
         "topic": item.tp.topic,

@@ -1,26 +1,26 @@
 """The one target of ``kcli groups rewind`` among ``--to`` and Kafka's own flags, by group and in words."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from kcli.commands.groups._rewind_text import instant_text
+from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.usage import usage
+from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
+from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_instant, parse_offset
+from kcli.flows.groups.nearest import without_commits
+from kcli.flows.rewind.mark import own_metadata
+from kcli.flows.rewind.offsets_file import read_offsets
+from kcli.flows.rewind.planning import value_or_raise
+from kcli.flows.rewind.targets import Target, target_of
 from kcli.output.progress import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kcli.commands.shared.context import Invocation
-    from kcli.core.admin.admin import Admin
-    from kcli.core.positions import OffsetSpec
-    from kcli.flows.rewind.targets import Target
 
 FLAGS = (
     "to", "to_group", "from_file", "undo", "to_earliest", "to_latest", "to_current", "to_offset", "to_datetime",
     "by_duration", "shift_by",
 )  # fmt: skip
-"""Each says where to; exactly one is needed."""
+"""The flags that name a target; exactly one is required."""
 
 REWIND_EXAMPLES = "--to earliest, --to @-1h, --to 2026-11-21T10:00Z, --to 1200, --to -1000 (from the commit)"
 
@@ -32,23 +32,20 @@ WORDS = {
 
 
 def chosen(flags: Mapping[str, Any]) -> str:
-    """The flag that says where to; a usage error where none or several do."""
+    """The flag that names the target; a usage error unless there is exactly one."""
     said = [name for name in FLAGS if flags[name] not in (None, False)]
     if len(said) == 1:
         return said[0]
     names = ", ".join("--" + name.replace("_", "-") for name in said)
     raise usage(
         f"groups rewind: {'no target given' if not said else 'more than one target given'}",
-        why=f"{names} cannot be used together" if said else "nothing says where to rewind to",
+        why=f"{names} cannot be used together" if said else "it is required",
         do="as in --to earliest, --to @-1h, --to -1000, --to-group other, --from-file offsets.csv, --undo",
     )
 
 
 def simple_target(name: str, value: Any, *, terminal: bool) -> tuple[Target, str]:
-    """The target that needs no look at the cluster or a file, and its words."""
-    from kcli.core.positions import OffsetSpec
-    from kcli.flows.rewind.targets import Target, target_of
-
+    """The target that depends on neither the cluster nor a file, and its description."""
     now = wall_ms()
     if name == "to":
         return spec_target(value, "groups rewind: --to", REWIND_EXAMPLES, terminal=terminal)
@@ -66,33 +63,19 @@ def simple_target(name: str, value: Any, *, terminal: bool) -> tuple[Target, str
 
 
 def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tuple[Target, str]:
-    """The target that ``text`` says, and its words. ``option`` with its command and ``examples`` are for messages.
+    """The target of ``text``, and its description. ``option`` with its command and ``examples`` are for messages.
 
-    A time without a zone needs a ``terminal`` where somebody sees what it was taken for.
+    A time without a zone needs a ``terminal``, where a user sees how it was understood.
     """
-    from kcli.flows.rewind.targets import target_of
-
     now = wall_ms()
     target = target_of(_spec(text, now, option, examples, terminal=terminal))
     return target, _words(target, now, ago=_is_ago(text))
 
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
-    """What another group has committed; raises why that is nothing, or why some of it cannot be read."""
-
-    from kcli.core.errors import KcliError
-    from kcli.core.types import OffsetAndMetadata
-    from kcli.flows.groups.nearest import without_commits
-    from kcli.flows.rewind.mark import own_metadata
-    from kcli.flows.rewind.targets import Target
-
-    told = admin.fetch_offsets({group: None})[group]
-    if isinstance(told, KcliError):
-        raise told
-    for one in told.values():
-        if isinstance(one, KcliError):
-            raise one
-    commits = {tp: one for tp, one in told.items() if isinstance(one, OffsetAndMetadata)}
+    """What another group has committed; KcliError if that is nothing, or some of it cannot be read."""
+    committed = value_or_raise(admin.fetch_offsets({group: None})[group])
+    commits = {tp: value_or_raise(one) for tp, one in committed.items() if one is not None}
     if not commits:
         raise without_commits(admin, group)
     offsets = {tp: one._replace(metadata=own_metadata(one)) for tp, one in commits.items()}
@@ -100,23 +83,16 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
 
 
 def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
-    """What a file says of each group."""
-    from kcli.flows.rewind.offsets_file import read_offsets
-    from kcli.flows.rewind.targets import Target
-
+    """The offsets that a file has for each group."""
     return {group: Target("given", offsets=offsets) for group, offsets in read_offsets(path, groups).items()}
 
 
 def has_terminal(inv: Invocation) -> bool:
-    """Whether a person sees what a time without a zone was taken for."""
-    from kcli.commands.shared.context import stdin_is_terminal
-
+    """Whether a user sees how a time without a zone was understood."""
     return inv.talk.isatty and stdin_is_terminal()
 
 
 def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) -> OffsetSpec:
-    from kcli.core.positions import OffsetSpec, has_zone, parse_instant, parse_offset
-
     try:
         spec = parse_offset(text, now)
     except ValueError as error:
@@ -133,15 +109,13 @@ def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) ->
     if spec.kind == "timestamp" and not has_zone(text) and not terminal:
         raise usage(
             f"{option} {text} has no time zone",
-            why="without a terminal, nobody would see which zone was assumed",
+            why="without a terminal, the assumed zone would not be seen",
             do="append Z or an offset: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
         )
     return spec
 
 
 def _is_ago(text: str) -> bool:
-    from kcli.core.positions import parse_duration_ms
-
     said = text.strip().removeprefix("@").lstrip("+-")
     try:
         parse_duration_ms(said, unit=True)
@@ -151,8 +125,6 @@ def _is_ago(text: str) -> bool:
 
 
 def _words(target: Target, now: int, *, ago: bool) -> str:
-    from kcli.commands.groups._rewind_text import instant_text
-
     if target.kind == "time":
         return instant_text(target.value, now, ago=ago)
     if target.kind == "offset":

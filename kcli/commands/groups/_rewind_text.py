@@ -1,24 +1,16 @@
-"""The plan of a rewind as people read it, and what was done. Pure: fixed headings of its own, see the contract."""
-
-from __future__ import annotations
+"""The plan of a rewind as text for users, and what was done. Pure: it has fixed headings of its own."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta, tzinfo
 
+from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
-from kcli.flows.rewind.plan import ABSENT
+from kcli.flows.rewind.live import LiveFacts
+from kcli.flows.rewind.outcomes import GroupReport, rewind_command
+from kcli.flows.rewind.plan import ABSENT, GroupPlan, RewindItem, RewindPlan
+from kcli.flows.rewind.watching import OpenPartition
 from kcli.output.progress import counted, duration_text
 from kcli.output.sanitise import visible_line
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    from kcli.core.group.barrier.arrivals import ListedMember
-    from kcli.flows.rewind.execute import GroupReport
-    from kcli.flows.rewind.live import LiveFacts
-    from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
-    from kcli.flows.rewind.watching import Open
 
 NO_UNDO = "Nothing will change, and there will be nothing to undo."
 MINUS = "\N{MINUS SIGN}"
@@ -26,79 +18,76 @@ ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
 _SHOWN = 4
 _NOTICED = (
-    "Live: the members have no partitions while the offsets are set, and until what they have in hand has ended (about\n"
-    "12 s, less where nothing is unread); then they begin there. They notice two rebalances; a commit by hand\n"
-    "fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it is\n"
-    "read again, in all partitions of the group."
+    "Live: the members have no partitions while the offsets are set, and until their batches in progress have ended\n"
+    "(about 12 s, less where nothing is unread); then they start there. They see two rebalances; a manual commit fails\n"
+    "once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it is read\n"
+    "again, in all partitions of the group."
 )
 
 
 def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
-    """All groups, one below the other. ``where`` is what the cluster is known by, ``prod`` or ``host:9092``.
-
-    ``dry``: it is only shown, and no journal will have its id.
+    """All groups, one below the other. ``where`` is the address of the cluster. ``dry``: it is only shown, and no journal
+    will have its id.
     """
     return "\n\n".join(_group(group, plan, where, dry=dry) for group in plan.groups)
 
 
 def question(plan: RewindPlan) -> str:
-    """What is asked below the plan."""
+    """The question below the plan."""
     return "Proceed?" if len(plan.groups) == 1 else f"Proceed with {len(plan.groups)} groups?"
 
 
 def changes(plan: GroupPlan) -> bool:
-    """Whether anything of the plan differs from what is committed; members of a live group commit meanwhile."""
+    """Whether any part of the plan differs from what is committed; members of a live group commit meanwhile."""
     return plan.live or any(item.changes for item in plan.todo)
 
 
 def undone_text(plan: GroupPlan) -> str:
-    """After a refusal, when the plan has named an undo already."""
+    """After a refusal of a plan that has named an undo already."""
     return f"group {plan.group}: nothing was done, and there is nothing to undo"
 
 
 def done_text(report: GroupReport) -> str:
-    """One sentence on what was done to a group."""
+    """One verdict on what was done to a group."""
     plan = report.plan
     partitions = counted(report.done, "partition")
     done = "set and read back"
     if plan.live:
-        done = "set and held: the members went on from there" if report.done else "known to be held"
+        done = "set and held: the members continued from there" if report.done else "known to be held"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
     return f"group {plan.group}: {partitions} {done}{rest_text(report.count)}{undo}"
 
 
-def let_in_text(group: str, facts: LiveFacts, bound: float) -> str:
-    """What is certain of a live rewind before it is watched."""
-    sent_out, away = len(facts.sent_out), len(facts.attendance.away)
-    back = (
-        f"{sent_out - away} of {counted(sent_out, 'member')} {'is' if sent_out - away == 1 else 'are'} back"
-    )
+def released_text(group: str, facts: LiveFacts, bound: float) -> str:
+    """What is certain of a live rewind before its members are watched."""
+    evicted, away = len(facts.evicted), len(facts.attendance.away)
+    back = f"{evicted - away} of {counted(evicted, 'member')} {'is' if evicted - away == 1 else 'are'} back"
     done = f"offsets of group {group} set and read back, {back}"
     return (
         f"{done}; watching their commits for up to {time_span_text(round(bound * 1000))} …" if bound else done
     )
 
 
-def awaited_text(left: Sequence[Open]) -> str:
-    """What is waited for, of whom: ``waiting for a commit by billing-1 at 10.0.0.7: orders-0, orders-3``."""
+def awaited_text(left: Sequence[OpenPartition]) -> str:
+    """What is awaited: ``waiting for a commit by billing-1 at 10.0.0.7: orders-0, orders-3``."""
     causes: dict[str, list[str]] = {}
     for one in left:
         causes.setdefault(_cause(one), []).append(str(one.partition))
     return "; ".join(f"{cause}: {_some(partitions)}" for cause, partitions in causes.items())
 
 
-def _cause(one: Open) -> str:
-    awaited = one.sentence.awaited
+def _cause(one: OpenPartition) -> str:
+    awaited = one.verdict.awaited
     if awaited is None or one.left is None:
         owner = None if awaited is None else awaited.owner
         if owner is None:
-            return "waiting until a member has it and commits"
+            return "waiting until a member owns it and commits"
         return f"waiting for a commit by {_member(owner.client_id, owner.member_id, owner.client_host)}"
     left = f"{max(1, round(one.left))} s left"
     if awaited.away:
         names = ", ".join(dict.fromkeys(_listed(member) for member in awaited.away))
-        return f"waiting for {names} to come back, or its time to end, {left}"
-    return f"waiting for late commits of what was read before, {left}"
+        return f"waiting until {names} has rejoined or its session has expired, {left}"
+    return f"waiting for late commits of batches read before, {left}"
 
 
 def _listed(member: ListedMember) -> str:
@@ -117,7 +106,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def rest_text(count: Callable[[str], int]) -> str:
-    """The partitions of a group that did not end as they should, behind those that did."""
+    """The partitions of a group that did not end as planned, listed after those that did."""
     return "".join(
         f", {count(status)} {status}"
         for status in ("overwritten", "failed", "unknown", "refused")
@@ -126,50 +115,37 @@ def rest_text(count: Callable[[str], int]) -> str:
 
 
 def missing_text(report: GroupReport) -> str:
-    """Who has not come back to a group that was rewound as it ran."""
+    """The members that have not rejoined a group that was rewound as it ran."""
     have = "has" if len(report.missing) == 1 else "have"
-    return (
-        f"group {report.plan.group}: {len(report.missing)} of {counted(report.sent_out, 'member')} {have} not come "
-        f"back so far: {named(report.missing)}"
-    )
+    count = f"{len(report.missing)} of {counted(report.evicted, 'member')}"
+    return f"group {report.plan.group}: {count} {have} not rejoined so far: {named(report.missing)}"
 
 
 def not_recorded_text(report: GroupReport) -> str:
-    """What it means that the journal of a live rewind could not be updated after the offsets were set."""
+    """The consequences of a journal that could not be updated after the offsets of a live group were set."""
     check = (
-        "--check looks again at the members' commits"
-        if report.can_check
-        else "--check has nothing to look at again"
+        "--check can still judge the members' commits" if report.can_check else "--check has nothing to judge"
     )
     undo = "; the old offsets are in it, for --undo" if report.kept else ""
     return (
-        f"group {report.plan.group}: its offsets were set, but what became of them is not in the journal: "
+        f"group {report.plan.group}: its offsets were set, but the outcome is not in the journal: "
         f"{report.journal_error}; {check}{undo}"
     )
 
 
 def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
-    """What takes it back; a name that a shell or kcli would take for something else is kept from it.
-
-    ``planned``: nothing has a journal yet, so that the newest one will be meant.
-    """
-    from shlex import quote
-
+    """The command that restores the previous offsets. ``planned``: there is no journal yet, it will be the newest."""
     undo = "--undo" if planned else f"--undo={plan.id}"
-    if plan.live:
-        undo += " --live"
-    if plan.group.startswith("-"):
-        return f"kcli groups rewind {undo} -- {quote(plan.group)}"
-    return f"kcli groups rewind {quote(plan.group)} {undo}"
+    return rewind_command(plan.group, f"{undo} --live" if plan.live else undo)
 
 
 def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool = False) -> str:
-    """``1h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; ``ago`` says it was asked for like that."""
+    """``1h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; the first part only with ``ago``."""
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
         local = moment.astimezone(zone)
     except OverflowError:
-        return f"{ms} ms since the epoch, beyond all calendars"
+        return f"{ms} ms since the epoch, beyond the calendar"
     fraction = f".{ms % 1000:03d}" if ms % 1000 and not ago else ""
     text = f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
     if local.utcoffset():
@@ -216,7 +192,7 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
 
 
 def _table(items: Sequence[RewindItem]) -> list[str]:
-    """Numbers stand at the right edge of the widest, below their heading."""
+    """Numbers are right-aligned below their heading."""
     if not items:
         return []
     heading, mixed = _records_heading(items)
@@ -287,21 +263,21 @@ def _records(item: RewindItem, *, mixed: bool) -> str:
 
 def _summary(plan: GroupPlan) -> str:
     todo = [item for item in plan.items if item.refusal is None]
-    sentences = [_effect(todo)]
+    verdicts = [_effect(todo)]
     if first := sum(item.committed is None and item.new is not None for item in todo):
         verb = "has" if first == 1 else "have"
-        sentences.append(f"{counted(first, 'partition')} {verb} no commit yet and will be read from NEW on.")
+        verdicts.append(f"{counted(first, 'partition')} {verb} no commit yet and will be read from NEW on.")
     if plan.counts_offsets:
-        sentences.append("The change counts offsets, not records.")
+        verdicts.append("The change counts offsets, not records.")
     deleted = sum(item.action == "delete" for item in todo)
     if deleted:
-        sentences.append(f"The commits of {counted(deleted, 'partition')} will be deleted.")
+        verdicts.append(f"The commits of {counted(deleted, 'partition')} will be deleted.")
     refused = len(plan.items) - len(todo)
     if refused:
-        sentences.append(f"{counted(refused, 'partition')} refused.")
+        verdicts.append(f"{counted(refused, 'partition')} refused.")
     if plan.untouched:
-        sentences.append(f"Other topics of the group: untouched ({plan.untouched}).")
-    return " ".join(sentences)
+        verdicts.append(f"Other topics of the group: untouched ({plan.untouched}).")
+    return " ".join(verdicts)
 
 
 def _effect(todo: Sequence[RewindItem]) -> str:
@@ -324,7 +300,7 @@ def _effect(todo: Sequence[RewindItem]) -> str:
 
 
 def _span(items: Sequence[RewindItem]) -> str:
-    """Of the partition that has most; partitions lie side by side in time."""
+    """The longest time of any partition: partitions cover the same time in parallel."""
     if any(item.span_ms is None for item in items):
         return "how much time is unknown"
     longest = max(item.span_ms or 0 for item in items)

@@ -1,17 +1,14 @@
-"""What is told of partitions that were refused, failed or overwritten: whatever sets offsets tells it alike."""
+"""What is reported of partitions that were refused, failed or overwritten, by each command that sets offsets."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
 
-from typing import TYPE_CHECKING
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
+from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
+from kcli.flows.rewind.plan import NotPossibleError
+from kcli.output.progress import counted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kcli.commands.shared.context import Invocation
-    from kcli.core.errors import KcliError
-    from kcli.flows.rewind.execute import GroupReport
-
-Refused = tuple[object, "KcliError"]
+Refused = tuple[object, KcliError]
 """A partition, which prints as its name, and why it is left as it is."""
 
 
@@ -24,22 +21,20 @@ def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, .
     return (1,) if _absent(refused) else (7,)
 
 
-def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
-    """Once for each remedy; the reason of each partition stands in the plan."""
-    from kcli.core.errors import NotFoundError
-    from kcli.flows.rewind.plan import NotPossibleError
+def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
+    """Once for each remedy; the reason of each partition is in the plan."""
 
     by_remedy: dict[str, list[Refused]] = {}
-    for where, error in refused:
-        by_remedy.setdefault(error.do, []).append((where, error))
+    for tp, error in refused:
+        by_remedy.setdefault(error.do, []).append((tp, error))
     for do, alike in by_remedy.items():
-        where, error = alike[0]
+        tp, error = alike[0]
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         if not possible:
             kind, verb = (
                 (NotFoundError, "do not exist") if _absent(alike) else (NotPossibleError, "cannot be set")
             )
-            what = f"{where}{more} {verb}" if more else error.what
+            what = f"{tp}{more} {verb}" if more else error.what
             inv.failed(kind(what, why=error.why or error.what, do=do))
         elif do:
             inv.talk.warn(f"{_refused(alike)}; {do}")
@@ -47,7 +42,7 @@ def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool)
 
 def _refused(alike: Sequence[Refused]) -> str:
     """The partitions and the reason; that of the first one where they differ."""
-    reasons = [error.why or error.what.removeprefix(f"{where}: ") for where, error in alike]
+    reasons = [error.why or error.what.removeprefix(f"{tp}: ") for tp, error in alike]
     first, others = alike[0][0], len(alike) - 1
     if not others:
         return f"{first} refused: {reasons[0]}"
@@ -57,27 +52,24 @@ def _refused(alike: Sequence[Refused]) -> str:
 
 
 def _absent(refused: Iterable[Refused]) -> bool:
-    from kcli.core.errors import NotFoundError
 
     return all(isinstance(error, NotFoundError) for _, error in refused)
 
 
-def tell_overwritten(inv: Invocation, group: str, lost: int, partitions: int, why: str, act: str) -> None:
+def report_overwritten(inv: Invocation, group: str, lost: int, partitions: int, why: str, act: str) -> None:
     """``lost`` of the ``partitions`` have another offset than was set. ``act``: what can be done again."""
-    from kcli.flows.rewind.plan import NotPossibleError
 
     inv.failed(
         NotPossibleError(
             f"{lost} of {partitions} partitions of group {group} were overwritten",
             why=why,
-            do=f"find out who commits for this group, and {act} again",
+            do=f"find out which client commits for this group, and {act} again",
         )
     )
 
 
-def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:
+def report_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:
     """One error for each reason, however many partitions of the group it is about."""
-    from kcli.core.errors import OutcomeUnknownError, PartlyFailedError, TimedOutError
 
     by_reason: dict[str, list[KcliError]] = {}
     for error in errors:
@@ -88,20 +80,21 @@ def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> Non
         inv.failed(alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0]))
 
 
-def tell_not_proven(inv: Invocation, report: GroupReport) -> None:
+def report_not_proven(inv: Invocation, report: GroupReport) -> None:
     """The partitions of a live group of which it is not known whether they are read from where they were set."""
-    from kcli.flows.rewind.execute import NotProvenError
 
-    open_ones = [(o, o.error) for o in report.outcomes if isinstance(o.error, NotProvenError)]
     by_reason: dict[str, list[str]] = {}
-    for outcome, error in open_ones:
-        by_reason.setdefault(error.why, []).append(str(outcome.item.tp))
-    if not open_ones:
+    do = ""
+    for outcome in report.outcomes:
+        if isinstance(outcome.error, NotProvenError):
+            by_reason.setdefault(outcome.error.why, []).append(str(outcome.item.tp))
+            do = do or outcome.error.do
+    if not by_reason:
         return
-    reasons = [f"{', '.join(places)}: {why}" for why, places in by_reason.items()]
-    group, count = report.plan.group, len(open_ones)
+    count = sum(map(len, by_reason.values()))
     what = (
-        f"{count} of {len(report.outcomes)} partitions of group {group} were set, but whether "
-        f"{'it is' if count == 1 else 'they are'} read from there on is not known"
+        f"{count} of {counted(len(report.outcomes), 'partition')} of group {report.plan.group} were set, but whether "
+        f"{'it is' if count == 1 else 'they are'} read from there is not known"
     )
-    inv.failed(NotProvenError(what, why="; ".join(reasons), do=open_ones[0][1].do))
+    reasons = [f"{', '.join(partitions)}: {why}" for why, partitions in by_reason.items()]
+    inv.failed(NotProvenError(what, why="; ".join(reasons), do=do))

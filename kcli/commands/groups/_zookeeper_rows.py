@@ -1,23 +1,19 @@
-"""An import into ZooKeeper as people read it, and its rows: those of a rewind, and the broker of Kafka 0.7. Pure."""
-
-from __future__ import annotations
+"""The text and the rows of an import into ZooKeeper: those of a rewind, and the broker of Kafka 0.7. Pure."""
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.commands.groups._rewind_text import NO_UNDO, change_text, rest_text
+from kcli.flows.transfer.zookeeper.importing import NodeReport
+from kcli.flows.transfer.zookeeper.planning import NodeGroup, NodeItem, NodePlan
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned
 
-if TYPE_CHECKING:
-    from kcli.flows.transfer.zookeeper.importing import NodeReport
-    from kcli.flows.transfer.zookeeper.planning import NodeGroup, NodeItem, NodePlan
-
 Row = dict[str, Any]
 
-_PLACE = (
+_NODE = (
     Column("group"),
     Column("topic"),
     Column("broker", "id", spare=2),
@@ -25,8 +21,8 @@ _PLACE = (
     Column("committed", "number", spare=1),
     Column("new", "number"),
 )
-PLAN = (*_PLACE, Column("change", "number"), Column("note", "prose"))
-REPORT = (*_PLACE, Column("found", "number"), Column("status"), Column("note", "prose"))
+PLAN = (*_NODE, Column("change", "number"), Column("note", "prose"))
+REPORT = (*_NODE, Column("found", "number"), Column("status"), Column("note", "prose"))
 """``broker`` is null where the cluster numbers partitions."""
 
 _SHOWN = (
@@ -40,19 +36,19 @@ _SHOWN = (
 
 
 def plan_text(plan: NodePlan, hosts: str, *, dry: bool = False) -> str:
-    """All groups, one below the other. ``dry``: it is only shown, and nothing will be kept."""
+    """All groups, one below the other. ``dry``: the plan is only shown, and no file will be written."""
     text = "\n\n".join(_group(group, plan, hosts) for group in plan.groups)
     return text + "".join(f"\n{line}" for line in _undo(plan, hosts, dry=dry))
 
 
 def question(plan: NodePlan) -> str:
-    """What is asked below the plan."""
+    """The question below the plan."""
     groups = sum(bool(group.todo) for group in plan.groups)
     return "Proceed?" if groups == 1 else f"Proceed with {groups} groups?"
 
 
 def undo_command(plan: NodePlan, hosts: str) -> str:
-    """What puts the old offsets back."""
+    """The command that restores the old offsets."""
     return f"kcli groups import --zookeeper {quote(hosts)} {quote(plan.kept)}"
 
 
@@ -67,7 +63,7 @@ def plan_rows(plan: NodePlan) -> Iterator[Row]:
     for group in plan.groups:
         for item in group.items:
             yield {
-                **_place(item),
+                **_node(item),
                 "change": item.change,
                 "note": item.note or None,
                 "action": "refused" if group.refusal is not None else item.action,
@@ -79,7 +75,7 @@ def report_rows(report: NodeReport, kept: str | None) -> Iterator[Row]:
     for outcome in report.outcomes:
         error = outcome.error or (report.error if outcome.status == "refused" else None)
         yield {
-            **_place(outcome.item),
+            **_node(outcome.item),
             "found": outcome.found,
             "status": outcome.status,
             "note": str(error) if error is not None else outcome.item.note or None,
@@ -88,12 +84,12 @@ def report_rows(report: NodeReport, kept: str | None) -> Iterator[Row]:
         }
 
 
-def _place(item: NodeItem) -> Row:
+def _node(item: NodeItem) -> Row:
     return {
-        "group": item.place.group,
-        "topic": item.place.topic,
-        "broker": item.place.broker if item.place.broker >= 0 else None,
-        "partition": item.place.partition,
+        "group": item.node.group,
+        "topic": item.node.topic,
+        "broker": item.node.broker if item.node.broker >= 0 else None,
+        "partition": item.node.partition,
         "committed": None if item.before is None else item.before.offset,
         "new": item.new,
     }
@@ -108,7 +104,7 @@ def _group(group: NodeGroup, plan: NodePlan, hosts: str) -> str:
     refused = f", {counted(len(group.refused), 'partition')} refused" if group.refused else ""
     lines.append(f"  {counted(len(group.todo), 'partition')} to be set{refused}.")
     if group.todo:
-        state = "no consumer of it runs" if group.exists else "does not exist"
+        state = "no consumer is running" if group.exists else "does not exist"
         lines.append(f"Group state: {state}.")
     return "\n".join(lines)
 
@@ -116,8 +112,8 @@ def _group(group: NodeGroup, plan: NodePlan, hosts: str) -> str:
 def _table(items: Sequence[NodeItem]) -> list[str]:
     rows = [
         [
-            visible_line(item.place.topic),
-            item.place.name,
+            visible_line(item.node.topic),
+            item.node.name,
             "-" if item.before is None else f"{item.before.offset:,}",
             "-" if item.new is None else f"{item.new:,}",
             change_text(item.change),
@@ -131,16 +127,16 @@ def _table(items: Sequence[NodeItem]) -> list[str]:
 
 
 def _undo(plan: NodePlan, hosts: str, *, dry: bool) -> Iterator[str]:
-    """How to go back, and what that leaves."""
+    """How to undo the import, and what an undo leaves."""
     todo = [item for group in plan.groups for item in group.todo]
-    made = sum(item.before is None for item in todo)
+    created = sum(item.before is None for item in todo)
     if todo and not any(item.changes for item in todo):
         yield NO_UNDO
-    elif made < len(todo):
+    elif created < len(todo):
         yield (
-            "The old offsets will be kept in a file first, which this command puts back."
+            "The old offsets will be stored in a file first; importing that file restores them."
             if dry
             else f"Undo afterwards with: {undo_command(plan, hosts)}"
         )
-    if made:
-        yield f"{counted(made, 'partition')} had no offset: what is set there stays until its node is deleted."
+    if created:
+        yield f"{counted(created, 'partition')} had no offset: the new offset stays until its node is deleted."

@@ -1,6 +1,6 @@
-"""The options that say which cluster is meant: their names, and what they say in words that nobody has parsed yet.
+"""The options that name the cluster, and how to find their values in an unparsed command line.
 
-Imported at every start, and by completion without anything of click.
+Imported at every start, and by completion, which does without click.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 QUIET_NAMES = {"bootstrap_server": ("--bootstrap-servers", "--brokers")}
 """These work but are not shown."""
 
-_FLAGS = "qv"  # may stand before a short option in the same word
+_FLAGS = "qv"  # may precede a short option in the same word
 
 
 class ClusterWords(NamedTuple):
-    """What the options said; the fields are those of ``GlobalValues``."""
+    """The values of the options; the fields are those of ``GlobalValues``."""
 
     bootstrap_server: str | None
     command_config: tuple[str, ...]
@@ -28,7 +28,7 @@ class ClusterWords(NamedTuple):
 
 
 def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
-    """What is said in ``words`` (None: a word that only the shell knows); None where a value cannot be known."""
+    """The values in ``words`` (None: a word that only the shell can expand); None if a value cannot be determined."""
     values: dict[str, list[str]] = {name: [] for name in NAMES}
     rest = iter(words)
     for word in rest:
@@ -49,7 +49,7 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
 
 
 def _option(word: str) -> tuple[str, str | None]:
-    """Which of the options a word is, with the value that is attached to it; no name for all other words."""
+    """The option that a word is, with the value attached to it; an empty name for all other words."""
     if word.startswith("--"):
         spelled, sign, value = word.partition("=")
         return _named(spelled), value if sign else None

@@ -1,7 +1,6 @@
-"""Kcli's click classes: global options everywhere, suggestions, commands that are imported when they run.
+"""kcli's click classes: global options everywhere, suggestions, commands that are imported when they run.
 
-``@command(...)`` and ``@group(...)`` declare; a command's docstring is its help (first paragraph: the
-summary), ``examples`` its examples. Imported at every start.
+A command's docstring is its help, whose first paragraph is the summary. Imported at every start.
 """
 
 import importlib
@@ -12,6 +11,7 @@ import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options
+from kcli.commands.shared.usage import unknown_command, usage, where
 
 F = TypeVar("F", bound=Callable[..., Any])
 Examples = Sequence[tuple[str, str]]
@@ -27,7 +27,7 @@ class WithGlobals(click.Command):
     def make_parser(self, ctx: click.Context) -> Any:
         """Click's parser, with values that attach by ``=`` only.
 
-        Own options are registered last, so they win over quiet names of global ones (``sandbox up
+        Own options are registered last, so they override hidden names of global options (``sandbox up
         --brokers 3`` is a number; elsewhere ``--brokers`` is a hidden ``-b``).
         """
         parser = super().make_parser(ctx)
@@ -37,25 +37,16 @@ class WithGlobals(click.Command):
         return attach_values(parser)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Click's; an error of its parser, which knows no context, gets the command's."""
+        """Adds the command's context to errors of click's parser, which has none."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
 
-    def get_help(self, ctx: click.Context) -> str:
-        """Kcli's own layout."""
-        from kcli.commands.shared.help import help_text
-
-        return help_text(ctx)
-
 
 class Command(WithGlobals):
-    """A command that takes the global options.
-
-    ``outputs`` are the words that its ``-o`` may be; the callback's result is the exit code (None is 0).
-    """
+    """``outputs`` are the values that its ``-o`` accepts; the callback returns the exit code (None is 0)."""
 
     def __init__(
         self,
@@ -73,8 +64,6 @@ class Command(WithGlobals):
         """Checks ``-o`` against what this command can print, then runs it."""
         chosen = ctx.ensure_object(GlobalValues).output
         if chosen is not None and chosen not in self.outputs:
-            from kcli.commands.shared.usage import usage, where
-
             raise usage(
                 f"{where(ctx)}there is no output format {chosen!r}",
                 why=f"this command prints {', '.join(self.outputs)}",
@@ -115,20 +104,18 @@ class Group(WithGlobals, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command to run; an unknown one is an error that names the nearest."""
+        """The command to run; the error for an unknown name suggests the most similar one."""
         name = self.aliases.get(args[0], args[0])
         found = self.get_command(ctx, name)
         if found is not None or ctx.resilient_parsing:
             return name, found, args[1:]
-        from kcli.commands.shared.usage import unknown_command
-
         raise unknown_command(ctx, args[0], self.list_commands(ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the subcommand, or shows the help where none is named."""
         named = getattr(ctx, "_protected_args", None)  # before click 8.2 without the underscore
         if not (ctx.args or (ctx.protected_args if named is None else named)):
-            from kcli.commands.shared.help import show_help
+            from kcli.commands.shared.help import show_help  # this module is imported at every start
 
             show_help(ctx)
             return 0
@@ -136,12 +123,12 @@ class Group(WithGlobals, click.Group):
 
 
 class LazyGroup(Group):
-    """A group that knows its commands by name, place and summary; it imports the one that is called."""
+    """A group with a table of its commands (name, module, summary); it imports a command only when it is called."""
 
     def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.table = table
-        self.summaries = {name: summary for name, (_place, summary) in table.items()}
+        self.summaries = {name: summary for name, (_module, summary) in table.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """In the order of the table."""

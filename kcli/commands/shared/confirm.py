@@ -1,33 +1,37 @@
-"""Confirmations: the plan, then y/N or a typed name; who answers where nobody can be asked.
+"""Confirmations: the plan, then y/N or a typed name; flags answer where a terminal is missing.
 
 ``decide`` is pure; ``confirm`` shows and asks.
 """
 
 import sys
+import termios
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from select import select
 
+from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
+from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
-
-if TYPE_CHECKING:
-    from kcli.commands.shared.context import Invocation
+from kcli.output.sanitise import visible
 
 GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """``until`` when an answer counts, in seconds of the monotonic clock; what is so after a "no", or none at all."""
+    """``until`` when an answer is accepted (seconds of the monotonic clock); ``otherwise``: the message after a "no", or
+    without an answer.
+    """
 
     until: float
     otherwise: str
 
 
 class ExpiredError(KcliError):
-    """Nobody has answered in time."""
+    """There was no answer in time."""
 
     exit_code = 7
 
@@ -43,9 +47,9 @@ def decide(
     among: Collection[str] = (),
     danger: bool = False,
 ) -> str:
-    """What follows from the flags: go on, stop (dry run), ask, or refuse.
+    """What follows from the flags: continue, stop (dry run), ask, or refuse.
 
-    ``among``: names that ``--confirm`` may be about besides this one. ``danger``: ``--yes`` is no answer.
+    ``among``: further names that ``--confirm`` may give. ``danger``: ``--yes`` is not sufficient.
     """
     if dry_run:
         return STOP
@@ -57,7 +61,7 @@ def decide(
 
 
 def confirm(
-    inv: "Invocation",
+    inv: Invocation,
     plan: str,
     question: str,
     *,
@@ -67,11 +71,11 @@ def confirm(
     danger: str | None = None,
     remarks: Callable[[], object] | None = None,
 ) -> bool:
-    """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
+    """Shows the plan and asks; returns whether to continue. False with ``--dry-run``; an error on "no".
 
     With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
-    also name another one of ``among``. ``limit`` is for answers that come too late. ``danger`` says why ``--yes``
-    is not enough. ``remarks`` reports what of the plan is left out, between the plan and the question.
+    also give another name of ``among``. ``danger`` says why ``--yes`` is not sufficient. ``remarks`` is called between
+    the plan and the question.
     """
     verdict = _verdict(inv, name, among, danger)
     show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
@@ -82,14 +86,14 @@ def confirm(
 
 
 def check_answerable(
-    inv: "Invocation",
+    inv: Invocation,
     question: str,
     *,
     name: str | None = None,
     among: Collection[str] = (),
     danger: str | None = None,
 ) -> str:
-    """Who answers the question: GO, STOP (dry run) or ASK; an error where nobody can."""
+    """How the question is answered: GO, STOP (dry run) or ASK; a usage error where it cannot be."""
     verdict = _verdict(inv, name, among, danger)
     if verdict == MISMATCH:
         raise usage(
@@ -113,7 +117,7 @@ def check_answerable(
     return verdict
 
 
-def _verdict(inv: "Invocation", name: str | None, among: Collection[str], danger: str | None) -> str:
+def _verdict(inv: Invocation, name: str | None, among: Collection[str], danger: str | None) -> str:
     return decide(
         name=name,
         dry_run=inv.dry_run,
@@ -126,10 +130,10 @@ def _verdict(inv: "Invocation", name: str | None, among: Collection[str], danger
     )
 
 
-def show_plan(inv: "Invocation", plan: str, *, asked: bool = False) -> None:
-    """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form.
+def show_plan(inv: Invocation, plan: str, *, asked: bool = False) -> None:
+    """The plan on stderr; of a dry run it is the result and goes to stdout, except with an output format for programs.
 
-    With ``-q`` it is on stderr only where somebody is asked about it.
+    With ``-q`` it is on stderr only where a question follows.
     """
     text = plan.rstrip("\n")
     if asked:
@@ -141,9 +145,7 @@ def show_plan(inv: "Invocation", plan: str, *, asked: bool = False) -> None:
         inv.out.flush()
 
 
-def _asked(inv: "Invocation", question: str, name: str | None, limit: TimeLimit | None) -> bool:
-    from kcli.output.sanitise import visible
-
+def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:
     prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to confirm: "
     if limit is not None:
         if not _answered(inv, visible(prompt), limit.until):
@@ -165,19 +167,13 @@ def _asked(inv: "Invocation", question: str, name: str | None, limit: TimeLimit 
     )
 
 
-def _answered(inv: "Invocation", prompt: str, until: float) -> bool:
-    """Whether a line can be read; False when none has come by ``until`` (monotonic seconds).
+def _answered(inv: Invocation, prompt: str, until: float) -> bool:
+    """Whether a line can be read by ``until`` (monotonic seconds).
 
-    What is left is written over itself every second, and the cursor put back to where the answer is typed.
+    The remaining time is redrawn every second, and the cursor put back to where the answer is typed.
     """
-    import termios
-    from contextlib import suppress
-    from select import select
-
-    from kcli.core.clock import monotonic
-
     stream = inv.talk.stream
-    with suppress(OSError, termios.error):  # what was typed before the plan was seen is no answer to it
+    with suppress(OSError, termios.error):  # input typed before the plan was shown is no answer
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     first = True
     while (left := until - monotonic()) > 0:

@@ -1,7 +1,6 @@
-"""The run of one command: what the global options mean, the clients' options, stdout, stderr, questions.
+"""The run of one command: the values of the global options, the options of its clients, stdout, stderr, the exit status.
 
-``@pass_invocation`` gives a command its ``Invocation``. Every command module imports this, also for its
-``--help``, so what only a running command needs is imported where it is used.
+``@pass_invocation`` gives a command its ``Invocation``. Every command imports this module, also for its ``--help``.
 """
 
 from __future__ import annotations
@@ -9,19 +8,25 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from kcli.commands.shared.exit import describe, print_error, worst
 from kcli.commands.shared.global_values import GlobalValues, environment
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.hooks import Hooks
+from kcli.core.positions import parse_duration_ms
+from kcli.output.progress import Progress, progress_style
+from kcli.output.stdout import Output
+from kcli.output.talk import Talk
 
 if TYPE_CHECKING:
-    from kcli.core.errors import KcliError
-    from kcli.core.hooks import Hooks
+    from kcli.commands.shared.configuration import Configuration
     from kcli.core.options import ClientOptions
-    from kcli.output.progress import Progress
     from kcli.profiles.applicability import Unused
     from kcli.profiles.resolve import Resolved
 
@@ -42,9 +47,6 @@ class Invocation:
     """
 
     def __init__(self, values: GlobalValues) -> None:
-        from kcli.output.stdout import Output
-        from kcli.output.talk import Talk
-
         self.values = values
         self.color = values.color or environment("color")
         self.out = Output(
@@ -58,84 +60,62 @@ class Invocation:
         self.areas = values.debug or frozenset()
         self.hooks = self._hooks()
         self._codes: list[int] = []
-        self._resolved: Resolved | None = None
-        self._unused: dict[str, Unused] = {}
+        self._configuration: Configuration | None = None
 
     # configuration
 
     @property
     def timeout(self) -> float:
         """``--timeout``, else the ``default.api.timeout.ms`` of the run's clients, else KCLI_TIMEOUT, else 10 s."""
-        configured = self._resolved.values if self._resolved is not None else {}
+        configured = self._configuration.resolved.values if self._configuration is not None else {}
         if self.values.timeout is None and "default_api_timeout_ms" in configured:
             return float(configured["default_api_timeout_ms"]) / 1000
         return self._timeout
 
     @property
-    def resolved(self) -> Resolved:
-        """The client options of all sources, resolved once; what is to be said about them is said then."""
-        if self._resolved is None:
-            from kcli.commands.shared.sources import sources_of
-            from kcli.profiles.resolve import resolve
+    def configuration(self) -> Configuration:
+        """The client options of all sources, resolved at the first access."""
+        if self._configuration is None:
+            from kcli.commands.shared.configuration import (
+                Configuration,
+            )  # client options cost 15 ms: not for --help
 
-            self._resolved = resolve(sources_of(self.values, self._find_sandbox))
-            self._say(self._resolved)
-        return self._resolved
+            self._configuration = Configuration(self.values, self.talk, traced="conf" in self.areas)
+        return self._configuration
+
+    @property
+    def resolved(self) -> Resolved:
+        """See ``Configuration``."""
+        return self.configuration.resolved
 
     def client_options(self, kind: type[O], *, unused: Mapping[str, Unused] | None = None, **own: Any) -> O:
-        """The options of the client that this command is about; ``own`` are its flags by field name (None: not given).
-
-        ``unused``: options of that client which this command does not use as it was called. ConfigError where ``-X``
-        names one, or one of another client; from files and the environment, which commands share, they are passed over.
-        """
-        from kcli.profiles.applicability import check, unused_options
-
-        self._unused = unused_options(self.resolved, kind, unused or {}, own)
-        check(self.resolved, self._unused, click.get_current_context().command_path)
-        self._say_used(own)
-        return self.resolved.options(kind, {**self._timeouts(), **own}, without=self._unused)
+        """See ``Configuration``; ``own`` are the command's flags by field name (None: not given)."""
+        configuration = self.configuration  # before the timeout, which it may set
+        return configuration.client_options(kind, self.timeout, unused or {}, own)
 
     def inner_options(self, kind: type[O], **own: Any) -> O:
-        """The options of a client that a command uses besides: how to reach the cluster, and ``own``."""
-        from kcli.core.options import ClientOptions
+        """See ``Configuration``."""
+        configuration = self.configuration
+        return configuration.inner_options(kind, self.timeout, own)
 
-        common = self.resolved.options(ClientOptions, without=self._unused)
-        given = {name: getattr(common, name) for name in self.resolved.values if hasattr(common, name)}
-        return self.resolved.options(kind, {**given, **self._timeouts(), **own}, without=self.resolved.values)
-
-    def _timeouts(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for name, limit in (
-            ("default_api_timeout_ms", None),
-            ("socket_connection_setup_timeout_ms", 10_000),
-        ):
-            if self.values.timeout is not None or name not in self.resolved.values:
-                budget = round(self.timeout * 1000)
-                found[name] = max(1, min(budget, limit) if limit else budget)
-        return found
-
-    # what is done at the end
+    # failures and the exit status
 
     def failed(self, error: KcliError, *, partly: bool = False) -> None:
-        """Reports one failure of several and goes on; ``finish`` makes the exit status of it.
+        """Reports one failure of several; it counts for the exit status that ``finish`` returns.
 
-        ``partly``: whatever the error's own status is, the rest was done without it.
+        ``partly``: the exit status is 6, whatever the error's own is, since the rest was done.
         """
-        from kcli.commands.shared.exit import describe, print_error
-
         code, what, why, do = describe(error)
         code = PARTLY if partly else code
         self._codes.append(code)
         print_error(code, what, why, do, self.values)
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
-        """The exit status, after the failures so far; ``done`` says whether anything was confirmed."""
-        from kcli.commands.shared.exit import worst
-
+        """The exit status after the failures so far; ``done``: whether anything was completed."""
         return worst((*self._codes, *also), done=done)
 
     def page(self) -> None:
-        """The results of this run are for reading, not a stream: on a terminal that is too small they are paged."""
+        """Pages the output of this run if it is longer than the terminal."""
         if not self.values.no_pager:
             self.out.hold()
 
@@ -143,17 +123,13 @@ class Invocation:
 
     def progress(self, title: str, *, total: int | None = None, unit: str = "records") -> Progress:
         """``with inv.progress("produced") as bar: bar.update(records, bytes, failed=3)``."""
-        from kcli.output.progress import Progress, progress_style
-
         choice = self.values.progress or environment("progress")
         style = progress_style(choice, self.talk, dumb=os.environ.get("TERM") == "dumb")
         return Progress(self.talk, title, style=style, total=total, unit=unit)
 
     @contextmanager
     def first_contact(self, where: str) -> Iterator[None]:
-        """Says on stderr that it waits for ``where`` when the block takes longer than half a second."""
-        import threading
-
+        """Notes on stderr that kcli is waiting for ``where`` when the block takes longer than half a second."""
         timer = threading.Timer(FIRST_WAIT, lambda: self.talk.note(f"waiting for {where} …"))
         timer.daemon = True
         timer.start()
@@ -162,49 +138,9 @@ class Invocation:
         finally:
             timer.cancel()
 
-    # questions
-
     # internals
 
-    def _find_sandbox(self) -> str | None:
-        from kcli.sandbox.discovery import find_bootstrap
-
-        found = find_bootstrap()
-        if found is None:
-            return None
-        self.talk.detail(f"using the running sandbox {found[0]} ({found[1]})")
-        return found[1]
-
-    def _say(self, resolved: Resolved) -> None:
-        for text in resolved.warnings:
-            self.talk.warn(text)
-        for text in resolved.notes:
-            self.talk.note(text)
-        for text in resolved.details:
-            self.talk.detail(text)
-        if resolved.ignored:
-            keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-            self.talk.detail(f"options of other clients that mean nothing here: {keys}")
-
-    def _say_used(self, own: Mapping[str, Any]) -> None:
-        from kcli.core.options import key_of
-
-        if self._unused:
-            keys = ", ".join(sorted(map(key_of, self._unused)))
-            self.talk.detail(f"options that this command does not use: {keys}")
-        if "conf" in self.areas:
-            from kcli.profiles.resolve import origin_lines
-
-            configured = self.resolved.values
-            overruled = [n for n, v in own.items() if v is not None and configured.get(n, v) != v]
-            remarks = dict.fromkeys(overruled, "overruled by a flag")
-            remarks |= dict.fromkeys(self._unused, "not used by this command")
-            for text in origin_lines(self.resolved, remarks):
-                self.talk.debug(f"conf  {text}")
-
     def _hooks(self) -> Hooks:
-        from kcli.core.hooks import Hooks
-
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
 
     def _log(self, level: str, area: str, message: str) -> None:
@@ -236,7 +172,7 @@ def pass_invocation(
 
 
 def invocation() -> Invocation:
-    """The one of the current click context."""
+    """The ``Invocation`` of the current click context."""
     values = click.get_current_context().ensure_object(GlobalValues)
     if values.invocation is None:
         values.invocation = Invocation(values)
@@ -246,9 +182,6 @@ def invocation() -> Invocation:
 
 
 def _environment_timeout() -> float:
-    from kcli.core.errors import ConfigError
-    from kcli.core.positions import parse_duration_ms
-
     text = environment("timeout")
     if text is None:
         return TIMEOUT
@@ -259,5 +192,5 @@ def _environment_timeout() -> float:
 
 
 def stdin_is_terminal() -> bool:
-    """Whether a person would have to type what is read from stdin."""
+    """Whether stdin is a terminal, so that input has to be typed."""
     return sys.stdin is not None and sys.stdin.isatty()

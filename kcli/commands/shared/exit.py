@@ -1,13 +1,15 @@
-"""Exceptions become three lines on stderr and an exit status; the precedence of statuses is here too.
+"""Prints exceptions as three lines on stderr, and chooses the exit status.
 
-``settle`` is called at the rim, once. Commands that go on after a failure use ``Invocation.failed`` and
-``Invocation.finish``, which end in ``worst``.
+``report_error`` is called once, in ``__main__``. Commands that continue after a failure use ``Invocation.failed`` and
+``Invocation.finish``, which call ``print_error`` and ``worst``.
 """
 
 import contextlib
 import errno
 import os
+import re
 import signal
+import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -16,6 +18,7 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused, where
 from kcli.core.errors import BrokerError, KcliError
+from kcli.output.sanitise import visible
 
 SIGNALS = frozenset((129, 130, 143))
 _BEFORE_PARTLY = (5, 4, 7, 3, 2)
@@ -25,15 +28,15 @@ _DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBA
 
 
 class Declined(KcliError):  # noqa: N818 - an answer, not a fault
-    """The user answered no."""
+    """The user did not confirm."""
 
 
 class WriteError(KcliError):
-    """stdout does not take what is written to it."""
+    """Writing to stdout failed."""
 
 
 def worst(codes: Iterable[int], *, done: bool) -> int:
-    """The one status for many: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1; 0 for none."""
+    """The one exit status for many: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1; 0 for none."""
     left = {code for code in codes if code}
     for code in sorted(left & SIGNALS):
         return code
@@ -49,7 +52,7 @@ def worst(codes: Iterable[int], *, done: bool) -> int:
 
 
 def report_error(error: BaseException, values: GlobalValues | None) -> int:
-    """Tells of ``error`` on stderr and returns the status to end with; a closed pipe ends the process."""
+    """Prints ``error`` on stderr and returns the exit status; a closed pipe ends the process."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, SystemExit):
@@ -62,16 +65,18 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
         abandon_stdout()
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
-            why=f"stdout refused what was written ({errno.errorcode[error.errno or 0]})",
-            do="make room, or write to another place; the output is incomplete",
+            why=f"writing to stdout failed ({errno.errorcode[error.errno or 0]})",
+            do="free space, or write to another file; the output is incomplete",
         )
     if values is not None and values.debug is not None:
-        _traceback(error)
-    return _tell(error, values)
+        sys.excepthook(type(error), error, error.__traceback__)
+    code, what, why, do = describe(error)
+    print_error(code, what, why, do, values)
+    return code
 
 
 def die_of_sigpipe() -> NoReturn:
-    """Ends as any Unix filter does when its reader has gone: by SIGPIPE, which the shell shows as 141."""
+    """Ends by SIGPIPE, which the shell shows as 141, as any Unix filter whose reader has closed the pipe."""
     abandon_stdout()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
@@ -79,7 +84,7 @@ def die_of_sigpipe() -> NoReturn:
 
 
 def abandon_stdout() -> None:
-    """Lets what is still buffered go nowhere, so that the interpreter's exit does not fail on it again."""
+    """Discards what is still buffered, so that the interpreter's exit does not fail on it again."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
@@ -97,8 +102,8 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
         return (
             1,
-            "there is no memory left",
-            "the system gives no more, or a limit is reached (ulimit -v, a container's)",
+            "out of memory",
+            "the system has no more memory, or a limit is reached (ulimit -v, a container's limit)",
             "raise the limit; `ulimit -a` shows it",
         )
     return (
@@ -110,7 +115,7 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
 
 
 def _failed(error: KcliError) -> str:
-    """What of an error that names only the step which a broker refused says that it failed."""
+    """The error's text; where it names only the step that a broker rejected, with "failed"."""
     step = error.what if isinstance(error, BrokerError) and error.what == error.where else ""
     verb = step.partition(" ")[0]
     return f"{step} failed" if verb.endswith("ing") or verb in ("fetch", "JoinGroup") else error.what
@@ -118,15 +123,13 @@ def _failed(error: KcliError) -> str:
 
 def error_document(code: int, what: str, why: str, do: str) -> str:
     """The error as one line of JSON, for ``-o json`` and ``-o ndjson``."""
-    import json
+    import json  # only with JSON output
 
     return json.dumps({"kind": "Error", "code": code, "what": what, "why": why, "do": do}, ensure_ascii=False)
 
 
 def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | None) -> None:
     """Three lines on stderr, or one object where the output is JSON. A closed stderr is no reason to fail."""
-    from kcli.output.sanitise import visible
-
     why = "" if why in what else why
     if values is not None and values.output in ("json", "ndjson"):
         text = error_document(code, what, why, do)
@@ -141,51 +144,36 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
         click.echo(text, err=True)
 
 
-def _tell(error: BaseException, values: GlobalValues | None) -> int:
-    code, what, why, do = describe(error)
-    print_error(code, what, why, do, values)
-    return code
-
-
-def _traceback(error: BaseException) -> None:
-    import traceback
-
-    traceback.print_exception(error)
-
-
 def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "kcli"
-    place = where(ctx)
+    command = where(ctx)
     see = f"see `{path} --help`"
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
+        # A table for errors only.
         from kcli.commands.shared.habits import PROFILE_NAMES, as_client_option, instead_of
 
         name, near = error.option_name, error.possibilities
         if name in PROFILE_NAMES:
-            why = "this version of kcli has no profiles"
-            return (
-                f"{place}{name} is not supported yet",
-                why,
-                "name the brokers with -b HOST:PORT, options with -F FILE",
-            )
+            do = "name the brokers with -b HOST:PORT, options with -F FILE"
+            return f"{command}{name} is not supported yet", "this version of kcli has no profiles", do
         hint = f"did you mean {near[0]}? " if near else ""
         do = instead_of(path, name) or as_client_option(name) or hint + see
-        return f"{place}there is no option {name}", "nothing was run", do
+        return f"{command}there is no option {name}", "nothing was run", do
     if isinstance(error, click.MissingParameter):
-        return f"{place}{_missing(error)}", "it is required", see
+        return f"{command}{_missing(error)}", "it is required", see
     if isinstance(error, click.BadParameter) and error.param is not None:
         name = _shown(error.param).strip("[…]")
-        return f"{place}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
-    return f"{place}{_sentence(error.format_message())}", "nothing was run", see
+        return f"{command}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
+    return f"{command}{_sentence(error.format_message())}", "nothing was run", see
 
 
 def _nearest_choice(error: click.BadParameter) -> str:
-    import re
-
-    from kcli.core.options import nearest_choice
+    from kcli.core.options import (
+        nearest_choice,
+    )  # for errors only: usage errors are reported without client options
 
     given = re.match(r"'(.+)' is not one of", error.message)
     choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()

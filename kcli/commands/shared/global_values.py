@@ -1,15 +1,15 @@
-"""What the command line said about the options that every command has. Imported at every start."""
+"""The values of the global options on the command line. Imported at every start."""
 
 import os
 from typing import Any
 
 
 class GlobalValues:
-    """What the command line said about the global options so far; None where it said nothing.
+    """The global options given so far; None where an option was not given.
 
     One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
     option stores it here, so a value after the subcommand replaces one before it, and errors that end the
-    parsing early still know ``-o`` and ``--debug``. (No dataclass: nothing else would import them for ``--version``.)
+    parsing early still respect ``-o`` and ``--debug``. (No dataclass: ``--version`` does not import them.)
     """
 
     bootstrap_server: str | None = None

@@ -1,7 +1,9 @@
-"""Flags of Kafka's scripts and of kcat that mean something else here, or nothing: what to write instead. Pure.
+"""Flags and commands of Kafka's scripts, kcat and other tools, and what to write instead in kcli. Pure.
 
-They stay unknown, so that a line for another tool fails loudly; only the remedy knows them.
+They remain unknown, so that a line for another tool fails; only the remedy mentions them.
 """
+
+from kcli.core.options import is_option
 
 _GROUP_VERBS = {
     "--describe": "`kcli groups describe GROUP` does that",
@@ -47,7 +49,7 @@ _EVERYWHERE = {
 _CONSUME = {
     "--timeout-ms": "--idle-timeout DUR, as in --idle-timeout 5s, stops when no record has arrived for that long",
     "--property": "-f FORMAT chooses what is printed of a record, as in -f '%k\\t%v\\n' for key and value",
-    "--skip-message-on-error": "--on-corrupt skip passes over damaged batches",
+    "--skip-message-on-error": "--on-corrupt skip leaves out damaged batches",
     "--whitelist": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
     "--include": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
 }
@@ -68,7 +70,7 @@ _FUTURE = {
         "txn": "kafka-transactions.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "mirror": "`kcli consume A -e -o ndjson | kcli produce B -i ndjson` copies a topic",
-        "perf": "`kcli produce --progress json` and `kcli consume --progress json` tell their rates",
+        "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",
         "tui": "`kcli groups lag --watch` shows lag as it changes",
         "pipeline": "`kcli consume -o ndjson` feeds other programs",
@@ -83,7 +85,7 @@ _FUTURE = {
         "trim": "kafka-delete-records.sh does that",
     },
 }
-"""Commands that are planned, by their group; and what there is until then."""
+"""Commands that kcli does not have yet, by group, and what to use until then."""
 
 _OTHER_TOOLS = {
     "kcli": {
@@ -148,12 +150,12 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("trim-prefix", "delete-records", "truncate"), "kafka-delete-records.sh does that"),
     },
 }
-"""Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands they were tried in."""
+"""Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""
 
 
 def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
-    """Why there is no command ``name`` in the group at ``path`` (``kcli groups``), and what does the same; None for a
-    word that is nobody's habit.
+    """Why there is no command ``name`` in the group at ``path`` (``kcli groups``), and what does the same; None for
+    unknown words.
     """
     later = _FUTURE.get(path, {}).get(name)
     if later is not None:
@@ -163,16 +165,14 @@ def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
 
 
 def as_client_option(option: str) -> str | None:
-    """How what Java clients and librdkafka call by this name is set; None where they have no such option."""
-    from kcli.core.options import is_option
-
+    """How to set the client option that Java clients or librdkafka call by this name; None if there is none."""
     key = option.lstrip("-").replace("-", ".").replace("_", ".")
     name = next(filter(is_option, (key, f"{key}.ms")), None)
     return name and f"that is an option of the client: -X {name}=VALUE"
 
 
 def instead_of(path: str, option: str) -> str | None:
-    """What stands for ``option`` at the command ``path`` (``kcli groups lag``); None where nobody is used to it."""
+    """What replaces ``option`` at the command ``path`` (``kcli groups lag``); None for unknown options."""
     noun, _, verb = path.removeprefix("kcli").strip().partition(" ")
     if noun == "groups" and option == "--group":
         return f"groups are named without a flag: `{path if verb else 'kcli groups describe'} GROUP`"

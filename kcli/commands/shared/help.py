@@ -10,22 +10,20 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.docgen.describe import CommandDoc, OptionDoc, describe
 from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.output.colour import wants_colour
+from kcli.output.pager import page
 
 COLUMN = 30
 
 
 def show_help(ctx: click.Context) -> None:
-    """Prints the help on stdout; through a pager where it is longer than the terminal."""
-    from kcli.output.pager import page
-
+    """Prints the help on stdout, in a pager when it is longer than the terminal."""
     values = ctx.ensure_object(GlobalValues)
     page(help_text(ctx), pager=not values.no_pager)
 
 
 def help_text(ctx: click.Context, *, width: int = 0) -> str:
-    """The whole help; headings are bold where stdout takes colour."""
-    from kcli.output.colour import wants_colour
-
+    """The whole help; headings are bold where stdout shows colour."""
     bold = wants_colour(sys.stdout, os.environ, ctx.ensure_object(GlobalValues).color)
     doc = describe(ctx.command, tuple(ctx.command_path.split()), ctx)
     blocks = _root_blocks(doc) if len(doc.path) == 1 and doc.is_group else _blocks(doc)

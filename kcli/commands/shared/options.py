@@ -1,15 +1,17 @@
-"""The options that every command takes, each declared once; they work before and after the subcommand.
+"""The options that every command accepts, each declared once; they work before and after the subcommand.
 
-Not here: what the values mean (``context.py``). Imported at every start, so only click and small things.
+What the values mean is in ``context.py``. Imported at every start, so it imports only click and small modules.
 """
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
@@ -32,11 +34,11 @@ class GlobalOption(click.Option):
 
 
 class AttachedOption(click.Option):
-    """An option whose value is optional and attaches with ``=`` only: the bare flag never takes the next word.
+    """An option whose value is optional and attaches with ``=`` only: the bare flag never consumes the next word.
 
-    ``bare`` is the value of the flag without one. ``looks`` is the regular expression of a value that nobody would give a
-    name to: such a word behind the bare flag is an error, for it would be taken for a group's name, and a flag like
-    --wait would go on for ever.
+    ``bare`` is the value of the flag without one. ``looks`` is a regular expression of values that are unlikely as
+    names: such a word after the bare flag is an error, since it would be mistaken for the name of a group, and a flag
+    such as --wait would wait indefinitely.
     """
 
     def __init__(self, names: Sequence[str], *, bare: str, looks: str = "", **settings: Any) -> None:
@@ -45,14 +47,12 @@ class AttachedOption(click.Option):
         self.looks = looks
 
     def check_next(self, name: str, words: Sequence[str], ctx: click.Context | None) -> None:
-        """Refuses a value behind a blank. ``words`` is what follows the bare flag on the command line."""
-        import re
-
+        """Rejects a value after a blank; ``words`` follow the bare flag on the command line."""
         if self.looks and words and re.fullmatch(self.looks, words[0]):
             raise usage(
-                f"{where(ctx)}{name} is followed by {words[0]}, which is not taken for its value",
+                f"{where(ctx)}{name} is followed by {words[0]}, which is not its value",
                 why=f"the value of {name} attaches with =",
-                do=f"did you mean {name}={words[0]}? A group of that name is given before {name}",
+                do=f"did you mean {name}={words[0]}? If it is the name of a group, write it before {name}",
                 ctx=ctx,
             )
 
@@ -71,26 +71,28 @@ class GlobalAttachedOption(AttachedOption, GlobalOption):
 
 
 class VersionOption(GlobalOption):
-    """``-V``: prints and ends; with ``-v`` anywhere near it, also what this kcli is made of."""
+    """``-V``: prints the version and exits; with ``-v`` also the versions of libraries."""
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Looks at the parser's whole result, because ``-v`` may stand after ``-V``."""
+        """Reads the parser's whole result, because ``-v`` may follow ``-V``."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands.shared.version import version_text
+            if _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose:
+                from kcli.commands.shared.version import version_details  # only with -v
 
-            verbose = _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose
-            click.echo(version_text(verbose=verbose > 0))
+                click.echo(version_details())
+            else:
+                click.echo(f"kcli {__version__}")
             ctx.exit()
         return super().handle_parse_result(ctx, opts, args)
 
 
 class HelpOption(GlobalOption):
-    """``-h``: the help of the command it stands at, through a pager when it is longer than the terminal."""
+    """``-h``: the help of its command, in a pager when it is longer than the terminal."""
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Shows the help; looks at the parser's result so that ``--no-pager`` and ``--color`` count anywhere."""
+        """Shows the help; reads the parser's whole result, so that ``--no-pager`` and ``--color`` may follow ``-h``."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands.shared.help import show_help
+            from kcli.commands.shared.help import show_help  # this module is imported at every start
 
             values = ctx.ensure_object(GlobalValues)
             values.no_pager = values.no_pager or bool(opts.get("no_pager"))
@@ -101,10 +103,7 @@ class HelpOption(GlobalOption):
 
 
 def attach_values(parser: Any) -> Any:
-    """Teaches click's parser that an ``AttachedOption`` without ``=`` is bare, and to look for short options at once.
-
-    Returns the parser.
-    """
+    """Makes click's parser accept an ``AttachedOption`` without ``=``; returns the parser."""
     match = parser._match_long_opt
 
     def match_long(name: str, value: str | None, state: Any) -> None:
@@ -113,7 +112,7 @@ def attach_values(parser: Any) -> Any:
             known.obj.check_next(name, state.rargs, parser.ctx)
             value = known.obj.bare
         if known is None and not name.startswith("--"):
-            # Click catches this and tries its letters as short options: a text and near names would be made for nothing.
+            # Click catches this and tries short options: without the message it computes no similar names.
             raise click.NoSuchOption(name, message="")
         match(name, value, state)
 

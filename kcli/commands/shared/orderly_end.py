@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP as orderly as Ctrl-C, for commands that leave something behind if they just die."""
+"""Makes SIGTERM and SIGHUP end a command as orderly as Ctrl-C does, for commands that have to clean up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """Either raises SystemExit in the block, with the status for it; not where the parent has it ignored (nohup)."""
+    """Within the block both raise SystemExit with 128 + the signal; not where the parent ignores them (nohup)."""
 
     def leave(signum: int, _frame: object) -> None:
         raise SystemExit(128 + signum)
 
-    heeded = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {signum: signal.signal(signum, leave) for signum in heeded}
+    handled = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {signum: signal.signal(signum, leave) for signum in handled}
     try:
         yield
     finally:

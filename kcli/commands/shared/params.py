@@ -1,6 +1,6 @@
-"""The value types that commands share: each turns one word of the command line into a value, or says what it wants.
+"""The value types that commands share: each converts one word of the command line, or says what it expects.
 
-Loaded by commands, not at start. The parsing of times and offsets is ``kcli.core.positions``.
+Loaded by commands, not at start. Times and offsets are parsed by ``kcli.core.positions``.
 """
 
 import re
@@ -11,8 +11,12 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.commands.shared.types import DURATION, ParamType
+from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
+from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
+from kcli.core.positions import parse_instant, parse_offset, parse_range
+from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 
 __all__ = (
@@ -22,7 +26,7 @@ __all__ = (
 
 
 class Word(ParamType):
-    """A type made of a function that raises ValueError with a sentence."""
+    """A type made from a function, which raises ValueError with a sentence."""
 
     def __init__(
         self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = (), completes: str = ""
@@ -50,7 +54,7 @@ class Codec(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """``1000`` records a second, or ``10MB/s``; the other one is None."""
+    """``1000`` records a second, or ``10MB/s``; the other field is None."""
 
     records: float | None = None
     bytes: float | None = None
@@ -58,7 +62,7 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicPartitions:
-    """``orders:0,2-4``: some partitions of a topic; ``partitions`` None is all of them."""
+    """``orders:0,2-4``: some partitions of a topic; ``partitions`` None: all of them."""
 
     topic: str
     partitions: tuple[int, ...] | None = None
@@ -129,8 +133,6 @@ def parse_partitions(text: str) -> tuple[int, ...]:
 
 def parse_topic_partitions(text: str) -> TopicPartitions:
     """``orders`` or ``orders:0,2-4``; a topic's name has no colon."""
-    from kcli.core.topic_names import is_topic_name
-
     topic, colon, numbers = text.strip().partition(":")
     if not is_topic_name(topic):
         raise ValueError(f"{topic!r} is not a valid topic name; write orders or orders:0,2-4")
@@ -139,8 +141,6 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
 
 def parse_topic_map(text: str) -> tuple[str, str]:
     """``A=B``: two names of topics."""
-    from kcli.core.topic_names import is_topic_name
-
     name, sign, other = text.strip().partition("=")
     if not (sign and is_topic_name(name) and is_topic_name(other)):
         raise ValueError(f"{text!r} does not map one topic to another: orders=orders.v2")
@@ -150,7 +150,7 @@ def parse_topic_map(text: str) -> tuple[str, str]:
 def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
     """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes.
 
-    ``n:v``, as kafkactl and rpk write headers, is asked about: a null header whose name has a colon is ``n\\:v``.
+    ``n:v``, as kafkactl and rpk write headers, is an error: a null header whose name has a colon is ``n\\:v``.
     """
     name, sign, value = text.partition("=")
     if not name:
@@ -159,8 +159,6 @@ def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
         )
     if not sign:
         if re.search(r"(?<!\\):", name):
-            from kcli.commands.shared.usage import usage
-
             first, _, rest = name.partition(":")
             escaped = re.sub(r"(?<!\\):", r"\\:", name)
             raise usage(
@@ -184,8 +182,6 @@ def parse_codec(text: str) -> Codec:
         raise ValueError(f"the level in {text!r} is not a number")
     if name in ("none", "snappy"):
         raise ValueError(f"{name} has no levels")
-    from kcli.core.codecs.codec import check_level, codec_by_name
-
     try:
         check_level(codec_by_name(name), int(level))
     except ConfigError as error:
@@ -213,13 +209,10 @@ def parse_delimiter(text: str) -> bytes:
 
 def check_topic_name(name: str, command: str) -> None:
     """A usage error of ``command`` for a name that no topic can have."""
-    from kcli.commands.shared.usage import usage
-    from kcli.core.topic_names import is_topic_name
-
     if name.startswith("^"):
         raise usage(
             f"kcli {command}: {name!r} is not a valid topic name",
-            why="it looks like a pattern, and what it matches may be several",
+            why="it looks like a pattern, which may match several topics",
             do="name one topic: `kcli topics list --match GLOB` shows them",
         )
     if not is_topic_name(name):
@@ -231,53 +224,31 @@ def check_topic_name(name: str, command: str) -> None:
 
 
 def _legal(name: str) -> str:
-    """Names that are like ``name`` and can be given to a topic, as a remedy."""
-    from re import sub
-
-    from kcli.core.topic_names import is_topic_name
-
-    near = [sub(r"[^A-Za-z0-9._-]+", sign, name) for sign in ".-"]
+    """The remedy: valid topic names similar to ``name``."""
+    near = [re.sub(r"[^A-Za-z0-9._-]+", sign, name) for sign in ".-"]
     return f"write {' or '.join(near)}" if all(map(is_topic_name, near)) else "choose another name"
 
 
 def raw_bytes(text: str) -> bytes:
-    """The bytes that the shell handed over, whatever they were."""
+    """The bytes that the shell passed."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def is_text(word: str) -> bool:
-    """Whether the shell handed over UTF-8."""
+    """Whether the shell passed UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
-
-
-def _offset(text: str) -> Any:
-    from kcli.core.positions import parse_offset
-
-    return parse_offset(text, wall_ms())
-
-
-def _range(text: str) -> Any:
-    from kcli.core.positions import parse_range
-
-    return parse_range(text, wall_ms())
-
-
-def _instant(text: str) -> Any:
-    from kcli.core.positions import parse_instant
-
-    return parse_instant(text, wall_ms())
 
 
 SERDES_BOTH_WAYS = (
     "str", "json", "short", "int", "long", "float", "double", "hex", "base64", "avro", "protobuf", "jsonschema",
 )  # fmt: skip
-"""Those that read and write: the others are of topics that brokers keep."""
+"""The serdes that read and write; the others only read Kafka's internal topics."""
 
 SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
-"""Words that completions offer for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
+"""Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
-PLACES = ("earliest", "latest", "stored")
-"""Words that completions offer where an offset is due."""
+OFFSET_WORDS = ("earliest", "latest", "stored")
+"""Offered by completion for offsets."""
 
 SIZE = Word("size", parse_size)
 SIZE_RANGE = Word("sizes", parse_size_range)
@@ -289,6 +260,6 @@ HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES)
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
-OFFSET = Word("offset", _offset, PLACES[:2])
-OFFSET_RANGE = Word("range", _range, PLACES)
-INSTANT = Word("time", _instant)
+OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), OFFSET_WORDS[:2])
+OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), OFFSET_WORDS)
+INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()))

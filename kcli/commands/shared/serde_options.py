@@ -1,4 +1,4 @@
-"""``-s`` and what belongs to it, as options of commands. What they mean is in ``serdes.py``, which is loaded for use."""
+"""``-s`` and the related options of commands. What they mean is in ``serdes.py``, loaded where ``-s`` is used."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from kcli.commands.shared.params import SERDE, SERDES_BOTH_WAYS
 
 
 def serde_option(said: str) -> Callable[[Any], Any]:
-    """``-s``; in its help ``{names}`` are the serdes that both read and write."""
+    """``-s``; ``{names}`` in its help becomes the serdes that both read and write."""
     return click.option(
         "-s",
         "--serde",

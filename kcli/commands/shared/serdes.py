@@ -1,8 +1,7 @@
-"""What ``-s`` of ``consume`` and ``produce`` means: serdes, with the registry's options. Imported where it is used.
+"""The serdes of ``-s`` of ``consume`` and ``produce``, with the registry's options. Loaded only with ``-s``.
 
-Serdes are opened before the first contact, so that mistakes which need no broker are reported first. Only records
-that are written are decoded, once each, and counted when that fails; filters decode what they read themselves
-(``flows/filters/decoded.py``). No command loads any of this without ``-s``.
+Serdes are opened before the first contact, so that errors that need no broker are reported first. Only records that are
+written are decoded, once each, and counted when that fails; filters decode what they read (``flows/filters/decoded.py``).
 """
 
 from collections.abc import Sequence
@@ -10,19 +9,22 @@ from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
+from kcli.serde.errors import SchemaNotFoundError
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
+from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.schema_serde import WOULD
 
 _INTERNAL_TOPICS = {f"__{name}": name for name in INTERNAL}
 
 
 def serdes_to_read(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]) -> Serdes | None:
-    """For ``consume``; None where bytes stay as they are. A topic that brokers keep is decoded by itself."""
+    """For ``consume``; None if nothing is decoded. Internal topics of Kafka are decoded without ``-s``."""
     kind = inv.values.output
     if not flags["serdes"]:
         specs = _of_topic(topics) if not (flags["raw"] or kind in ("raw", "hex")) else SerdeSpecs()
         if specs.value is not None:
-            inv.talk.detail(f"{topics[0]}: decoded as {specs.value}; --raw, or -s, shows something else")
+            inv.talk.detail(f"{topics[0]}: decoded as {specs.value}; --raw shows the bytes")
         return _opened(inv, specs, flags) if specs else None
     if kind in ("raw", "hex") and flags["where"] is None and not flags["grep"]:
         raise usage(
@@ -34,16 +36,14 @@ def serdes_to_read(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]
 
 
 def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs, Serdes]:
-    """For ``produce``: what was asked for, and the serdes."""
+    """For ``produce``: the specifications as given, and the serdes."""
     specs = parse_serdes(flags["serdes"], writing=True)
-    meant = SerdeSpecs(_only_looking(specs.key), _only_looking(specs.value)) if inv.dry_run else specs
-    return specs, _opened(inv, meant, flags, writing=True)
+    used = SerdeSpecs(_not_registering(specs.key), _not_registering(specs.value)) if inv.dry_run else specs
+    return specs, _opened(inv, used, flags, writing=True)
 
 
 def prepare_schemas(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: str) -> None:
     """For ``produce``: finds the schemas, before any input is read. With ``--dry-run`` nothing is registered."""
-    from kcli.serde.errors import SchemaNotFoundError
-
     registers = any(spec is not None and _registers(spec) for spec in (specs.key, specs.value))
     with inv.first_contact("the schema registry"):
         try:
@@ -58,10 +58,8 @@ def _registers(spec: SerdeSpec) -> bool:
     return spec.arguments.get("register") == "true"
 
 
-def _only_looking(spec: SerdeSpec | None) -> SerdeSpec | None:
-    """The same without registering anything."""
-    from kcli.serde.schema_serde import WOULD
-
+def _not_registering(spec: SerdeSpec | None) -> SerdeSpec | None:
+    """The same serde, which registers no schema."""
     if spec is None or not _registers(spec):
         return spec
     return SerdeSpec(spec.name, {"framing": "confluent", **spec.arguments, "register": WOULD})
@@ -73,9 +71,7 @@ def _of_topic(topics: Sequence[str]) -> SerdeSpecs:
 
 
 def _opened(inv: Invocation, specs: SerdeSpecs, flags: dict[str, Any], *, writing: bool = False) -> Serdes:
-    """No network use yet: ConfigError for what can be known to be wrong."""
-    from kcli.serde.registry.options import RegistryOptions
-
+    """Opens the serdes, without using the network yet; ConfigError if that is impossible."""
     return open_serdes(
         specs,
         RegistryOptions.build(inv.resolved.registry),

@@ -1,20 +1,21 @@
-"""Where a run's client options come from: what its command line says, the files it names, the environment, a sandbox."""
+"""The sources of a run's client options: the command line, the files it names, the environment, a running sandbox."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from kcli.profiles.resolve import Sources
+from kcli.core.errors import ConfigError
+from kcli.files.xdg import config_home
+from kcli.profiles.resolve import Sources
 
 LARGEST_FILE = 1 << 20
 SYSTEM_PROFILES = "/etc/kcli/config.toml"
 
 
 class Said(Protocol):
-    """What the command line says about the cluster; see ``GlobalValues``."""
+    """The options of the command line that name the cluster; see ``GlobalValues``."""
 
     @property
     def bootstrap_server(self) -> str | None: ...
@@ -28,8 +29,6 @@ class Said(Protocol):
 
 def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
-    from kcli.profiles.resolve import Sources
-
     return Sources(
         flags={"bootstrap.servers": said.bootstrap_server, "client.id": said.client_id},
         properties=said.command_property,
@@ -42,9 +41,7 @@ def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
 
 
 def profiles_file() -> str | None:
-    """The ``config.toml`` of this user or of the system, where there is one."""
-    from kcli.flows.xdg import config_home
-
+    """The ``config.toml`` of this user or of the system, if one exists."""
     for path in (str(config_home() / "config.toml"), SYSTEM_PROFILES):
         if os.path.lexists(path):
             return path
@@ -52,9 +49,7 @@ def profiles_file() -> str | None:
 
 
 def read_config_file(path: str) -> str:
-    """The text of a file given with -F; ConfigError names what is wrong with it."""
-    from kcli.core.errors import ConfigError
-
+    """The text of a file given with -F; ConfigError if it cannot be read."""
     wanted = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
     try:
         with open(os.path.expanduser(path), "rb") as file:
@@ -62,5 +57,5 @@ def read_config_file(path: str) -> str:
     except OSError as error:
         raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do=wanted) from None
     if len(data) > LARGEST_FILE:
-        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do=wanted)
+        raise ConfigError(f"{path} is larger than 1 MiB", why="that is no file of client options", do=wanted)
     return data.decode("utf-8", "replace")

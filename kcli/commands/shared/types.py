@@ -1,4 +1,4 @@
-"""The value types of the global options, and names. Separate from ``params.py``, which not every command loads."""
+"""The value types of the global options, and of names. Imported at every start, unlike ``params.py``."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ class DurationType(ParamType):
         """Seconds as float."""
         if not isinstance(value, str):
             return value
-        from kcli.core.positions import parse_duration_ms
+        from kcli.core.positions import parse_duration_ms  # this module is imported at every start
 
         try:
             return parse_duration_ms(value) / 1000
@@ -63,7 +63,9 @@ _FACTORS = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "g": 10**9, "G": 10*
 
 
 class OutputType(ParamType):
-    """A word; which words a command has is checked when it runs. kcat's ``-o beginning`` is told the way."""
+    """A word; whether the command supports it is checked when it runs. For kcat's ``-o beginning`` the error names
+    kcli's option.
+    """
 
     name = "kind"
     words = OUTPUT_WORDS
@@ -84,7 +86,7 @@ class OutputType(ParamType):
 
 
 class OfferedType(ParamType):
-    """Any text; ``words`` are those that completion offers."""
+    """Any text; completion offers ``words``."""
 
     def __init__(self, name: str, words: tuple[str, ...]) -> None:
         self.name = name
@@ -92,14 +94,14 @@ class OfferedType(ParamType):
 
 
 class NameType(ParamType):
-    """The name of a ``group``, ``topic`` or ``sandbox``; completion finds out which there are."""
+    """The name of a ``group``, ``topic`` or ``sandbox``; completion offers those that exist."""
 
     def __init__(self, name: str, plural: str = "") -> None:
         self.name = name
         self.completes = plural or name + "s"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Any name but the empty one, which most often is a variable that is not set."""
+        """Any name but the empty one, which is most often an unset variable."""
         if value == "":
             self.fail(f"the {self.name} name is empty; perhaps a variable is not set", param, ctx)
         return value
@@ -123,7 +125,7 @@ class DebugType(ParamType):
 
 
 def looks_like_offset(word: str) -> bool:
-    """Whether a kcat user meant an offset by ``-o WORD``."""
+    """Whether ``-o WORD`` is kcat's way to write an offset."""
     words = ("beginning", "earliest", "start", "end", "latest", "stored")
     return word in words or word[:1] in "+-@0123456789" or word[:2] in ("s@", "e@")
 

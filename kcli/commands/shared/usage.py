@@ -1,4 +1,4 @@
-"""Errors of usage (exit 2), in full words: what, why, and what to do."""
+"""Usage errors (exit 2): what, why, and what to do."""
 
 from collections.abc import Iterable
 
@@ -17,13 +17,13 @@ class Refused(click.UsageError):
 
 
 def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> Refused:
-    """An error of usage (exit 2) in full words, for a command to raise."""
+    """A usage error (exit 2), for a command to raise."""
     return Refused(what, why=why, do=do, ctx=ctx)
 
 
 def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
-    """There is no such command: names what does the same, or the nearest."""
-    from kcli.commands.shared.habits import instead_of_command
+    """The error for an unknown command, with what does the same, or the most similar name."""
+    from kcli.commands.shared.habits import instead_of_command  # a table for errors only
 
     path = ctx.command_path
     habit = instead_of_command(path, name)
@@ -40,12 +40,12 @@ def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refu
 
 
 def where(ctx: click.Context | None) -> str:
-    """``topics create: ``, the place of an error; nothing for the root, whose name every error begins with."""
+    """``topics create: ``, the command of an error; empty for the root, since every error begins with its name."""
     words = ctx.command_path.split()[1:] if ctx is not None else []
     return " ".join(words) + ": " if words else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name most like ``name``, if any is like it."""
+    """The name most similar to ``name``, if any is."""
     close = near_names(name, known)
     return close[0] if close else None

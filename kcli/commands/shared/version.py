@@ -1,40 +1,33 @@
-"""What ``kcli --version`` prints; with ``-v`` also what it is built on."""
+"""What ``kcli --version -v`` prints: the versions of kcli, Python and libraries, and which kernels are used."""
+
+import platform
+from importlib import metadata
 
 from kcli import __version__
 
 LIBRARIES = ("click", "rich", "textual", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
 
 
-def version_text(*, verbose: bool) -> str:
-    """One line, or a few ``name: value`` lines."""
-    line = f"kcli {__version__}"
-    if not verbose:
-        return line
-    return "\n".join((line, *(f"{name}: {value}" for name, value in _details())))
-
-
-def _details() -> list[tuple[str, str]]:
-    import platform
-
-    return [
+def version_details() -> str:
+    """Lines of ``name: value``, the first one as without ``-v``."""
+    details = [
         ("python", f"{platform.python_implementation()} {platform.python_version()}"),
         ("platform", f"{platform.system()} {platform.machine()}"),
-        ("records", _records()),
+        ("records", _kernels()),
         *((name, _installed(name)) for name in LIBRARIES),
     ]
+    return "\n".join((f"kcli {__version__}", *(f"{name}: {value}" for name, value in details)))
 
 
-def _records() -> str:
+def _kernels() -> str:
     try:
-        from kcli.core.kernels.active import IMPLEMENTATION
+        from kcli.core.kernels.active import IMPLEMENTATION  # fails where a forced implementation is missing
     except ImportError as error:
         return f"not available ({error})"
     return str(IMPLEMENTATION)
 
 
 def _installed(name: str) -> str:
-    from importlib import metadata
-
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

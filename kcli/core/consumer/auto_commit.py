@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.consumer.positions import to_commit
 from kcli.core.consumer.subscription import UNKNOWN, Subscription
 from kcli.core.errors import CommitFailedError, KcliError
 from kcli.core.future import Future
@@ -67,14 +66,14 @@ class AutoCommit:
 
     def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Records offsets that the application has committed itself."""
-        for tp, place in offsets.items():
+        for tp, committed in offsets.items():
             state = self._subscription.get(tp)
             if state is not None:
-                state.committed = place.offset
+                state.committed = committed.offset
 
     def _moved(self, partitions: frozenset[TopicPartition] | None) -> dict[TopicPartition, OffsetAndMetadata]:
         return {
-            tp: to_commit(state.position, state.epoch)
+            tp: state.to_commit
             for tp, state in self._subscription.items()
             if (partitions is None or tp in partitions) and state.position not in (UNKNOWN, state.committed)
         }
@@ -88,12 +87,12 @@ class AutoCommit:
     ) -> Future[None]:
         assert self._group is not None
         future = self._group.commits.submit(offsets, deadline, through_rebalance=through_rebalance)
-        future.on_done(lambda done: self._settled(offsets, done))
+        future.on_done(lambda done: self._committed(offsets, done))
         return future
 
-    def _settled(self, offsets: dict[TopicPartition, OffsetAndMetadata], done: Future[None]) -> None:
+    def _committed(self, offsets: dict[TopicPartition, OffsetAndMetadata], done: Future[None]) -> None:
         failed: Mapping[TopicPartition, KcliError] = {}
         if isinstance(done.error, CommitFailedError):
             failed = done.error.errors
             self._cluster.hooks.log("warning", "group", f"automatic commit: {done.error}")
-        self.committed({tp: place for tp, place in offsets.items() if tp not in failed})
+        self.committed({tp: committed for tp, committed in offsets.items() if tp not in failed})

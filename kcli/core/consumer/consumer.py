@@ -27,17 +27,24 @@ from kcli.core.cluster.cluster import Cluster, check_timeout
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
+from kcli.core.consumer.arguments import (
+    offset_given,
+    offsets_given,
+    partitions_chosen,
+    partitions_given,
+)
 from kcli.core.consumer.auto_commit import AutoCommit
-from kcli.core.consumer.bounds import Bounds
 from kcli.core.consumer.deserialization import Deserializer, deserialized
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
 from kcli.core.consumer.metrics import ConsumerMetrics
 from kcli.core.consumer.missing_topics import MissingTopics
+from kcli.core.consumer.out_of_range import OutOfRange
 from kcli.core.consumer.poll_buffer import PollBuffer
-from kcli.core.consumer.positions import Positions, offset_given, to_commit
+from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
 from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
+from kcli.core.consumer.topic_pattern import TopicPattern
 from kcli.core.consumer.waiting import OpenTransaction
 from kcli.core.errors import (
     ClosedError,
@@ -50,7 +57,7 @@ from kcli.core.future import Future
 from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
-from kcli.core.topic_names import check_place, check_topic
+from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:
@@ -58,8 +65,6 @@ if TYPE_CHECKING:
     from kcli.core.group.group import Group
 
 _NEVER = float("inf")
-_PATTERN_PATIENCE = 2.0  # seconds a topic may be missing before a pattern subscription drops it
-_PAIR = 2
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the LeaveGroup request
 _LONGEST = 1e6  # seconds; caps the close timeout, since infinity cannot be divided into shares
 
@@ -114,16 +119,16 @@ class Consumer:
                 assignors or self.options.partition_assignment_strategy,
             )
         group = self._group
-        self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
+        committed_offsets = group.committed_offsets if group is not None else None
+        self._positions = Positions(self.cluster, self.options, subscription, committed_offsets)
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
-        self._bounds = Bounds(self.cluster, self.options, self._subscription)
+        self._out_of_range = OutOfRange(self.cluster, self.options, subscription, self._positions.reset)
         self._poll_buffer = PollBuffer(
-            subscription, lambda: group.giving_up if group is not None else frozenset()
+            subscription, lambda: group.revoking if group is not None else frozenset()
         )
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
-        self._pattern: re.Pattern[str] | None = None
-        self._matched_version = -1
+        self._pattern: TopicPattern | None = None
         self._subscribed = False
         self._woken = False
         self._process = os.getpid()
@@ -206,11 +211,12 @@ class Consumer:
             for name in several:
                 check_topic(name)
             names = frozenset(several)
-        self._rebalancing.listen(on_assigned, on_revoked, on_lost)
+        self._rebalancing.set_listeners(on_assigned, on_revoked, on_lost)
         self._subscribed = True
         self._missing.watch(names)
         if isinstance(topics, re.Pattern):
-            self._pattern, self._matched_version = topics, -1
+            internal = not self.options.exclude_internal_topics
+            self._pattern = TopicPattern(self.cluster, topics, internal=internal)
             self.cluster.all_known = True
             return
         self._pattern = None
@@ -239,7 +245,7 @@ class Consumer:
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
-        chosen = {tp: Span() for tp in _partitions_of(spans)}
+        chosen = {tp: Span() for tp in partitions_given(spans)}
         if isinstance(spans, Mapping):
             for tp, span in zip(chosen, spans.values(), strict=True):
                 if not isinstance(span, Span):
@@ -249,14 +255,14 @@ class Consumer:
         self.cluster.topics.update(tp.topic for tp in chosen)
         self._subscription.assign(chosen)
 
-    def add(self, spans: Mapping[TopicPartition, Span]) -> None:
+    def add_partitions(self, spans: Mapping[TopicPartition, Span]) -> None:
         """Adds these to the manual assignment, e.g. partitions that were created since."""
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
         self.cluster.topics.update(tp.topic for tp in spans)
         for tp, span in spans.items():
-            self._subscription.add(tp, span)
+            self._subscription.add_partition(tp, span)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -267,7 +273,7 @@ class Consumer:
         """Sets the position; EARLIEST and LATEST are the ends of the log. KeyError for an unassigned partition."""
         self.state(tp)
         if offset in (EARLIEST, LATEST):
-            self._subscription.begin_anew(tp, offset)
+            self._subscription.reset_position(tp, offset)
         else:
             self._subscription.seek(tp, offset_given(tp, offset).offset)
 
@@ -303,9 +309,9 @@ class Consumer:
         return state
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether the assignment is known: True unless subscribed and a rebalance is in progress."""
-        return not self._subscribed or (self._group is not None and self._group.settled)
+        return not self._subscribed or (self._group is not None and self._group.is_stable)
 
     @property
     def done(self) -> bool:
@@ -323,7 +329,7 @@ class Consumer:
         """
         batches = self._next(timeout)
         try:
-            self._poll_buffer.handed_out(batches)
+            self._poll_buffer.mark_returned(batches)
             return batches
         except BaseException:  # Ctrl-C: the next poll returns what the application did not receive
             self._poll_buffer.take_back(batches)
@@ -374,32 +380,12 @@ class Consumer:
         self, partitions: Iterable[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The committed offsets of the group; None where there is none. Raises the first error that persists."""
-        group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
-        wanted, found = (
-            frozenset(_partitions_of(partitions)),
-            dict[TopicPartition, OffsetAndMetadata | None](),
-        )
-
-        def attempt() -> Future[Any]:
-            answer = group.fetch_offsets(wanted - found.keys(), group.find_coordinator(deadline))
-            asked: Future[Any] = Future(self.cluster.loop.wait)
-            answer.on_done(asked.set_result)
-            return asked
-
-        def check(answer: Future[Any]) -> None:
-            missing = wanted - found.keys()
-            for tp, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
-                if isinstance(told, KcliError):
-                    raise told
-                found[tp] = told
-
-        if wanted:
-            self.cluster.call(attempt, check, deadline, "asking for committed offsets")
-        return found
+        group, wanted = self._must_have_group(), partitions_given(partitions)
+        return group.committed_offsets.wait_for(wanted, self.cluster.deadline(timeout))
 
     def find_coordinator(self, timeout: float | None = None) -> int:
         """The node id of the group's coordinator; TimedOutError, with the reason, if it cannot be found."""
-        return self._must_have_group().find_coordinator(self.cluster.deadline(timeout))
+        return self._must_have_group().committed_offsets.find_coordinator(self.cluster.deadline(timeout))
 
     def rewind_offsets(
         self, offsets: Offsets, timeout: float | None = None
@@ -433,7 +419,7 @@ class Consumer:
         for tp in wanted:
             if tp.partition not in numbers[tp.topic]:
                 raise no_partition(tp, len(numbers[tp.topic]))
-        if not self._settled(group, deadline):
+        if not self._wait_until_stable(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
         if not group.is_member:
             raise MembershipError(
@@ -445,7 +431,7 @@ class Consumer:
             with suppress(TimeoutError, KcliError):
                 commit.result(max(0.0, deadline - self.cluster.loop.now()))
         found = group.rewind(wanted, deadline)
-        self._settled(group, deadline)
+        self._wait_until_stable(group, deadline)
         return found
 
     @property
@@ -499,8 +485,6 @@ class Consumer:
             batches_skipped=self._fetcher.skipped,
         )
 
-    # --- internal -------------------------------------------------------------------------------------
-
     def _release(self) -> None:
         try:  # commit callbacks may raise
             if self._group is not None:
@@ -536,30 +520,28 @@ class Consumer:
             self._poll_buffer.release()
         self.cluster.poll(0.0)  # drive rebalances and commits even while the buffer still holds batches
         while not self._woken:
-            batches = self._take()
+            batches = self._take_batches()
             if batches or self.done or loop.now() >= deadline:
                 return batches
             self._turn(deadline)
         self._woken = False
         return []
 
-    def _take(self) -> list[FetchedBatch]:
+    def _take_batches(self) -> list[FetchedBatch]:
         now = self.cluster.loop.now()
         self._advance(now)
-        told = self._bounds.take(now)
-        if told is not None:
-            self._by_choice(told)
-        batches = self._poll_buffer.take(self.options.max_poll_records)
+        self._out_of_range.pump(now)
+        batches = self._poll_buffer.take_batches(self.options.max_poll_records)
         while not batches:
             try:
-                arrived = self._fetcher.take()
+                arrived = self._fetcher.take_response()
             except OutOfRangeError as error:
-                self._out_of_range(error)
+                self._out_of_range.handle(error, now)
                 continue
             if arrived is None:
                 break
-            self._poll_buffer.begin(arrived)
-            batches = self._poll_buffer.take(self.options.max_poll_records)
+            self._poll_buffer.add_response(arrived)
+            batches = self._poll_buffer.take_batches(self.options.max_poll_records)
         return batches
 
     def _turn(self, deadline: float, *, polls: bool = True) -> None:
@@ -570,7 +552,7 @@ class Consumer:
         """
         loop = self.cluster.loop
         self._advance(loop.now(), polls=polls)
-        wakes = [self._fetcher.wake_at, self._positions.wake_at, self._bounds.wake_at, deadline]
+        wakes = [self._fetcher.wake_at, self._positions.wake_at, self._out_of_range.wake_at, deadline]
         if self._group is not None:
             # work that only a poll may do can be long overdue: no reason to wake up
             wakes.append(self._group.wake_at if polls else self._group.commits.wake_at)
@@ -582,8 +564,11 @@ class Consumer:
         if group is not None and not polls:
             group.commits.pump(now)
         elif group is not None:
-            self._match()
-            self._missing.look()
+            if self._pattern is not None and self._subscribed:
+                matched = self._pattern.match_topics()
+                if matched is not None:
+                    group.subscribe(matched)
+            self._missing.report()
             group.polled(now)
             group.advance(now)
             self._must_be_open()  # a callback may have closed it
@@ -592,39 +577,20 @@ class Consumer:
             raise self._positions.errors.popleft()
         self._fetcher.pump(now)
 
-    def _settled(self, group: Group, deadline: float) -> bool:
+    def _wait_until_stable(self, group: Group, deadline: float) -> bool:
         """Polls until a rebalance is over and all commits are completed; False at the deadline."""
-        while not (group.settled and group.commits.idle):
+        while not (group.is_stable and group.commits.idle):
             if self.cluster.loop.now() >= deadline:
                 return False
             self._turn(deadline)
         return True
 
-    def _match(self) -> None:
-        view = self.cluster.view
-        if self._pattern is None or view.version == self._matched_version or not self._subscribed:
-            return
-        self._matched_version = view.version
-        hidden = self.options.exclude_internal_topics
-        names = frozenset(
-            name
-            for name, topic in view.topics.items()
-            if topic.partitions and self._pattern.match(name) and not (hidden and topic.internal)
-            if self.cluster.gone(name, _PATTERN_PATIENCE) is None
-        )
-        self._must_have_group().subscribe(names)
-
     def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
         if len(what) == 1 and isinstance(what[0], Mapping):
-            partitions = _partitions_of(what[0])
-            return {w: offset_given(w, place) for w, place in zip(partitions, what[0].values(), strict=True)}
-        chosen = _chosen(what, self.assignment) if what else self.assignment
-        found: dict[TopicPartition, OffsetAndMetadata] = {}
-        for tp in chosen:
-            state = self.state(tp)
-            if state.position != UNKNOWN:
-                found[tp] = to_commit(state.position, state.epoch)
-        return found
+            return offsets_given(what[0])
+        chosen = partitions_chosen(what, self.assignment) if what else self.assignment
+        states = {tp: self.state(tp) for tp in chosen}
+        return {tp: state.to_commit for tp, state in states.items() if state.position != UNKNOWN}
 
     def _must_have_group(self) -> Group:
         if self._group is None:
@@ -657,58 +623,3 @@ class Consumer:
             while self.assignment and group.commits.committer.joining and loop.now() < end:
                 group.advance(loop.now())
                 self.cluster.poll(max(0.0, min(group.wake_at, end) - loop.now()))
-
-    def _out_of_range(self, error: OutOfRangeError) -> None:
-        """Applies the reset policy, with a warning, where the consumer chose the start itself; else
-        ``on.out.of.range``, with the log's bounds: an error or a warning.
-        """
-        state, choice = self._subscription.get(error.tp), self.options.on_out_of_range
-        if state is not None and state.by_policy and not choice:
-            policy = f"auto.offset.reset={self.options.auto_offset_reset}"
-            self.cluster.hooks.log("warning", "fetch", f"{error}: going on by {policy}")
-            self._positions.reset(error.tp)
-            return
-        self._bounds.ask(error, self.cluster.loop.now())
-
-    def _by_choice(self, error: OutOfRangeError) -> None:
-        choice = self.options.on_out_of_range
-        if choice not in ("earliest", "latest"):
-            raise error
-        why = f" ({error.why})" if error.why else ""
-        text = f"{error.what}{why}: going on at the {choice} offset"
-        self.cluster.hooks.log("warning", "fetch", text)
-        self._subscription.begin_anew(error.tp, EARLIEST if choice == "earliest" else LATEST)
-
-
-def _partitions_of(given: Any) -> list[TopicPartition]:
-    """The partitions an application passes, as TopicPartitions or pairs; ConfigError for anything else."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
-    found = []
-    for one in given:
-        check_place(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
-        check_topic(one[0])
-        if one[1] < 0:
-            raise ConfigError(f"{one[1]} is no partition of {one[0]}", why="it must be a number from 0 on")
-        found.append(TopicPartition(*one))
-    return found
-
-
-def _chosen(what: Iterable[Any], assigned: frozenset[TopicPartition]) -> set[TopicPartition]:
-    """The assigned partitions selected by topics, partitions and collections of partitions."""
-    chosen: set[TopicPartition] = set()
-    for one in what:
-        if isinstance(one, str):
-            partitions = {tp for tp in assigned if tp.topic == one}
-        elif isinstance(one, tuple) and len(one) == _PAIR and isinstance(one[0], str):
-            partitions = {TopicPartition(*one)} & assigned
-        elif isinstance(one, list | tuple | set | frozenset):
-            partitions = _chosen(one, assigned)
-        else:
-            raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
-        if not partitions and one not in ([], ()):
-            raise ConfigError(
-                f"{one!r} cannot be committed", why="nothing of it is assigned to this consumer"
-            )
-        chosen |= partitions
-    return chosen

@@ -118,8 +118,6 @@ class FetchSession:
         """The broker has no session with that id (any more)."""
         self.id, self.epoch = NO_SESSION, FULL
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _changes(self, by_id: bool) -> tuple[Asks, Asks]:
         """The partitions to request, and those to forget."""
         if self.epoch == FULL or by_id is not self._by_id:

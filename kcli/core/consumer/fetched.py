@@ -52,12 +52,12 @@ class Arrived:
     """A response that waits to be returned. ``size`` is the memory it uses until ``release``."""
 
     answer: FetchResponse
-    given_back: Callable[[int], None]
+    on_release: Callable[[int], None]
     parts: list[tuple[TopicPartition, int, Cut]] = field(default_factory=list)
     """Partition, version of its state, and its batches."""
     size: int = _OF_AN_ANSWER
 
-    def add(self, state: PartitionState, found: Cut) -> None:
+    def add_partition(self, state: PartitionState, found: Cut) -> None:
         """Adds the batches of a partition."""
         self.parts.append((state.tp, state.version, found))
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
@@ -67,7 +67,7 @@ class Arrived:
         size, self.size = self.size, 0
         if size:
             self.answer.release()
-            self.given_back(size)
+            self.on_release(size)
 
 
 @dataclass(slots=True, eq=False, repr=False)

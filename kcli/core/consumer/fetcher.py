@@ -61,7 +61,7 @@ class OutOfRangeError(DataLossError):
 
 
 class Fetcher:
-    """``pump`` sends the fetches that can be sent; ``take`` returns a response that has arrived."""
+    """``pump`` sends the fetches that can be sent; ``take_response`` returns that has arrived."""
 
     def __init__(
         self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
@@ -70,7 +70,7 @@ class Fetcher:
         self._options = options
         self._joins = joins
         self._subscription = subscription
-        self._changed = subscription.watch()
+        self._changed = subscription.watch_changes()
         self._view: ClusterView | None = None
         self._sources: dict[int, Source] = {}
         self._read_from: dict[TopicPartition, Source] = {}
@@ -85,14 +85,14 @@ class Fetcher:
         self.skipped = 0
         self.wake_at = _NEVER
 
-    def take(self) -> Arrived | None:
+    def take_response(self) -> Arrived | None:
         """The oldest response received, or None; raises an error reported by a broker when its turn comes."""
         while self._queue:
             found = self._taken = self._queue[0]
             self._queue.popleft()
             if isinstance(found, Arrived):
                 return found
-            if found.stands(self._subscription):
+            if found.still_applies(self._subscription):
                 raise found.error
         return None
 
@@ -103,7 +103,7 @@ class Fetcher:
 
     def pump(self, now: float) -> None:
         """Sends a fetch to every broker with partitions to read, no fetch in flight and room for the response."""
-        self._look_at_news(now)
+        self._update_sources(now)
         self.wake_at = self._recovery.wake_at
         if self.open_transactions is not None:
             self.open_transactions.pump(now)
@@ -118,7 +118,7 @@ class Fetcher:
                 continue
             share = self._options.fetch_buffer_bytes // len(busy)
             room = source.room(share, self._options.fetch_max_bytes)
-            if room and self._is_there(source, now):
+            if room and self._is_available(source, now):
                 self._send(source, room, now)
                 sent = True
         if sent:  # the application may occupy the thread for a while: let the broker work meanwhile
@@ -138,7 +138,7 @@ class Fetcher:
 
     # --- sources -----------------------------------------------------------------------------------
 
-    def _look_at_news(self, now: float) -> None:
+    def _update_sources(self, now: float) -> None:
         """Updates the source of every partition that has changed."""
         view = self._cluster.view
         if view is not self._view:
@@ -149,9 +149,9 @@ class Fetcher:
             partitions = list(self._changed)
             self._changed.clear()
             for tp in partitions:
-                self._place(tp, now)
+                self._update_source(tp, now)
 
-    def _place(self, tp: TopicPartition, now: float) -> None:
+    def _update_source(self, tp: TopicPartition, now: float) -> None:
         state = self._subscription.get(tp)
         source = None if state is None else self._source(state, now)
         before = self._read_from.get(tp)
@@ -161,7 +161,7 @@ class Fetcher:
         if source is None and self.open_transactions is not None:
             self.open_transactions.forget(tp)
         if state is None:
-            self._recovery.over(tp)
+            self._recovery.mark_recovered(tp)
         elif source is not None:
             partition = self._cluster.view.topics[tp.topic].partition(tp.partition)
             epoch = partition.leader_epoch if partition else -1
@@ -173,7 +173,7 @@ class Fetcher:
         """The broker to fetch from; None if the partition is not to be read at present."""
         view = self._cluster.view
         topic = view.topics.get(state.tp.topic)
-        if topic is not None and self._recovery.is_another(topic, state):
+        if topic is not None and self._recovery.was_recreated(topic, state):
             return None
         if state.phase is not Phase.READING or state.paused or state.fetched_all:
             return None
@@ -182,9 +182,9 @@ class Fetcher:
         node_id = source_of(state, view, now)
         partition = topic.partition(state.tp.partition) if topic else None
         if node_id is None or partition is None:
-            self._recovery.without_leader(state, topic, now)
+            self._recovery.handle_missing_leader(state, topic, now)
             return None
-        if state.must_be_checked(partition.leader_epoch):
+        if state.must_validate(partition.leader_epoch):
             return None  # ``positions`` validates it; the result counts as a change
         return self._source_named(node_id)
 
@@ -193,7 +193,7 @@ class Fetcher:
             self._sources[node_id] = Source(node_id, FetchSession(), Backoff.of_requests(self._options))
         return self._sources[node_id]
 
-    def _is_there(self, source: Source, now: float) -> bool:
+    def _is_available(self, source: Source, now: float) -> bool:
         """Whether the broker is available; if not, requests metadata and returns its replica reads to their leaders."""
         node = self._cluster.view.nodes.get(source.node_id)
         if node is not None and self._cluster.brokers.available(node, FETCH, now):
@@ -220,9 +220,9 @@ class Fetcher:
         timeout = (options.request_timeout_ms + options.fetch_max_wait_ms) / 1000
         source.in_flight, source.sent_at = True, now
         future = self._cluster.send(request, source.node_id, purpose=FETCH, timeout=timeout)
-        future.on_done(lambda done: self._answered(source, done))
+        future.on_done(lambda done: self._handle_result(source, done))
 
-    def _answered(self, source: Source, future: Future[Any]) -> None:
+    def _handle_result(self, source: Source, future: Future[Any]) -> None:
         source.in_flight = False
         now = self._cluster.loop.now()
         error = future.error
@@ -232,7 +232,7 @@ class Fetcher:
             self._failed(source, error, now)
         else:
             source.session.answered(future.value.session_id)
-            self._take_answer(source, future.value, now)
+            self._handle_response(source, future.value, now)
         self.pump(now)
 
     def _failed(self, source: Source, error: BaseException, now: float) -> None:
@@ -254,31 +254,31 @@ class Fetcher:
         if not classify_error(error).retriable:
             self._queue.append(Report(error, {}))
             return
-        self._cluster.hooks.log("debug", "fetch", f"{error}; trying again")
+        self._cluster.hooks.log("debug", "fetch", f"{error}; retrying")
         self._cluster.request_refresh()
         for tp in list(session.all_asked):
             state = self._subscription.get(tp)
             if state is None or self._read_from.get(tp) is not source:
                 continue
             if code in _TOPIC_ID_CODES:
-                self._recovery.unknown_id(state, error, now)
+                self._recovery.handle_unknown_id(state, error, now)
             else:
-                self._recovery.met(state, error, now)
+                self._recovery.record_problem(state, error, now)
 
     # --- responses ---------------------------------------------------------------------------------
 
-    def _take_answer(self, source: Source, answer: FetchResponse, now: float) -> None:
+    def _handle_response(self, source: Source, answer: FetchResponse, now: float) -> None:
         self.fetches += 1
-        arrived = Arrived(answer, source.give_back)
+        arrived = Arrived(answer, source.release)
         self._queue.append(arrived)  # ahead of errors that follow its records
-        told: set[TopicPartition] = set()
+        seen: set[TopicPartition] = set()
         for topic in answer.responses:
             name = source.session.topic(topic.topic, topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
-                if tp not in told:
-                    told.add(tp)
-                    self._take_partition(tp, data, source, arrived, now)
+                if tp not in seen:
+                    seen.add(tp)
+                    self._handle_partition(tp, data, source, arrived, now)
         if arrived.parts:
             source.held += arrived.size
             source.fruitless = 0
@@ -297,7 +297,7 @@ class Fetcher:
         source.fruitless = source.fruitless + 1 if early and not arrived.parts and not self._changed else 0
         return source.fruitless >= _FRUITLESS
 
-    def _take_partition(
+    def _handle_partition(
         self, tp: TopicPartition, data: PartitionData, source: Source, arrived: Arrived, now: float
     ) -> None:
         state, asked = self._subscription.get(tp), source.session.asked(tp)
@@ -310,7 +310,7 @@ class Fetcher:
         if data.error_code != NONE:
             self._partition_error(state, data, source, now)
             return
-        self._recovery.over(tp)
+        self._recovery.mark_recovered(tp)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
         found = cut(state, data, self._options, joins=self._joins)
@@ -318,24 +318,24 @@ class Fetcher:
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if found.position > state.fetch_from:
             state.fetch_from, state.fetch_epoch = found.position, found.epoch
-            arrived.add(state, found)
+            arrived.add_partition(state, found)
             self._changed[tp] = None
         elif found.needed:
-            what = f"{tp}: a batch of {found.needed} bytes did not come whole"
-            self._recovery.again(state, KcliError(what), now)
+            what = f"{tp}: a batch of {found.needed} bytes was not received completely"
+            self._recovery.retry_later(state, KcliError(what), now)
         if found.skipped is not None:
-            self._passed_over(tp, *found.skipped)
+            self._log_skipped(tp, *found.skipped)
         if self.open_transactions is not None and tp in self._read_from:
-            self.open_transactions.heard(state, now)
+            self.open_transactions.update(state, now)
         if found.damage is not None:
             self._recovery.fail(state, found.damage)
 
-    def _passed_over(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
+    def _log_skipped(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
         self._cluster.hooks.log(
             "warning",
             "fetch",
-            f"{tp}: passed over {batch.count} damaged records at offsets {batch.base_offset} to "
+            f"{tp}: skipped {batch.count} damaged records at offsets {batch.base_offset} to "
             f"{batch.last_offset}: {error.why}",
         )
 
@@ -354,7 +354,7 @@ class Fetcher:
             return
         state.read_replica = replica
         state.replica_until = now + self._options.metadata_max_age_ms / 1000
-        self._recovery.look_again(state.tp, state.replica_until)
+        self._recovery.schedule(state.tp, state.replica_until)
         self._changed[state.tp] = None
 
     def _leave_replica(self, source: Source, partitions: Iterable[TopicPartition]) -> None:
@@ -385,8 +385,8 @@ class Fetcher:
             self._recovery.fail(state, OutOfRangeError(state.tp, state.fetch_from))
         elif code in _TOPIC_ID_CODES:
             source.session.reset()
-            self._recovery.unknown_id(state, error, now)
+            self._recovery.handle_unknown_id(state, error, now)
         elif classify_code(code).retriable:
-            self._recovery.again(state, error, now)
+            self._recovery.retry_later(state, error, now)
         else:
             self._recovery.fail(state, error)

@@ -15,13 +15,13 @@ from kcli.core.error_codes import NONE
 from kcli.core.future import Future
 from kcli.core.protocol.messages.metadata import MetadataRequest
 
-TELL_AFTER = 5.0
+REPORT_AFTER = 5.0
 """Seconds a topic must be unknown to the brokers: its creation takes a moment to propagate."""
 _COMPARED = 4_000  # names compared at once: difflib takes 0.03 ms per name, and the poll waits for it
 
 
 class MissingTopics:
-    """``watch`` sets the names, ``look`` runs in every loop iteration. ``is_read``: whether a topic is assigned.
+    """``watch`` sets the names, ``report`` runs in every loop iteration. ``is_read``: whether a topic is assigned.
 
     A deleted topic with assigned partitions raises an error elsewhere and is not reported here.
     """
@@ -31,41 +31,41 @@ class MissingTopics:
         self._is_read = is_read
         self._names = frozenset[str]()
         self._view: ClusterView | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def watch(self, names: frozenset[str]) -> None:
         """Sets the topics that are subscribed to by name."""
         self._names, self._view = names, None
-        self._told &= names
+        self._reported &= names
 
-    def look(self) -> None:
+    def report(self) -> None:
         """Logs topics that are missing, and those that have appeared since; does nothing unless the metadata changed."""
         view = self._cluster.view
         if view is self._view:
             return
         self._view = view
-        for name in [name for name in self._told if _is_there(view, name)]:
-            self._told.remove(name)
-            self._cluster.hooks.log("info", "group", f"topic {name} is there now")
-        news = {name for name in self._names - self._told if self._is_missing(name)}
+        for name in [name for name in self._reported if _is_there(view, name)]:
+            self._reported.remove(name)
+            self._cluster.hooks.log("info", "group", f"topic {name} exists now")
+        news = {name for name in self._names - self._reported if self._is_missing(name)}
         if news:
-            self._told |= news
+            self._reported |= news
             answer = self._cluster.send(MetadataRequest(topics=None, allow_auto_topic_creation=False))
-            answer.on_done(lambda done: self._tell(news, done))
+            answer.on_done(lambda done: self._log(news, done))
 
     def _is_missing(self, name: str) -> bool:
-        return self._cluster.gone(name, TELL_AFTER) is not None and not self._is_read(name)
+        return self._cluster.gone(name, REPORT_AFTER) is not None and not self._is_read(name)
 
-    def _tell(self, names: set[str], answer: Future[Any]) -> None:
+    def _log(self, names: set[str], answer: Future[Any]) -> None:
         """Logs the missing topics, with similar names if the list of all topics could be obtained."""
         known: list[str] = []
         if answer.error is None:
             rows = answer.value.topics
             known = [row.name for row in rows if row.name and row.error_code == NONE and not row.is_internal]
         there, left = set(known), _COMPARED
-        for name in sorted(names & self._told):
+        for name in sorted(names & self._reported):
             if name in there or name not in self._names:
-                self._told.discard(name)
+                self._reported.discard(name)
             else:
                 likely = _alike_in_length(name, known, left)
                 left -= len(likely)

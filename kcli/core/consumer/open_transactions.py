@@ -12,7 +12,7 @@ from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.subscription import PartitionState, Subscription
-from kcli.core.consumer.waiting import NOBODY, OpenTransaction, Wait, Waiting, Writer
+from kcli.core.consumer.waiting import UNKNOWN_WRITER, OpenTransaction, Wait, Waiting, Writer
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
@@ -25,7 +25,7 @@ from kcli.core.types import TopicPartition
 
 
 class OpenTransactions:
-    """``heard`` after every fetch of a partition, ``pump`` at ``wake_at``, ``forget`` for unread partitions."""
+    """``update`` after every fetch of a partition, ``pump`` at ``wake_at``, ``forget`` for unread partitions."""
 
     def __init__(self, cluster: Cluster, subscription: Subscription) -> None:
         self._cluster = cluster
@@ -37,7 +37,7 @@ class OpenTransactions:
         """When ``pump`` is due."""
         return self._waiting.wake_at
 
-    def heard(self, state: PartitionState, now: float) -> None:
+    def update(self, state: PartitionState, now: float) -> None:
         """Updates the partition's bounds after a fetch; usually there is nothing to do."""
         stable, offset = state.last_stable, state.fetch_from
         waits = 0 <= stable <= offset < state.high_watermark
@@ -48,11 +48,11 @@ class OpenTransactions:
             self._moved(wait)
             wait = None
         if waits and wait is None:
-            self._waiting.stands(state.tp, offset, stable, now, clock.wall_ms())
+            self._waiting.start(state.tp, offset, stable, now, clock.wall_ms())
 
     def forget(self, tp: TopicPartition) -> None:
         """The partition is not being read at present."""
-        self._waiting.over(tp)
+        self._waiting.end(tp)
 
     def close(self) -> None:
         """Drops all waits."""
@@ -61,11 +61,11 @@ class OpenTransactions:
     def pump(self, now: float) -> None:
         """Asks the leaders of the partitions that have been blocked for long."""
         by_leader: dict[int, list[Wait]] = {}
-        for wait in self._waiting.due(now):
+        for wait in self._waiting.take_due(now):
             state = self._state(wait)
             leader = self._cluster.view.leader(wait.tp)
             if state is None or leader is None or state.position < wait.offset:
-                self._waiting.later(wait, now)  # usually the application still has records to process
+                self._waiting.postpone(wait, now)  # usually the application still has records to process
             else:
                 by_leader.setdefault(leader.id, []).append(wait)
         for node_id, waits in by_leader.items():
@@ -80,8 +80,6 @@ class OpenTransactions:
         """The partition's state, if it is still blocked at the same offset."""
         state = self._subscription.get(wait.tp)
         return state if state is not None and wait.is_for(state.fetch_from, state.last_stable) else None
-
-    # --- requests ------------------------------------------------------------------------------------
 
     def _ask(self, node_id: int, waits: list[Wait]) -> None:
         numbers: dict[str, list[int]] = {}
@@ -105,7 +103,7 @@ class OpenTransactions:
             if self._waiting.get(wait.tp) is not wait:
                 continue  # it has advanced since
             if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next fetch
-                self._waiting.later(wait, now)
+                self._waiting.postpone(wait, now)
                 continue
             self._explain(wait, failure or _error(wait, rows.get(wait.tp)), rows.get(wait.tp), now)
 
@@ -114,26 +112,28 @@ class OpenTransactions:
     ) -> None:
         if error is not None and classify_error(error).retriable and not wait.failures:
             wait.failures += 1
-            self._waiting.later(wait, now)
+            self._waiting.postpone(wait, now)
             return
-        writer = NOBODY if error is not None or row is None else _first_writer(row, wait.stable)
+        writer = UNKNOWN_WRITER if error is not None or row is None else _first_writer(row, wait.stable)
         if writer is None:  # it has ended, and the next fetch will return its records
-            self._waiting.later(wait, now)
+            self._waiting.postpone(wait, now)
             return
         if error is not None:
-            self._cluster.hooks.log("debug", "fetch", f"{error}; whose transaction is open is not known")
-        if self._waiting.found(wait, writer, now):
+            self._cluster.hooks.log(
+                "debug", "fetch", f"{error}; the producer of the open transaction is not known"
+            )
+        if self._waiting.set_writer(wait, writer, now):
             self._cluster.hooks.log("warning", "fetch", _sentence(wait))
 
     def _moved(self, wait: Wait) -> None:
-        if self._waiting.over(wait.tp):
-            text = f"{wait.tp}: read_committed does not wait at offset {wait.offset} any more"
+        if self._waiting.end(wait.tp):
+            text = f"{wait.tp}: read_committed no longer waits at offset {wait.offset}"
             self._cluster.hooks.log("info", "fetch", text)
 
 
 def _error(wait: Wait, row: PartitionResponse | None) -> KcliError | None:
     if row is None:
-        return ConnectError(f"the answer left {wait.tp} out")
+        return ConnectError(f"the response lacks {wait.tp}")
     if row.error_code != NONE:
         what = f"describing the producers of {wait.tp}"
         return BrokerError(row.error_code, what, message=row.error_message or "")
@@ -166,7 +166,9 @@ def _sentence(wait: Wait) -> str:
     """The log message: the blocked offset, since when, the producer, and what helps."""
     writer, begin = wait.writer, wait.stable
     whom = (
-        f"producer {writer.producer_id} (epoch {writer.producer_epoch})" if writer != NOBODY else "a producer"
+        f"producer {writer.producer_id} (epoch {writer.producer_epoch})"
+        if writer != UNKNOWN_WRITER
+        else "a producer"
     )
     wrote = f" and that wrote last at {_time(writer.last_timestamp)}" if writer.last_timestamp >= 0 else ""
     return (

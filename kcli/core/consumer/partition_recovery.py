@@ -37,11 +37,11 @@ class Report(NamedTuple):
     """An error for the application, unless all of ``partitions`` have been sought elsewhere since (by their versions)."""
 
     error: KcliError
-    places: dict[TopicPartition, int]
+    versions: dict[TopicPartition, int]
 
-    def stands(self, subscription: Subscription) -> bool:
+    def still_applies(self, subscription: Subscription) -> bool:
         """Whether the error must still be raised. Without partitions it concerns a broker, or all partitions."""
-        states = [(subscription.get(tp), version) for tp, version in self.places.items()]
+        states = [(subscription.get(tp), version) for tp, version in self.versions.items()]
         return not states or any(
             state is not None and state.version == version and state.phase is Phase.FAILED
             for state, version in states
@@ -67,17 +67,15 @@ class PartitionRecovery:
         self._patience = options.default_api_timeout_ms / 1000
         self._due: list[tuple[float, TopicPartition]] = []
         self._since: dict[TopicPartition, float] = {}
-        self._doubts: dict[TopicPartition, int] = {}
+        self._suspected: dict[TopicPartition, int] = {}
         self._stalls = StallReporter(cluster.hooks, "fetch")
-
-    # --- timers ------------------------------------------------------------------------------------
 
     @property
     def wake_at(self) -> float:
         """When the next partition is due."""
         return self._due[0][0] if self._due else _NEVER
 
-    def look_again(self, tp: TopicPartition, at: float) -> None:
+    def schedule(self, tp: TopicPartition, at: float) -> None:
         """Schedules the partition for time ``at``."""
         heappush(self._due, (at, tp))
 
@@ -86,49 +84,49 @@ class PartitionRecovery:
         while self._due and self._due[0][0] <= now:
             self._changed[heappop(self._due)[1]] = None
 
-    # --- retries -----------------------------------------------------------------------------------
-
-    def over(self, tp: TopicPartition) -> None:
+    def mark_recovered(self, tp: TopicPartition) -> None:
         """The partition has recovered, or is no longer read."""
         self._since.pop(tp, None)
         self._stalls.over(tp)
 
-    def met(self, state: PartitionState, error: KcliError, now: float) -> None:
+    def record_problem(self, state: PartitionState, error: KcliError, now: float) -> None:
         """Records a problem of the partition's broker; the retry waits for the broker."""
         self._stalls.met(state.tp, error, now)
 
-    def again(self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER) -> None:
+    def retry_later(
+        self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER
+    ) -> None:
         """Retries the partition after a pause, for at most ``patience`` seconds."""
         state.not_before = now + self._pause
-        self.look_again(state.tp, state.not_before)
+        self.schedule(state.tp, state.not_before)
         self._changed[state.tp] = None
-        self._look_up(state, error, now, patience)
+        self._refresh_metadata(state, error, now, patience)
 
-    def without_leader(self, state: PartitionState, topic: TopicView | None, now: float) -> None:
+    def handle_missing_leader(self, state: PartitionState, topic: TopicView | None, now: float) -> None:
         """There is no broker to fetch from; every metadata response is examined."""
         tp = state.tp
         if topic is None or not topic.partitions:
             if topic is not None and topic.error and not classify_code(topic.error).retriable:
                 self.fail_topic(topic.name, topic_error(topic))
             else:
-                self._look_up(state, KcliError(f"nothing is known of topic {tp.topic} yet"), now)
+                self._refresh_metadata(state, KcliError(f"topic {tp.topic} is not known yet"), now)
         elif topic.partition(tp.partition) is None:
             missing = NotFoundError(
                 f"topic {topic.name} has no partition {tp.partition}, only {len(topic.partitions)}"
             )
-            self._look_up(state, missing, now, TOPIC_PATIENCE)
+            self._refresh_metadata(state, missing, now, TOPIC_PATIENCE)
         else:
-            self._look_up(state, KcliError(f"{tp} has no leader"), now)
+            self._refresh_metadata(state, KcliError(f"{tp} has no leader"), now)
 
-    def unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
+    def handle_unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
         """A broker does not know the topic id: the topic was recreated, or brokers do not agree yet."""
         topic = self._cluster.view.topics.get(state.tp.topic)
         if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
-            self._created_anew(topic.name)
+            self._fail_recreated(topic.name)
         else:
-            self.again(state, error, now, patience=self._patience)
+            self.retry_later(state, error, now, patience=self._patience)
 
-    def is_another(self, topic: TopicView, state: PartitionState) -> bool:
+    def was_recreated(self, topic: TopicView, state: PartitionState) -> bool:
         """Whether the topic's name now belongs to a different topic than at the start (by topic id).
 
         Lagging brokers return stale metadata, so two metadata responses must say so. Nothing is read in between.
@@ -136,31 +134,29 @@ class PartitionRecovery:
         if topic.id == NO_UUID or state.topic_id in (None, topic.id):
             if topic.id != NO_UUID:
                 state.topic_id = topic.id
-                self._doubts.pop(state.tp, None)
+                self._suspected.pop(state.tp, None)
             return False
         version = self._cluster.view.version
-        if version > self._doubts.setdefault(state.tp, version):
-            self._created_anew(topic.name)
+        if version > self._suspected.setdefault(state.tp, version):
+            self._fail_recreated(topic.name)
         elif state.phase is not Phase.FAILED:
             self._cluster.topics.add(topic.name)
             self._cluster.request_refresh()
         return True
 
-    # --- failures ----------------------------------------------------------------------------------
-
     def fail(self, state: PartitionState, error: KcliError) -> None:
         """Fails the partition: no retry can help."""
         state.phase = Phase.FAILED
-        self._tell(error, [state])
+        self._report_failure(error, [state])
 
     def fail_topic(self, topic: str, error: KcliError) -> None:
         """One error for all partitions of a topic; other topics continue."""
         if states := self._subscription.fail_topic(topic):
-            self._tell(error, states)
+            self._report_failure(error, states)
 
-    # --- internal ----------------------------------------------------------------------------------
-
-    def _look_up(self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER) -> None:
+    def _refresh_metadata(
+        self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER
+    ) -> None:
         """Refreshes metadata: the leader has moved, or there is none at present."""
         tp = state.tp
         lasts = now - self._since.setdefault(tp, now)
@@ -175,7 +171,7 @@ class PartitionRecovery:
             self._cluster.topics.add(tp.topic)
             self._cluster.request_refresh()
 
-    def _created_anew(self, topic: str) -> None:
+    def _fail_recreated(self, topic: str) -> None:
         """Positions in the old topic mean nothing in the new one: they are neither continued nor committed."""
         error = TopicRecreatedError(
             topic,
@@ -187,7 +183,7 @@ class PartitionRecovery:
             self._subscription.forget_position(state.tp)
         self.fail_topic(topic, error)
 
-    def _tell(self, error: KcliError, states: Iterable[PartitionState]) -> None:
+    def _report_failure(self, error: KcliError, states: Iterable[PartitionState]) -> None:
         for state in states:
-            self.over(state.tp)
+            self.mark_recovered(state.tp)
         self._report(Report(error, {state.tp: state.version for state in states}))

@@ -22,9 +22,9 @@ from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import Record, TopicPartition
 
-_Place = tuple[PartitionState, int, int]
+_PriorPosition = tuple[PartitionState, int, int]
 """A partition with its position and the leader epoch there."""
-_Places = list[_Place]
+_PriorPositions = list[_PriorPosition]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -63,7 +63,7 @@ class _Cursor:
 
 
 class PollBuffer:
-    """``take`` until it is ``empty``, then ``begin`` with the next response. ``records``, ``bytes``: returned so far."""
+    """``take_batches`` until it is ``empty``, then ``add_response``. ``records``, ``bytes``: returned so far."""
 
     def __init__(self, subscription: Subscription, withheld: Callable[[], frozenset[TopicPartition]]) -> None:
         self._subscription = subscription
@@ -71,7 +71,10 @@ class PollBuffer:
         self._arrived: Arrived | None = None
         self._items: deque[_Item] = deque()
         self._open: list[FetchedBatch] = []  # taken but not yet returned
-        self._moving: tuple[list[FetchedBatch], _Places] = ([], [])  # returned last, and the positions before
+        self._moving: tuple[list[FetchedBatch], _PriorPositions] = (
+            [],
+            [],
+        )  # returned last, and the positions before
         self._cursor: _Cursor | None = None
         self.records = 0
         self.bytes = 0
@@ -81,7 +84,7 @@ class PollBuffer:
         """Whether the next response may be added."""
         return not self._items
 
-    def begin(self, arrived: Arrived) -> None:
+    def add_response(self, arrived: Arrived) -> None:
         """Starts on a response; the previous one is released."""
         self.release()
         self._arrived = arrived
@@ -98,7 +101,7 @@ class PollBuffer:
             self._arrived.release()
             self._arrived = None
 
-    def take(self, limit: int) -> list[FetchedBatch]:
+    def take_batches(self, limit: int) -> list[FetchedBatch]:
         """The next batches, of at most ``limit`` offsets; the last may be the first part of a batch."""
         self.end_open()
         taken: list[FetchedBatch] = []
@@ -110,7 +113,7 @@ class PollBuffer:
             if self._state(item, withheld) is None:
                 self._items.popleft()
             elif batch is None:
-                self._moved(item.tp, item.then, item.epoch)
+                self._advance(item.tp, item.then, item.epoch)
                 self._items.popleft()
             elif batch.stop - batch.first > limit and batch.batch.count > limit:
                 cut = batch.first + limit
@@ -123,20 +126,20 @@ class PollBuffer:
                 limit -= min(batch.stop - batch.first, batch.batch.count)
         return taken
 
-    def handed_out(self, batches: list[FetchedBatch]) -> None:
+    def mark_returned(self, batches: list[FetchedBatch]) -> None:
         """Marks ``batches``, taken last, as returned to the application; ``take_back`` undoes this."""
-        states = {batch.tp: state for batch in batches if (state := self._of(batch))}
+        states = {batch.tp: state for batch in batches if (state := self._state_of(batch))}
         self._moving = (batches, [(state, state.position, state.epoch) for state in states.values()])
         for batch in batches:
-            self._moved(batch.tp, batch.then, batch.then_epoch)
+            self._advance(batch.tp, batch.then, batch.then_epoch)
         self.records += sum(min(batch.stop - batch.first, batch.batch.count) for batch in batches)
         self._open = []
 
     def take_back(self, batches: list[FetchedBatch]) -> None:
         """The poll that was to return ``batches`` was interrupted: the application received none of them."""
-        moved, places = self._moving
+        moved, before = self._moving
         if batches and moved is batches:
-            for state, position, epoch in places:
+            for state, position, epoch in before:
                 state.position, state.epoch = position, epoch
             self._open = batches
         self.end_open()
@@ -152,18 +155,18 @@ class PollBuffer:
 
         ``convert`` transforms each record; a record for which it raises is skipped.
         """
-        versions = {batch.tp: state.version for batch in batches if (state := self._of(batch))}
+        versions = {batch.tp: state.version for batch in batches if (state := self._state_of(batch))}
         self._open = batches
-        held: _Place | None = None  # the position before the record about to be yielded
+        held: _PriorPosition | None = None  # the position before the record about to be yielded
         try:
             while batches and self._open is batches:
                 fetched = batches[0]
-                state = self._of(fetched)
+                state = self._state_of(fetched)
                 if state is None or state.version != versions.get(fetched.tp):
                     batches.pop(0)  # sought elsewhere or revoked while the application handled a record
                     continue
                 for record in self._records_of(fetched):
-                    if state.version != versions[fetched.tp] or self._of(fetched) is not state:
+                    if state.version != versions[fetched.tp] or self._state_of(fetched) is not state:
                         break
                     held = (state, state.position, state.epoch)
                     state.position, state.epoch = record.offset + 1, record.leader_epoch
@@ -173,7 +176,7 @@ class PollBuffer:
                     if self._open is not batches:
                         return  # another poll has begun and reads the rest again
                 else:
-                    self._moved(fetched.tp, fetched.then, fetched.then_epoch)
+                    self._advance(fetched.tp, fetched.then, fetched.then_epoch)
                 if fetched.then >= fetched.batch.next_offset:
                     self._cursor = None
                     fetched.batch.forget_payload()
@@ -206,8 +209,6 @@ class PollBuffer:
             cursor = self._cursor = _Cursor(fetched)
         return cursor.part(fetched.first, fetched.stop)
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _state(self, item: _Item, withheld: frozenset[TopicPartition]) -> PartitionState | None:
         """The state of a partition that may be returned; one withheld steps back, so that it is read again later."""
         state = self._subscription.get(item.tp)
@@ -218,10 +219,10 @@ class PollBuffer:
             return None
         return state
 
-    def _of(self, batch: FetchedBatch) -> PartitionState | None:
+    def _state_of(self, batch: FetchedBatch) -> PartitionState | None:
         return self._subscription.get(batch.tp)
 
-    def _moved(self, tp: TopicPartition, position: int, epoch: int) -> None:
+    def _advance(self, tp: TopicPartition, position: int, epoch: int) -> None:
         state = self._subscription.get(tp)
         if state is not None:
             state.position, state.epoch = position, epoch

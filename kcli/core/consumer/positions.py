@@ -44,15 +44,14 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:
-    from kcli.core.group.group import Group
+    from kcli.core.group.committed_offsets import CommittedOffsets
 
 Waiting = list[tuple[TopicPartition, PartitionState]]
 
 _NEVER = float("inf")
-_LAST_OFFSET = (1 << 63) - 1
 
 
 class TruncatedError(DataLossError):
@@ -62,7 +61,7 @@ class TruncatedError(DataLossError):
         super().__init__(
             f"{tp}: the log was truncated: offsets {offset} to {read_to - 1} are lost",
             why="a replica that did not have them became leader (unclean election)",
-            do=f"seek to {offset} to go on with what is there now",
+            do=f"seek to {offset} to continue with what is there now",
         )
         self.tp = tp
         self.offset = offset
@@ -77,7 +76,7 @@ class _Trying:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Question:
+class _SentRequest:
     """A request to one broker: partition → the version of its state when sent."""
 
     versions: dict[TopicPartition, int]
@@ -96,26 +95,30 @@ def reset_policy(text: str) -> Callable[[], int | None]:
         ) from None
     if policy.kind == "duration":
         return lambda: max(0, clock.wall_ms() - policy.back_ms)
-    place = {"earliest": EARLIEST, "latest": LATEST}.get(policy.kind)
-    return lambda: place
+    timestamp = {"earliest": EARLIEST, "latest": LATEST}.get(policy.kind)
+    return lambda: timestamp
 
 
 class Positions:
     """``errors`` are those that no retry fixes; their partitions are FAILED until a seek."""
 
     def __init__(
-        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, group: Group | None
+        self,
+        cluster: Cluster,
+        options: ConsumerOptions,
+        subscription: Subscription,
+        committed_offsets: CommittedOffsets | None,
     ) -> None:
         self._cluster = cluster
         self._options = options
         self._subscription = subscription
-        self._group = group
-        self._changed = subscription.watch()
+        self._committed_offsets = committed_offsets
+        self._changed = subscription.watch_changes()
         self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
         self._stalls = StallReporter(cluster.hooks, "fetch")
-        self._fetching: _Question | None = None
-        self._asking: list[_Question] = []
+        self._fetching: _SentRequest | None = None
+        self._asking: list[_SentRequest] = []
         self._trying: dict[TopicPartition, _Trying] = {}
         self._pauses: tuple[float, dict[int, float]] = (-_NEVER, {})
         self.errors: deque[KcliError] = deque()
@@ -124,18 +127,18 @@ class Positions:
     def pump(self, now: float) -> None:
         """Sends the requests that are due."""
         self.wake_at = _NEVER
-        self._look_for_cuts()
+        self._look_for_truncation()
         self._ask_committed(now)
-        asked = {tp for question in self._asking for tp in question.versions}
+        asked = {tp for sent in self._asking for tp in sent.versions}
         for phase in (Phase.RESET, Phase.VALIDATE):
             waiting = [item for item in self._subscription.in_phase(phase) if item[0] not in asked]
             self._ask_leaders(phase, self._due(waiting, now), now)
 
     def reset(self, tp: TopicPartition) -> None:
         """Applies the reset policy: there is no position to continue from."""
-        place = self._policy()
-        if place is not None:
-            self._subscription.begin_anew(tp, place)
+        reset_to = self._policy()
+        if reset_to is not None:
+            self._subscription.reset_position(tp, reset_to)
             return
         self._fail(
             tp,
@@ -154,31 +157,31 @@ class Positions:
         waiting = self._due(self._subscription.in_phase(Phase.COMMITTED), now)
         if not waiting:
             return
-        if self._group is None:
+        if self._committed_offsets is None:
             for tp, _ in waiting:
                 self.reset(tp)
             return
         try:
-            node_id = self._group.coordinator(now)
+            node_id = self._committed_offsets.coordinator(now)
         except KcliError as error:
             for tp, _ in waiting:
                 self._fail(tp, error)
             return
         if node_id is None:
-            self.wake_at = min(self.wake_at, self._group.coordinator_known_at)
+            self.wake_at = min(self.wake_at, self._committed_offsets.coordinator_known_at)
             return
-        future = self._group.fetch_offsets(frozenset(tp for tp, _ in waiting), node_id)
-        self._fetching = _Question({tp: state.version for tp, state in waiting}, future)
+        future = self._committed_offsets.fetch(frozenset(tp for tp, _ in waiting), node_id)
+        self._fetching = _SentRequest({tp: state.version for tp, state in waiting}, future)
         future.on_done(lambda _: self._committed())
 
     def _committed(self) -> None:
-        question, self._fetching = self._fetching, None
-        assert question is not None
-        assert self._group is not None
+        sent, self._fetching = self._fetching, None
+        assert sent is not None
+        assert self._committed_offsets is not None
         now = self._cluster.loop.now()
-        found = self._group.read_offsets(frozenset(question.versions), question.future, now)
+        found = self._committed_offsets.read(frozenset(sent.versions), sent.future, now)
         for tp, offset in found.items():
-            state = self._asked(tp, question, Phase.COMMITTED)
+            state = self._asked(tp, sent, Phase.COMMITTED)
             if state is None:
                 continue
             if isinstance(offset, KcliError):
@@ -193,7 +196,7 @@ class Positions:
 
     # --- leaders ---------------------------------------------------------------------------------------
 
-    def _look_for_cuts(self) -> None:
+    def _look_for_truncation(self) -> None:
         """Schedules validation: a new leader may lack what was read from the old one."""
         view = self._cluster.view
         if view is not self._view:
@@ -209,7 +212,7 @@ class Positions:
             partition = topic.partition(tp.partition) if topic else None
             if state is None or partition is None or state.phase is not Phase.READING:
                 continue
-            if state.must_be_checked(partition.leader_epoch):
+            if state.must_validate(partition.leader_epoch):
                 state.phase = Phase.VALIDATE
             else:
                 state.checked_epoch = max(state.checked_epoch, partition.leader_epoch)
@@ -233,10 +236,10 @@ class Positions:
         for node_id, group in by_leader.items():
             request = self._offsets(group) if phase is Phase.RESET else self._epochs(group)
             future = self._cluster.send(request, node_id)
-            question = _Question({tp: state.version for tp, state in group}, future)
-            self._asking.append(question)
-            take = self._reset_answered if phase is Phase.RESET else self._validated
-            future.on_done(partial(_then, take, question))
+            sent = _SentRequest({tp: state.version for tp, state in group}, future)
+            self._asking.append(sent)
+            handle = self._reset_answered if phase is Phase.RESET else self._validated
+            future.on_done(partial(_then, handle, sent))
 
     def _offsets(self, group: Waiting) -> Request:
         return offsets_request(
@@ -263,14 +266,12 @@ class Positions:
         partition = topic.partition(tp.partition) if topic else None
         return partition.leader_epoch if partition else -1
 
-    def _reset_answered(self, question: _Question) -> None:
+    def _reset_answered(self, sent: _SentRequest) -> None:
         rows: list[tuple[str, int, Any]] = []
-        if question.future.error is None:
-            rows = [
-                (t.name, p.partition_index, p) for t in question.future.value.topics for p in t.partitions
-            ]
+        if sent.future.error is None:
+            rows = [(t.name, p.partition_index, p) for t in sent.future.value.topics for p in t.partitions]
         now = self._cluster.loop.now()
-        for tp, state, row, error in self._answers(question, Phase.RESET, rows):
+        for tp, state, row, error in self._answers(sent, Phase.RESET, rows):
             if error is not None:
                 self._again(tp, state, error, now)
             elif row.offset >= 0:
@@ -278,17 +279,17 @@ class Positions:
                 self._subscription.seek(tp, row.offset)
             # the broker may not have looked it up: not a valid start
             elif state.reset_to in (LATEST, EARLIEST):
-                wrong = KcliError(f"{tp}: the broker answers with offset {row.offset}")
+                wrong = KcliError(f"{tp}: the broker responded with offset {row.offset}")
                 self._again(tp, state, wrong, now, always=True)
             else:  # no record is that recent
-                self._subscription.begin_anew(tp, LATEST)
+                self._subscription.reset_position(tp, LATEST)
 
-    def _validated(self, question: _Question) -> None:
+    def _validated(self, sent: _SentRequest) -> None:
         rows: list[tuple[str, int, Any]] = []
-        if question.future.error is None:
-            rows = [(t.topic, p.partition, p) for t in question.future.value.topics for p in t.partitions]
+        if sent.future.error is None:
+            rows = [(t.topic, p.partition, p) for t in sent.future.value.topics for p in t.partitions]
         now = self._cluster.loop.now()
-        for tp, state, row, error in self._answers(question, Phase.VALIDATE, rows):
+        for tp, state, row, error in self._answers(sent, Phase.VALIDATE, rows):
             epoch = self._leader_epoch(tp)
             if isinstance(error, UnsupportedError):  # the broker cannot validate epochs
                 state.phase, state.checked_epoch = Phase.READING, epoch
@@ -302,16 +303,16 @@ class Positions:
                 state.phase, state.checked_epoch = Phase.READING, epoch
 
     def _answers(
-        self, question: _Question, phase: Phase, rows: Iterable[tuple[str, int, Any]]
+        self, sent: _SentRequest, phase: Phase, rows: Iterable[tuple[str, int, Any]]
     ) -> Iterable[tuple[TopicPartition, PartitionState, Any, KcliError | None]]:
         """The row or error for each partition that still waits for it."""
-        self._asking.remove(question)
+        self._asking.remove(sent)
         found: Mapping[TopicPartition, Any] = {
             TopicPartition(topic, p): row for topic, p, row in reversed(list(rows))
         }
-        failure = question.future.error
-        for tp in question.versions:
-            state = self._asked(tp, question, phase)
+        failure = sent.future.error
+        for tp in sent.versions:
+            state = self._asked(tp, sent, phase)
             if state is None:
                 continue
             row = found.get(tp)
@@ -320,7 +321,7 @@ class Positions:
                     raise failure
                 yield tp, state, None, failure
             elif row is None:
-                yield tp, state, None, ConnectError(f"the answer left {tp} out")
+                yield tp, state, None, ConnectError(f"the response lacks {tp}")
             else:
                 code = row.error_code
                 yield (
@@ -341,10 +342,10 @@ class Positions:
                 self.wake_at = min(self.wake_at, state.not_before)
         return due
 
-    def _asked(self, tp: TopicPartition, question: _Question, phase: Phase) -> PartitionState | None:
+    def _asked(self, tp: TopicPartition, sent: _SentRequest, phase: Phase) -> PartitionState | None:
         """The partition's state, unless it has changed since the request."""
         state = self._subscription.get(tp)
-        if state is None or state.version != question.versions[tp] or state.phase is not phase:
+        if state is None or state.version != sent.versions[tp] or state.phase is not phase:
             return None
         return state
 
@@ -359,8 +360,8 @@ class Positions:
     ) -> None:
         """Retries after a pause if that can help, up to ``default.api.timeout.ms``."""
         trying = self._trying.setdefault(tp, _Trying(now))
-        verdict = classify_error(error)
-        if not (verdict.retriable or always):
+        decision = classify_error(error)
+        if not (decision.retriable or always):
             self._over(tp)
             self._fail(tp, error)
         elif now - trying.since >= self._options.default_api_timeout_ms / 1000:
@@ -370,7 +371,7 @@ class Positions:
             self._stalls.met(tp, error, now)
             state.not_before = now + self._pause(trying.failures, now)
             trying.failures += 1
-            if verdict.refresh == "metadata" or always:
+            if decision.refresh == "metadata" or always:
                 self._cluster.request_refresh()
 
     def _pause(self, failures: int, now: float) -> float:
@@ -394,19 +395,5 @@ class Positions:
         self.errors.append(error)
 
 
-def _then(take: Callable[[_Question], None], question: _Question, _answer: Future[Any]) -> None:
-    take(question)
-
-
-def offset_given(tp: TopicPartition, place: object) -> OffsetAndMetadata:
-    """The offset an application passes; ConfigError if it is invalid, since brokers would accept it."""
-    wish = OffsetAndMetadata(place) if type(place) is int else place
-    offset = wish.offset if isinstance(wish, OffsetAndMetadata) else None
-    if not isinstance(wish, OffsetAndMetadata) or type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
-        raise ConfigError(f"{tp}: {place!r} is no offset", why="it must be a whole number from 0 on")
-    return wish
-
-
-def to_commit(position: int, epoch: int) -> OffsetAndMetadata:
-    """The offset to commit for a position, with the leader epoch, so that truncation is detected (KIP-320)."""
-    return OffsetAndMetadata(position, "", epoch)
+def _then(handle: Callable[[_SentRequest], None], sent: _SentRequest, _answer: Future[Any]) -> None:
+    handle(sent)

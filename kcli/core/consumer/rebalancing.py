@@ -24,7 +24,7 @@ class Rebalancing:
         self._on_revoked: RebalanceListener | None = None
         self._on_lost: RebalanceListener | None = None
 
-    def listen(
+    def set_listeners(
         self,
         on_assigned: RebalanceListener | None,
         on_revoked: RebalanceListener | None,
@@ -36,7 +36,7 @@ class Rebalancing:
     def assigned(self, partitions: TopicPartitions) -> None:
         """Reads them from their committed offsets, unless the callback seeks."""
         for tp in sorted(partitions):
-            self._subscription.add(tp, Span())
+            self._subscription.add_partition(tp, Span())
         if self._on_assigned is not None:
             self._on_assigned(sorted(partitions))
 
@@ -46,11 +46,11 @@ class Rebalancing:
             if self._on_revoked is not None and partitions:
                 self._on_revoked(sorted(partitions))
         finally:
-            self._forget(partitions)
+            self._remove(partitions)
 
     def lost(self, partitions: TopicPartitions) -> None:
         """Other members may read them already: nothing can be committed."""
-        self._forget(partitions)
+        self._remove(partitions)
         if self._on_lost is not None and partitions:
             self._on_lost(sorted(partitions))
 
@@ -58,6 +58,6 @@ class Rebalancing:
         """The automatic commit of their positions."""
         return self._commit(partitions)
 
-    def _forget(self, partitions: TopicPartitions) -> None:
+    def _remove(self, partitions: TopicPartitions) -> None:
         for tp in partitions:
-            self._subscription.remove(tp)
+            self._subscription.remove_partition(tp)

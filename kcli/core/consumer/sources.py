@@ -37,7 +37,7 @@ class Source:
     fruitless: int = 0
     no_rack_until: float = 0.0
 
-    def give_back(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """A response was released."""
         self.held -= size
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from kcli.core.types import TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 UNKNOWN = -1
 """A position that is not known yet."""
@@ -114,7 +114,12 @@ class PartitionState:
         """Whether everything up to the stop has been returned."""
         return self.stop is not None and self.position >= self.stop
 
-    def must_be_checked(self, leader_epoch: int) -> bool:
+    @property
+    def to_commit(self) -> OffsetAndMetadata:
+        """What a commit of the position contains: the leader epoch too, so that truncation is detected (KIP-320)."""
+        return OffsetAndMetadata(self.position, "", self.epoch)
+
+    def must_validate(self, leader_epoch: int) -> bool:
         """Whether a leader of this epoch may lack records before ``fetch_from`` (KIP-320)."""
         known = self.fetch_epoch < 0 or self.fetch_epoch == leader_epoch
         return leader_epoch > self.checked_epoch and not known
@@ -127,7 +132,7 @@ Changes = dict[TopicPartition, None]
 class Subscription:
     """The assigned partitions and their positions.
 
-    Of thousands of assigned partitions few change at a time: components that act on changes use ``watch``, and
+    Of thousands of assigned partitions few change at a time: components that act on changes use ``watch_changes``, and
     ``in_phase`` examines no other partitions.
     """
 
@@ -143,7 +148,7 @@ class Subscription:
         """A unique version, which identifies responses to outdated requests."""
         return next(self._versions)
 
-    def watch(self) -> Changes:
+    def watch_changes(self) -> Changes:
         """A dict of the watcher's own, to which every partition is added that is assigned, removed or changed."""
         changes: Changes = dict.fromkeys(self._states)
         self._watched.append(changes)
@@ -156,21 +161,21 @@ class Subscription:
         failed, it is retried there.
         """
         for tp in [tp for tp in self._states if tp not in spans]:
-            self.remove(tp)
+            self.remove_partition(tp)
         for tp, span in spans.items():
             state = self._states.get(tp)
             if state is None or span.start is not None:
-                self.add(tp, span)
+                self.add_partition(tp, span)
             else:
                 self._keep(state, span)
 
-    def add(self, tp: TopicPartition, span: Span) -> None:
+    def add_partition(self, tp: TopicPartition, span: Span) -> None:
         """Adds the partition to the assignment."""
-        self.remove(tp)
+        self.remove_partition(tp)
         self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
         self._changed(self._states[tp])
 
-    def remove(self, tp: TopicPartition) -> None:
+    def remove_partition(self, tp: TopicPartition) -> None:
         """Removes the partition: what was fetched of it is dropped."""
         state = self._states.pop(tp, None)
         if state is not None:
@@ -190,7 +195,7 @@ class Subscription:
         state.phase, state.reset_to, state.not_before = Phase.READING, None, 0.0
         state.version = self._next_version()
 
-    def begin_anew(self, tp: TopicPartition, reset_to: int) -> None:
+    def reset_position(self, tp: TopicPartition, reset_to: int) -> None:
         """Continues where ListOffsets finds ``reset_to``: a timestamp in ms, LATEST or EARLIEST."""
         state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
@@ -251,8 +256,6 @@ class Subscription:
             self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _next_unfinished(self) -> PartitionState | None:
         """Continues the scan after the last one: those before it are usually done. None after a full pass."""
         for _ in range(2):
@@ -265,7 +268,7 @@ class Subscription:
     def _keep(self, state: PartitionState, span: Span) -> None:
         tp, failed = state.tp, state.phase is Phase.FAILED
         if failed and state.position == UNKNOWN:
-            self.add(tp, span)
+            self.add_partition(tp, span)
             return
         if failed:
             self.seek(tp, state.position, epoch=state.epoch)

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
 
-TELL_AFTER = 10.0
+REPORT_AFTER = 10.0
 """Seconds a partition must be blocked: most transactions have ended by then."""
-TELL_AGAIN = 300.0
+REPORT_AGAIN = 300.0
 """Seconds between two reports about one topic and one producer."""
 
 _AT_ONCE = 16  # partitions described in one go
-_LOOK = 1.0  # seconds between two checks for waits that are due
+_CHECK_INTERVAL = 1.0  # seconds between two checks for waits that are due
 _NEVER = float("inf")
 
 
@@ -51,7 +51,7 @@ class Writer(NamedTuple):
     last_timestamp: int
 
 
-NOBODY = Writer(-1, -1, -1)
+UNKNOWN_WRITER = Writer(-1, -1, -1)
 """For a broker that cannot describe the producer."""
 
 
@@ -59,8 +59,8 @@ NOBODY = Writer(-1, -1, -1)
 class Wait:
     """A partition blocked at ``offset`` by the transaction open at ``stable``, since ``since_ms`` (epoch ms).
 
-    ``due`` is when its leader is to be asked; never while a request is in flight. ``told``: it was reported, so its
-    end is reported too. ``failures``: failed requests to the leader so far.
+    ``due`` is when its leader is to be asked; never while a request is in flight. ``reported``: its end is reported too.
+    ``failures``: failed requests to the leader so far.
     """
 
     tp: TopicPartition
@@ -68,8 +68,8 @@ class Wait:
     stable: int
     since_ms: int
     due: float
-    writer: Writer = NOBODY
-    told: bool = False
+    writer: Writer = UNKNOWN_WRITER
+    reported: bool = False
     failures: int = 0
 
     def is_for(self, offset: int, stable: int) -> bool:
@@ -78,7 +78,7 @@ class Wait:
 
 
 class Waiting:
-    """``stands`` and ``over`` after every fetch; ``found`` completes a wait from ``due``, ``later`` postpones it.
+    """``start`` and ``end`` after fetches; ``set_writer`` completes a wait from ``take_due``, ``postpone`` postpones it.
 
     One partition per topic and producer is reported, at most every five minutes: a job that commits once a minute in a
     hundred partitions would flood the log.
@@ -87,7 +87,7 @@ class Waiting:
     def __init__(self) -> None:
         self.wake_at = _NEVER
         self._waits: dict[TopicPartition, Wait] = {}
-        self._told: dict[tuple[str, int], float] = {}
+        self._reported_at: dict[tuple[str, int], float] = {}
 
     def __bool__(self) -> bool:
         return bool(self._waits)
@@ -99,23 +99,23 @@ class Waiting:
         """The partition's wait, if it is blocked."""
         return self._waits.get(tp)
 
-    def stands(self, tp: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
+    def start(self, tp: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
         """Nothing after ``offset`` may be read before the transaction at ``stable`` ends."""
-        self._waits[tp] = Wait(tp, offset, stable, since_ms, now + TELL_AFTER)
-        self.wake_at = min(self.wake_at, now + TELL_AFTER)
+        self._waits[tp] = Wait(tp, offset, stable, since_ms, now + REPORT_AFTER)
+        self.wake_at = min(self.wake_at, now + REPORT_AFTER)
 
-    def over(self, tp: TopicPartition) -> bool:
+    def end(self, tp: TopicPartition) -> bool:
         """The partition is no longer blocked. True if it was the last one blocked by a producer that was reported."""
         wait = self._waits.pop(tp, None)
-        if wait is None or not wait.told:
+        if wait is None or not wait.reported:
             return False
         for other in self._waits.values():
             if other.tp.topic == tp.topic and other.writer.producer_id == wait.writer.producer_id:
-                other.told = True
+                other.reported = True
                 return False
         return True
 
-    def due(self, now: float) -> list[Wait]:
+    def take_due(self, now: float) -> list[Wait]:
         """The waits whose leaders are to be asked now, a few at a time."""
         if now < self.wake_at:
             return []
@@ -125,21 +125,21 @@ class Waiting:
         self._wake(now)
         return found
 
-    def later(self, wait: Wait, now: float) -> None:
+    def postpone(self, wait: Wait, now: float) -> None:
         """Postpones the wait: there is nothing to report yet."""
-        wait.due = now + TELL_AFTER
+        wait.due = now + REPORT_AFTER
         self.wake_at = min(self.wake_at, wait.due)
 
-    def found(self, wait: Wait, writer: Writer, now: float) -> bool:
+    def set_writer(self, wait: Wait, writer: Writer, now: float) -> bool:
         """Sets the producer. True if it is to be reported now."""
-        self._told = {key: at for key, at in self._told.items() if now - at < TELL_AGAIN}
+        self._reported_at = {key: at for key, at in self._reported_at.items() if now - at < REPORT_AGAIN}
         key = (wait.tp.topic, writer.producer_id)
-        is_news = key not in self._told
-        wait.writer, wait.told = writer, wait.told or is_news
-        wait.due = self._told.setdefault(key, now) + TELL_AGAIN
+        is_news = key not in self._reported_at
+        wait.writer, wait.reported = writer, wait.reported or is_news
+        wait.due = self._reported_at.setdefault(key, now) + REPORT_AGAIN
         self.wake_at = min(self.wake_at, wait.due)
         return is_news
 
     def _wake(self, now: float) -> None:
         first = min((wait.due for wait in self._waits.values()), default=_NEVER)
-        self.wake_at = max(first, now + _LOOK)
+        self.wake_at = max(first, now + _CHECK_INTERVAL)

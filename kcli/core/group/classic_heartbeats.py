@@ -74,7 +74,11 @@ class ClassicHeartbeats:
         member = self._membership
         if self._to_leave:
             gone = self._to_leave[0]
-            reason = "the consumer is closed" if member.state is MemberState.LEAVING else "poll came too late"
+            reason = (
+                "the consumer is closed"
+                if member.state is MemberState.LEAVING
+                else "poll was called too late"
+            )
             return LeaveGroupRequest(
                 group_id=member.group_id,
                 member_id=gone,
@@ -90,7 +94,7 @@ class ClassicHeartbeats:
             group_instance_id=member.instance_id,
         )
 
-    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+    def handle_response(self, request: Request, answer: Any, now: float) -> KcliError | None:
         """A response that concerns an earlier member id or generation changes nothing."""
         member, code = self._membership, answer.error_code
         error = BrokerError(code, f"heartbeat of group {member.group_id}") if code != NONE else None
@@ -106,12 +110,12 @@ class ClassicHeartbeats:
                 self._to_leave.remove(request.member_id)
             return None
         assert isinstance(request, HeartbeatRequest)
-        told = (request.member_id, request.generation_id)
-        if error is not None and member.is_member and told == (member.member_id, member.generation):
+        sent = (request.member_id, request.generation_id)
+        if error is not None and member.is_member and sent == (member.member_id, member.generation):
             return self._refused(error)
         return None
 
-    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
+    def handle_no_response(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
         """Sent again as soon as there is a coordinator; a member that leaves does not wait for it indefinitely."""
         self._next = now + self._pause
 

@@ -51,7 +51,7 @@ _GRACE = 5.0
 hold it for the whole timeout, and the response takes time.
 """
 _METADATA_PATIENCE = 10.0  # seconds for the leader to get metadata of topics that it did not subscribe to
-_METADATA_LOOK = 0.05
+_METADATA_PAUSE = 0.05
 
 
 class _OvertakenError(Exception):
@@ -118,9 +118,9 @@ class ClassicMember(Member):
         if not self._is_member():
             self._lose()
         elif self._cooperative:
-            yield from self._give_up(frozenset(tp for tp in self.owned if tp.topic not in self.topics))
+            yield from self._revoke(frozenset(tp for tp in self.owned if tp.topic not in self.topics))
         else:
-            yield from self._give_up(self.owned)
+            yield from self._revoke(self.owned)
         with self._membership.lock:
             if not self._membership.happened(MemberEvent.JOIN):
                 return
@@ -142,18 +142,18 @@ class ClassicMember(Member):
             member.seen = Seen(self._cluster.view, node)
             self._assigned = partitions
             if self.owned - partitions:  # cooperative: they are assigned anew in a second rebalance (KIP-429)
-                member.happened(MemberEvent.REBALANCE, "partitions are given up")
+                member.happened(MemberEvent.REBALANCE, "partitions are revoked")
         self._wake_heartbeat()
 
     def _adopt(self, partitions: TopicPartitions) -> Procedure:
         """Starts over after a callback that raised: what is assigned must be read by some member."""
-        yield from self._give_up(self.owned - partitions)
+        yield from self._revoke(self.owned - partitions)
         if not self._is_member():
             return
         self._assigned = None
         generation, (last, before) = self._membership.generation, self._last
         self._last = (partitions, generation)
-        self._take(partitions, last if generation == before + 1 else frozenset())
+        self._assign(partitions, last if generation == before + 1 else frozenset())
 
     def _lose(self) -> None:
         self._last = (frozenset(), NO_GENERATION)
@@ -236,12 +236,12 @@ class ClassicMember(Member):
         cluster = self._cluster
         if not cluster.all_known:
             cluster.topics |= topics
-        give_up, before = cluster.loop.now() + _METADATA_PATIENCE, cluster.view.version
-        while not topics <= cluster.view.topics.keys() and cluster.loop.now() < give_up:
+        give_up_at, before = cluster.loop.now() + _METADATA_PATIENCE, cluster.view.version
+        while not topics <= cluster.view.topics.keys() and cluster.loop.now() < give_up_at:
             if cluster.all_known and cluster.view.version != before:
                 return  # metadata lists all topics that exist
             cluster.request_refresh()
-            yield cluster.loop.now() + _METADATA_LOOK
+            yield cluster.loop.now() + _METADATA_PAUSE
 
     def _sizes(self, before: Mapping[str, int]) -> dict[str, int]:
         """A topic that is briefly missing from metadata keeps its size: that is not worth a rebalance."""
@@ -282,7 +282,7 @@ class ClassicMember(Member):
         if isinstance(error, BrokerError) and error.code == REBALANCE_IN_PROGRESS:
             retriable = True
         if retriable:
-            self._cluster.hooks.log("debug", "group", f"{error}; trying again")
+            self._cluster.hooks.log("debug", "group", f"{error}; retrying")
             return now + self._backoff.next()
         member = self._membership
         if isinstance(error, BrokerError):

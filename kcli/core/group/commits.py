@@ -76,20 +76,20 @@ class Committer:
 
     by_epoch = False
     advice = (
-        "a group that has members takes commits from them only: give this consumer a group.id of its own, or subscribe "
+        "a group that has members accepts commits from them only: give this consumer a group.id of its own, or subscribe "
         "instead of assigning by hand"
     )
     """What to do about a commit that is refused because of the committer's identity."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self._nobody = GroupMetadata(group_id)
+        self._no_member = GroupMetadata(group_id)
 
     def metadata(self) -> GroupMetadata | None:
         """What the coordinator checks; None while there is no membership. Then nothing may be sent: a group without
         members accepts a commit from any client, and this commit would undo what other members did since.
         """
-        return self._nobody
+        return self._no_member
 
     @property
     def joining(self) -> bool:
@@ -212,7 +212,7 @@ class Commits:
             asked, self._asked = self._asked, None
             self._answered(asked, now)
         while self._next_deadline() <= now:
-            self._give_up(self._deadlines[0][2], now)
+            self._expire(self._deadlines[0][2], now)
         while self._queue and self._asked is None:
             if now < self._not_before:
                 self.wake_at = self._not_before
@@ -233,8 +233,6 @@ class Commits:
         self._closed = True
         with suppress(ClosedError):  # raised to a callback that tries to commit again
             self.abandon(ClosedError("the consumer is closed"))
-
-    # --- inside ------------------------------------------------------------------------------------
 
     def _wait(self, future: Future[None], timeout: float | None) -> None:
         loop = self._cluster.loop
@@ -276,7 +274,7 @@ class Commits:
         commits, offsets = self._next_together(present)
         over = [commit for commit in commits if not commit.offsets]
         if over:
-            self._settle(*over)
+            self._complete_all(*over)
             return True
         ids = {topic: found for topic, found in self._topic_ids().items() if found}
         try:
@@ -317,7 +315,7 @@ class Commits:
         for tp in list(commit.offsets):
             tenure = self.committer.tenure(tp)
             if tenure is None or tenure != commit.tenures[tp]:
-                commit.errors[tp] = MembershipError(f"{tp} was taken away before it was committed")
+                commit.errors[tp] = MembershipError(f"{tp} was revoked before it was committed")
                 del commit.offsets[tp]
         commit.made_as = present
 
@@ -327,12 +325,12 @@ class Commits:
             self._unanswered(asked, error, now)
             return
         codes: dict[TopicPartition, int] = {}
-        for tp, told in read_commit(asked.answer.value, asked.topic_ids):
-            codes.setdefault(tp, told)
+        for tp, code in read_commit(asked.answer.value, asked.topic_ids):
+            codes.setdefault(tp, code)
         again = self._about_membership(asked, set(codes.values()))
         is_open = [commit for commit in asked.commits if commit in self._queue]
         for commit in is_open:
-            self._take(commit, codes, again)
+            self._remove_finished(commit, codes, again)
         over = [commit for commit in is_open if not commit.offsets]
         passing = next((commit.last_error for commit in is_open if commit.offsets), None)
         if passing is not None:
@@ -340,9 +338,9 @@ class Commits:
         elif over:
             self._link.confirmed()
             self._backoff.reset()
-        self._settle(*over)
+        self._complete_all(*over)
 
-    def _take(
+    def _remove_finished(
         self, commit: _Commit, codes: Mapping[TopicPartition, int], again: Mapping[int | None, bool]
     ) -> None:
         """Removes the partitions that were committed, and those that cannot be, from what is sent again."""
@@ -380,13 +378,13 @@ class Commits:
             commit.last_error = failure
         self._pause(failure, now)
 
-    def _give_up(self, commit: _Commit, now: float) -> None:
+    def _expire(self, commit: _Commit, now: float) -> None:
         error = commit.last_error or self._link.error
         what = "committing offsets"
         if self._asked is not None and commit in self._asked.commits:
-            failure: KcliError = OutcomeUnknownError(f"{what}: no answer in {now - commit.started:.1f} s")
+            failure: KcliError = OutcomeUnknownError(f"{what}: no response in {now - commit.started:.1f} s")
         elif error is None:
-            failure = TimedOutError(f"{what}: no answer in {now - commit.started:.1f} s")
+            failure = TimedOutError(f"{what}: no response in {now - commit.started:.1f} s")
         else:
             failure = given_up(what, error, now - commit.started)
         self._fail_all(commit, failure)
@@ -399,9 +397,9 @@ class Commits:
         for commit in is_open:
             commit.errors.update(dict.fromkeys(commit.offsets, error))
             commit.offsets.clear()
-        self._settle(*is_open)
+        self._complete_all(*is_open)
 
-    def _settle(self, *commits: _Commit) -> None:
+    def _complete_all(self, *commits: _Commit) -> None:
         for commit in commits:
             del self._queue[commit]
             self._impatient.pop(commit, None)
@@ -423,9 +421,9 @@ class Commits:
             commit.future.set_result(None)
 
     def _failed(self, errors: Mapping[TopicPartition, KcliError]) -> CommitFailedError:
-        places = ", ".join(sorted(map(str, errors))[:3]) + (", …" if len(errors) > 3 else "")
+        partitions = ", ".join(sorted(map(str, errors))[:3]) + (", …" if len(errors) > 3 else "")
         return CommitFailedError(
-            f"group {self.committer.group_id}: offsets of {places} were not committed",
+            f"group {self.committer.group_id}: offsets of {partitions} were not committed",
             errors,
             do=self._advice(errors.values()),
         )
@@ -449,5 +447,5 @@ def _not_sent(error: BaseException) -> KcliError:
 
 def _failure(tp: TopicPartition, code: int | None) -> KcliError:
     if code is None:
-        return OutcomeUnknownError(f"the answer left {tp} out")
+        return OutcomeUnknownError(f"the response lacks {tp}")
     return BrokerError(code, f"commit of {tp}")

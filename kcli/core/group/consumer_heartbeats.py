@@ -36,7 +36,7 @@ Partitions = dict[bytes, list[int]]
 """Topic id → partitions, in order."""
 
 _NEVER = float("inf")
-_SENT_AWAY = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
+_REMOVED = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
 _JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
 _SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would flood the coordinator (reliability case G13)
 _LONGEST_PAUSE = 1.0  # seconds between two attempts to join, or to get permission
@@ -54,7 +54,7 @@ class ConsumerGroupHeartbeats:
         self._known = False  # the coordinator may know this member
         self._owes_leave = False
         self._lost = 0  # times in a row that it lost its membership before a second heartbeat was accepted
-        self._said: tuple[list[str], Partitions] | None = None  # as the coordinator received it
+        self._reported: tuple[list[str], Partitions] | None = None  # as the coordinator received it
         self.topics: list[str] = []
         self.owned: Partitions = {}
         self.target: Partitions | None = None
@@ -64,7 +64,7 @@ class ConsumerGroupHeartbeats:
         """``topics`` or ``owned`` changed: reports that to the coordinator at once."""
         self._next = 0.0
 
-    def begin(self, topics: list[str], now: float) -> None:
+    def begin_join(self, topics: list[str], now: float) -> None:
         """Joins anew; a member that was just removed does so after a pause."""
         self.topics, self.owned, self.target = topics, {}, None
         pause = self._pause * 2.0 ** min(self._lost - 1, 8) if self._lost else 0.0
@@ -101,24 +101,24 @@ class ConsumerGroupHeartbeats:
             return None
         self._next = now + self._interval
         if member.state is MemberState.JOINING:
-            self._said, self._known = None, True
+            self._reported, self._known = None, True
             request = self._beat(_JOIN)
             request.topic_partitions = []
         else:
             request = self._beat(member.generation)
-        if self._said is None:
+        if self._reported is None:
             request.rebalance_timeout_ms = int(member.max_poll_interval * 1000)
             request.rack_id, request.server_assignor = self._rack, self._assignor
-        if self._said is None or self._said[0] != self.topics:
+        if self._reported is None or self._reported[0] != self.topics:
             request.subscribed_topic_names = list(self.topics)
-        if self._said is None or self._said[1] != self.owned:
+        if self._reported is None or self._reported[1] != self.owned:
             request.topic_partitions = [
                 OwnedTopicPartitions(topic_id=topic, partitions=list(partitions))
                 for topic, partitions in self.owned.items()
             ]
         return request
 
-    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+    def handle_response(self, request: Request, answer: Any, now: float) -> KcliError | None:
         """A response that concerns an earlier epoch of the member changes nothing."""
         assert isinstance(request, ConsumerGroupHeartbeatRequest)
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
@@ -136,15 +136,15 @@ class ConsumerGroupHeartbeats:
             error = BrokerError(code, f"group {member.group_id}", message=answer.error_message or "")
             self._refused(error, now, joins=request.member_epoch == _JOIN)
         elif answer.member_epoch <= 0:
-            self._sent_away("the coordinator says that this member has left")
+            self._removed("the coordinator reports that this member has left")
         else:
             self._accepted(request, answer, now)
         return None
 
-    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
+    def handle_no_response(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
         """The coordinator may not have received the request: the next one repeats everything."""
         self._next = now + self._pause
-        self._said = None
+        self._reported = None
 
     def _beat(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
         member = self._membership
@@ -159,12 +159,12 @@ class ConsumerGroupHeartbeats:
         self, request: ConsumerGroupHeartbeatRequest, answer: ConsumerGroupHeartbeatResponse, now: float
     ) -> None:
         member = self._membership
-        topics, owned = self._said or ([], {})
+        topics, owned = self._reported or ([], {})
         if request.subscribed_topic_names is not None:
             topics = request.subscribed_topic_names
         if request.topic_partitions is not None:
             owned = {row.topic_id: list(row.partitions) for row in request.topic_partitions}
-        self._said = (topics, owned)
+        self._reported = (topics, owned)
         self._interval = max(_SHORTEST_INTERVAL, answer.heartbeat_interval_ms / 1000)
         self._next = min(self._next, now + self._interval) if self._next else 0.0
         member.member_id = answer.member_id or member.member_id
@@ -181,8 +181,8 @@ class ConsumerGroupHeartbeats:
         member = self._membership
         # The group disappeared with its last member, which is this one: its heartbeats were missing for too long.
         gone = error.code == GROUP_ID_NOT_FOUND and not joins
-        if error.code in _SENT_AWAY or gone:
-            self._sent_away(str(error))
+        if error.code in _REMOVED or gone:
+            self._removed(str(error))
         elif error.code == TOPIC_AUTHORIZATION_FAILED:
             # The state stays the same: the permission may yet be granted.
             member.complaint = error
@@ -193,7 +193,7 @@ class ConsumerGroupHeartbeats:
             reason = refused(member.group_id, error, member.instance_id)
             member.happened(MemberEvent.FENCE, str(error), error=reason)
 
-    def _sent_away(self, why: str) -> None:
+    def _removed(self, why: str) -> None:
         self._lost += 1
         self.target, self.owned = None, {}
         self._membership.happened(MemberEvent.LOST, why)

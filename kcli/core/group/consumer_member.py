@@ -85,13 +85,13 @@ class ConsumerMember(Member):
         self._acknowledged = None
         with self._membership.lock:
             self._membership.seen = Seen(self._cluster.view, node)
-            self._heartbeats.begin(sorted(self.topics), self._cluster.loop.now())
+            self._heartbeats.begin_join(sorted(self.topics), self._cluster.loop.now())
             self._membership.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
 
     def _reconcile(self, target: Partitions, partitions: TopicPartitions) -> Procedure:
         """Revokes first, then takes the rest: the coordinator assigns nothing that other members still own."""
-        yield from self._give_up(self.owned - partitions)
+        yield from self._revoke(self.owned - partitions)
         if not self._is_member():
             return
         self._acknowledged = target
@@ -99,7 +99,7 @@ class ConsumerMember(Member):
             self._heartbeats.owned = target
             self._heartbeats.changed()
         self._wake_heartbeat()
-        self._take(partitions)
+        self._assign(partitions)
 
     def _named(self, target: Partitions) -> TopicPartitions | None:
         """The partitions by name; None while metadata lacks some of their topics."""

@@ -1,4 +1,4 @@
-"""A consumer's membership, heartbeats and commits behind one interface. Runs in the caller's thread.
+"""A consumer's membership, heartbeats, commits and committed offsets behind one interface. Runs in the caller's thread.
 
 Without a subscription (partitions assigned by hand) it only commits: nothing joins, no thread runs.
 """
@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import no_answer
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -24,21 +23,20 @@ from kcli.core.error_codes import (
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
-from kcli.core.future import Future
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
-from kcli.core.group.barrier.barrier import Barrier, SentOutError, rewind
+from kcli.core.group.barrier.barrier import Barrier, EvictedError, rewind
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.classic_member import ClassicMember
 from kcli.core.group.commits import Commits, Committer
+from kcli.core.group.committed_offsets import CommittedOffsets
 from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.consumer_member import ConsumerMember
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
 from kcli.core.group.member import Listener, Member, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
-from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
 from kcli.core.group.reasons import refused
 from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
@@ -69,6 +67,7 @@ class Group:
         self._listener = listener
         self._assignors = choose(assignors)
         self._link = CoordinatorLink(cluster, options.group_id)
+        self.committed_offsets = CommittedOffsets(cluster, self._link, options.group_id)
         self._membership = self._new_membership()
         self._member: Member | None = None
         self._heartbeat: HeartbeatThread | None = None
@@ -105,12 +104,12 @@ class Group:
         return self._member.owned if self._member is not None else frozenset()
 
     @property
-    def giving_up(self) -> TopicPartitions:
+    def revoking(self) -> TopicPartitions:
         """The partitions about to be revoked: their records must not be returned any more."""
-        return self._member.giving_up if self._member is not None else frozenset()
+        return self._member.revoking if self._member is not None else frozenset()
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether it is a member, and has its whole assignment."""
         stable = self._membership.state is MemberState.STABLE
         return self._member is None or (stable and not self._member.changing)
@@ -143,7 +142,7 @@ class Group:
             try:
                 self._member.advance(now)
             finally:
-                self._tell()
+                self._log_news()
 
     def leave(self, timeout: float) -> None:
         """Leaves permanently, within ``timeout`` seconds; an unreachable coordinator notices by the session timeout."""
@@ -172,7 +171,7 @@ class Group:
         """Sets offsets for the whole group, as its barrier; every member reads them when it rejoins.
 
         Blocks, at most until ``deadline``; the next ``advance`` releases the other members, whatever the outcome. While
-        another member rewinds the group, it waits for its turn; SentOutError if that does not come by then.
+        another member rewinds the group, it waits for its turn; EvictedError if that does not come by then.
         """
         assert self._member is not None
         window, may_have_committed = _FIRST_WINDOW, False
@@ -181,8 +180,8 @@ class Group:
             barrier.may_have_committed = may_have_committed
             try:
                 return self._rewind(self._member, barrier, offsets, deadline)
-            except SentOutError:
-                if not self._settle_for(_RANDOM.uniform(0.0, window), deadline):
+            except EvictedError:
+                if not self._stay_stable_for(_RANDOM.uniform(0.0, window), deadline):
                     raise
             window, may_have_committed = min(2 * window, _LONGEST_WINDOW), barrier.may_have_committed
 
@@ -194,15 +193,15 @@ class Group:
         deadline: float,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
-            member.let_go()  # its callback may raise: the partitions must be assigned again all the same
+            member.revoke_all()  # its callback may raise: the partitions must be assigned again all the same
             return rewind(barrier, offsets, deadline)
         finally:
             if self._options.group_protocol == "classic":  # else its next heartbeat releases the members
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
-            self._tell()
+            self._log_news()
 
-    def _settle_for(self, seconds: float, deadline: float) -> bool:
+    def _stay_stable_for(self, seconds: float, deadline: float) -> bool:
         """Rejoins as a member, and waits until it has been stable for ``seconds``; False at the deadline.
 
         The time is random and grows, because two barriers that evicted each other would do so again. The first to
@@ -213,64 +212,11 @@ class Group:
         while (now := loop.now()) < deadline:
             self.polled(now)
             self.advance(now)
-            since = min(since, now) if self.settled else _NEVER
+            since = min(since, now) if self.is_stable else _NEVER
             if now >= since + seconds:
                 return True
             self._cluster.poll(max(0.0, min(self.wake_at, since + seconds, deadline) - now))
         return False
-
-    # --- committed offsets -------------------------------------------------------------------------------
-
-    def coordinator(self, now: float) -> int | None:
-        """The coordinator's node id if it is known; otherwise a lookup is under way."""
-        node = self._link.node(now)
-        return node.id if node is not None else None
-
-    def find_coordinator(self, deadline: float) -> int:
-        """Waits for the coordinator and returns its node id; TimedOutError with the reason at the deadline."""
-        node = self._link.wait(deadline)
-        if node is None:
-            late = self._link.error or no_answer(self._cluster.waits_for())
-            what = f"the coordinator of group {self._options.group_id} was not found in time"
-            raise TimedOutError(what, why=str(late), do=late.do)
-        return node.id
-
-    @property
-    def coordinator_known_at(self) -> float:
-        """When to ask for the coordinator again."""
-        return self._link.wake_at
-
-    def fetch_offsets(self, partitions: TopicPartitions, node_id: int) -> Future[Any]:
-        """Requests committed offsets; pass the response to ``read_offsets``.
-
-        The request carries no member id: an epoch that is about to change would be refused, and committed offsets are
-        the same for every member.
-        """
-        return self._cluster.send(fetch_request(self._options.group_id, partitions), node_id)
-
-    def read_offsets(
-        self, asked: TopicPartitions, future: Future[Any], now: float
-    ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
-        """The committed offset of each partition, None if there is none; a partition's error may be retriable."""
-        what = f"offsets of group {self._options.group_id}"
-        error = future.error
-        if error is None and (code := fetch_error(future.value)):
-            error = BrokerError(code, what)
-        if error is not None:
-            if not isinstance(error, KcliError):
-                raise error
-            self._link.refuted(error, now)
-            return dict.fromkeys(asked, error)
-        self._link.confirmed()
-        found: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
-        for tp, code, offset in read_fetch(future.value):
-            if tp in asked and tp not in found:
-                found[tp] = BrokerError(code, f"committed offset of {tp}") if code else offset
-        for tp in asked - found.keys():  # never treated as "nothing is committed" (reliability case G8)
-            found[tp] = ConnectError(f"{what}: the answer left {tp} out")
-        return found
-
-    # --- inside ------------------------------------------------------------------------------------------
 
     def _new_membership(self) -> Membership:
         options = self._options
@@ -340,7 +286,7 @@ class Group:
         )
         self._news.append((level, text))  # reported when the lock is free again
 
-    def _tell(self) -> None:
+    def _log_news(self) -> None:
         with suppress(IndexError):  # both threads report: only the attempt shows that it is empty
             while True:
                 level, text = self._news.popleft()
@@ -354,7 +300,7 @@ class Group:
             self._cluster.hooks.wire(*arguments, **fields)
 
     def _heartbeat_changed(self) -> None:
-        self._tell()
+        self._log_news()
         self._cluster.loop.wakeup()
 
 

@@ -41,13 +41,13 @@ class Heartbeats(Protocol):
     def request(self, now: float) -> Request | None:
         """The request that is due now; it counts as sent."""
 
-    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+    def handle_response(self, request: Request, answer: Any, now: float) -> KcliError | None:
         """Handles the response to ``request``. Returns an error that concerns the coordinator, or one that is not
         retriable and means nothing to the heartbeats: that ends the thread, the next poll raises it, and the poll after
         that starts anew.
         """
 
-    def unheard(self, request: Request | None, now: float) -> None:
+    def handle_no_response(self, request: Request | None, now: float) -> None:
         """``request`` got no response, or (None) there is no coordinator to send to."""
 
 
@@ -118,9 +118,9 @@ class HeartbeatThread:
         if self._asked is not None and self._asked[1].done:
             request, future = self._asked
             self._asked = None
-            self._take(request, future, now)
+            self._handle_result(request, future, now)
         if self._abandoned:
-            self._begin_to_leave(now)
+            self._start_leaving(now)
         with self._membership.lock:
             due = self._heartbeats.tick(now)
             seen = self._membership.seen
@@ -130,7 +130,7 @@ class HeartbeatThread:
         node = self._link.node(now)
         if node is None:
             with self._membership.lock:
-                self._heartbeats.unheard(None, now)
+                self._heartbeats.handle_no_response(None, now)
             return self._link.wake_at
         with self._membership.lock:
             next_request = self._heartbeats.request(now)
@@ -141,21 +141,21 @@ class HeartbeatThread:
             brokers.send(node, HEARTBEAT, next_request, future, now + self._timeout)
         return now
 
-    def _begin_to_leave(self, now: float) -> None:
+    def _start_leaving(self, now: float) -> None:
         member = self._membership
         with member.lock:
             if member.happened(MemberEvent.LEAVE, "its consumer was dropped"):
                 member.leave_by = now + _FAREWELL
 
-    def _take(self, request: Request, future: Future[Any], now: float) -> None:
+    def _handle_result(self, request: Request, future: Future[Any], now: float) -> None:
         error = future.error
         if error is not None and not isinstance(error, KcliError):
             raise error
         with self._membership.lock:
             if error is None:
-                error = self._heartbeats.heard(request, future.value, now)
+                error = self._heartbeats.handle_response(request, future.value, now)
             else:
-                self._heartbeats.unheard(request, now)
+                self._heartbeats.handle_no_response(request, now)
         if error is None:
             self._link.confirmed()
         elif not self._link.refuted(error, now):

@@ -50,7 +50,7 @@ class Listener(Protocol):
 class Member(ABC):
     """Call ``advance`` in every turn; ``wake_at`` is when the next call is due. ``topics``: the subscription.
 
-    ``owned``: what was assigned and not revoked since; records in ``giving_up`` must not be returned any more.
+    ``owned``: what was assigned and not revoked since; records in ``revoking`` must not be returned any more.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Member(ABC):
         wake_heartbeat: Callable[[], None],
     ) -> None:
         self.topics: frozenset[str] = frozenset()
-        self.owned = self.giving_up = _NOTHING
+        self.owned = self.revoking = _NOTHING
         self.wake_at = _NEVER
         self.rebalances = 0
         self._tenures: dict[TopicPartition, int] = {}
@@ -126,7 +126,7 @@ class Member(ABC):
     def barrier(self) -> Barrier:
         """Makes this member the barrier of its group, for a rewind."""
 
-    def let_go(self) -> None:
+    def revoke_all(self) -> None:
         """Revokes all that it owns without committing: the offsets are about to be set."""
         self.stop()
         partitions, self.owned = self.owned, _NOTHING
@@ -135,10 +135,10 @@ class Member(ABC):
 
     def stop(self) -> None:
         """Drops a rebalance that is under way: the member starts over, or is closed."""
-        self._procedure, self.giving_up = None, _NOTHING
+        self._procedure, self.revoking = None, _NOTHING
         with self._membership.lock:
             if self._membership.state is MemberState.JOINING:
-                self._membership.happened(MemberEvent.LOST, "the join was given up")
+                self._membership.happened(MemberEvent.LOST, "the join was abandoned")
 
     @abstractmethod
     def _due(self, now: float) -> Procedure | None:
@@ -153,11 +153,11 @@ class Member(ABC):
         if complaint is not None:
             raise complaint
 
-    def _give_up(self, partitions: TopicPartitions) -> Procedure:
+    def _revoke(self, partitions: TopicPartitions) -> Procedure:
         """Commits, calls the listener and revokes; partitions that others own by then are lost instead."""
         if not partitions:
             return
-        self.giving_up = partitions
+        self.revoking = partitions
         commit = self._listener.committing(partitions)
         if commit is not None:
             yield commit
@@ -168,9 +168,9 @@ class Member(ABC):
             self._listener.revoked(partitions)
         finally:
             self.owned -= partitions
-            self.giving_up = _NOTHING
+            self.revoking = _NOTHING
 
-    def _take(self, partitions: TopicPartitions, kept: TopicPartitions = _NOTHING) -> None:
+    def _assign(self, partitions: TopicPartitions, kept: TopicPartitions = _NOTHING) -> None:
         """``kept``: what was revoked but not assigned to another member in between."""
         added, same = partitions - self.owned, (self.owned | kept) & self._tenures.keys()
         self.owned = partitions
@@ -181,7 +181,7 @@ class Member(ABC):
         self._listener.assigned(added)
 
     def _lose(self) -> None:
-        partitions, self.owned, self.giving_up = self.owned, _NOTHING, _NOTHING
+        partitions, self.owned, self.revoking = self.owned, _NOTHING, _NOTHING
         self._tenures.clear()
         if partitions:
             self._listener.lost(partitions)

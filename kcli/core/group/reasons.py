@@ -53,6 +53,6 @@ def switched_off(group_id: str, error: BrokerError) -> KcliError:
 def came_too_late(group_id: str, max_poll_interval: float) -> str:
     """Why the heartbeat thread left the group on the caller's behalf."""
     return (
-        f"group {group_id}: nobody polled for {max_poll_interval:g} s (max.poll.interval.ms), so this member left; "
+        f"group {group_id}: poll was not called for {max_poll_interval:g} s (max.poll.interval.ms), so this member left; "
         "the next poll joins again"
     )

@@ -6,8 +6,8 @@ Import them from ``active``, which selects one; their arguments and results are 
 The C files, from the bottom up. Without Python objects and without the GIL: ``varint.h``; ``reader`` (untrusted
 bytes to positions); ``quick.h`` (the common record without a call, everything else in ``reader``); ``writer.h``
 (fields to bytes); ``lines`` (a region of text to lines, keys and values); ``output`` with ``json``, ``base64``,
-``utf8`` and ``decimal``; ``scratch``, ``checksum``, ``corruption.h``. Between them and Python: ``arguments``,
-``text``, ``slices``, ``values``, ``program``. On top, one file for each group of kernels. Work on more than 64 KB
+``utf8`` and ``decimal``; ``scratch``, ``checksum``. Between them and Python: ``module`` (the table of the kernels,
+arguments, errors), ``values``, ``program``. On top, one file for each group of kernels. Work on more than 64 KB
 releases the GIL, with references held to all that is read.
 
 Both implementations report the same error for damaged bytes, word for word: ``tests/parity`` runs every test on

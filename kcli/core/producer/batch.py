@@ -57,25 +57,25 @@ NO_SEQUENCE = -1
 class Delivery:
     """The result of a batch, shared by all its records. ``base_offset`` −1: not reported by the broker.
 
-    ``watchers`` are called by the sender's thread when it completes. ``told``: it has been counted and reported as
-    well. A batch that was split delegates to the deliveries of its ``parts``: (index of the first record, delivery).
+    ``watchers`` are called by the sender's thread when it completes. ``reported``: it has been counted and reported
+    as well. A batch that was split delegates to the deliveries of its ``parts``: (index of the first record, delivery).
     """
 
-    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "told", "watchers")
+    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "reported", "watchers")
 
     def __init__(self) -> None:
         self.base_offset = -1
         self.log_append_time = -1
         self.error: KcliError | None = None
         self.done = False
-        self.told = False
+        self.reported = False
         self.parts: list[tuple[int, Delivery]] = []
         self.watchers: list[Callable[[], None]] = []
 
     @property
-    def accounted(self) -> bool:
+    def all_reported(self) -> bool:
         """Whether all its records are counted and reported, which completes a flush."""
-        return self.told or (bool(self.parts) and all(part.accounted for _, part in self.parts))
+        return self.reported or (bool(self.parts) and all(part.all_reported for _, part in self.parts))
 
     def of(self, index: int) -> "tuple[Delivery, int]":
         """The delivery of the record at ``index`` after splits, and its index there."""

@@ -24,8 +24,8 @@ def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> K
     view = cluster.view.topics.get(topic)
     reason = topic_error(view) if view is not None and view.error else cluster.last_error
     return TimedOutError(
-        f"partitions of topic {topic} could not be found out in {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)",
-        why=str(reason or "no broker has named them"),
+        f"partitions of topic {topic} were not known within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)",
+        why=str(reason or "no broker has reported them"),
         do=reason.do if reason is not None else "",
     )
 
@@ -33,5 +33,5 @@ def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> K
 def _obstacle(batch: ProducerBatch, cluster: Cluster) -> KcliError:
     leader = cluster.view.leader(batch.tp)
     if leader is None:
-        return KcliError("the partition has no leader that is known")
-    return cluster.brokers.failure(leader, PRODUCE) or KcliError(f"{leader} did not take it")
+        return KcliError("the leader of the partition is not known")
+    return cluster.brokers.failure(leader, PRODUCE) or KcliError(f"{leader} did not accept it")

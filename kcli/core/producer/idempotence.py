@@ -77,7 +77,7 @@ class Idempotence:
         open_numbers = any(b.numbered and (b.outcome_unknown or b.tp not in self._broken) for b in queued)
         return self.bump_requested and in_flight == 0 and not open_numbers
 
-    def asks_for(self) -> tuple[int, int]:
+    def ids_to_bump(self) -> tuple[int, int]:
         """The producer id and epoch to bump; (−1, −1) requests a new id, when epochs are exhausted."""
         if self.epoch >= LAST_EPOCH - 1:
             return -1, -1

@@ -88,7 +88,7 @@ def _manual(_keys: Sequence[bytes | None], _partitions: int) -> list[int]:
 def no_partition_named() -> UnknownPartitionError:
     """The error for a record that has to name its partition and does not."""
     return UnknownPartitionError(
-        "a record names no partition",
+        "a record has no partition",
         why="partitioner=manual leaves the choice to the record",
         do="name a partition with -p, or choose another partitioner",
     )

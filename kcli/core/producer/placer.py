@@ -7,9 +7,7 @@ parked records. The partitions come from the cluster's view; the partitioner cho
 
 import random
 from collections.abc import Callable, Sequence
-from functools import partial
-from operator import is_, is_not
-from typing import Any, cast
+from typing import Any
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.errors import KcliError
@@ -30,9 +28,6 @@ from kcli.core.types import ProducerRecord, TopicPartition
 
 Nullable = Sequence[bytes | None]
 
-_PRESENT = partial(is_not, None)
-_ABSENT = partial(is_, None)
-
 
 class Placer:
     """``view()`` returns the current view of the cluster; the topic's partitions must be in it."""
@@ -52,7 +47,7 @@ class Placer:
         self._sticky_bytes = sticky_bytes
         self._sticky: dict[str, tuple[int, int]] = {}
 
-    def record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
+    def add_record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
         """Adds one record; ``future`` is bound to its batch."""
 
         def fill(batch: ProducerBatch) -> int:
@@ -67,80 +62,7 @@ class Placer:
             partition = self.partitions(record.topic, [record.key], size)[0]
         self.append(TopicPartition(record.topic, partition), fill)
 
-    def lines(
-        self,
-        topic: str,
-        values: Sequence[bytes],
-        *,
-        key: bytes | None,
-        headers: bytes,
-        partition: int | None,
-        timestamp: int,
-        refuse: Refuse,
-    ) -> None:
-        """Adds values with one key; without key and partition, one partition's batch is filled before the next."""
-        if partition is None and self.spreads_nulls:
-            keys = [key] * len(values)
-            self.keyed(
-                topic, keys, values, headers=headers, partition=None, timestamp=timestamp, refuse=refuse
-            )
-            return
-        if partition is None and key is not None:
-            partition = self.partitions(topic, [key], 0)[0]
-        elif partition is not None:
-            self.check(TopicPartition(topic, partition))
-        start = 0
-
-        def fill(batch: ProducerBatch) -> int:
-            return batch.builder.append_lines(values, start, timestamp, key=key, headers=headers)
-
-        try:
-            while start < len(values):
-                to = self.sticky_partition(topic, 0) if partition is None else partition
-                start += self.append(TopicPartition(topic, to), fill)
-                if partition is None and start < len(values):
-                    self.unstick(topic)  # its batch is full: on to another partition (KIP-794)
-        except KcliError as error:
-            refuse(range(start, len(values)), bytes_of(values[start:]), error)
-
-    def keyed(
-        self,
-        topic: str,
-        keys: Nullable,
-        values: Nullable,
-        *,
-        headers: bytes,
-        partition: int | None,
-        timestamp: int,
-        refuse: Refuse,
-    ) -> None:
-        """Adds parallel keys and values, partitioned in one pass, in order within each partition."""
-        if not (self.spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
-            lines = cast("Sequence[bytes]", values)
-            self.lines(
-                topic,
-                lines,
-                key=None,
-                headers=headers,
-                partition=partition,
-                timestamp=timestamp,
-                refuse=refuse,
-            )
-            return
-        groups: dict[int, list[int]] = {}
-        if partition is None:
-            size = sum(len(value or b"") for value in values)
-            for index, number in enumerate(self.partitions(topic, keys, size)):
-                groups.setdefault(number, []).append(index)
-        else:
-            self.check(TopicPartition(topic, partition))
-            groups[partition] = list(range(len(values)))
-        for number, rows in groups.items():
-            own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
-            tp = TopicPartition(topic, number)
-            self._group(tp, own_keys, own_values, headers, timestamp, rows, refuse)
-
-    def rows(
+    def add_rows(
         self,
         topic: str,
         rows: Sequence[Row],
@@ -157,41 +79,26 @@ class Placer:
         ``origins.py``; ``first_row`` is the number of the first row there, and row numbers passed to ``refuse`` are
         counted from it, too.
         """
-        keys, values, blocks, times = zip(*rows, strict=True)
-        if (
-            token is None
-            and not first_row
-            and partitions is None
-            and len(set(times)) == 1
-            and len(set(blocks)) == 1
-        ):  # a faster kernel applies
-            self.keyed(
-                topic,
-                keys,
-                values,
-                headers=blocks[0],
-                partition=partition,
-                timestamp=times[0],
-                refuse=refuse,
-            )
-            return
         groups: dict[int, list[int]] = {}
         if partition is not None:
             self.check(TopicPartition(topic, partition))
             groups[partition] = list(range(len(rows)))
         else:
-            size = bytes_of(values)
-            for index, number in enumerate(partitions or self.partitions(topic, keys, size)):
+            if not partitions:
+                partitions = self.partitions(
+                    topic, [row[0] for row in rows], bytes_of(row[1] for row in rows)
+                )
+            for index, number in enumerate(partitions):
                 groups.setdefault(number, []).append(index)
-        for number, places in groups.items():
-            own = rows if len(places) == len(rows) else [rows[place] for place in places]
-            numbers = shifted(listed_rows(places), first_row)
+        for number, indexes in groups.items():
+            own = rows if len(indexes) == len(rows) else [rows[index] for index in indexes]
+            numbers = shifted(listed_rows(indexes), first_row)
             if number == ANYWHERE:
                 refuse(numbers, bytes_of(row[1] for row in own), no_partition_named())
                 continue
-            self._rows(TopicPartition(topic, number), own, token, numbers, refuse)
+            self._add_to_partition(TopicPartition(topic, number), own, token, numbers, refuse)
 
-    def _rows(
+    def _add_to_partition(
         self, tp: TopicPartition, rows: Sequence[Row], token: Any, numbers: Rows, refuse: Refuse
     ) -> None:
         start = 0
@@ -210,35 +117,14 @@ class Placer:
             size = bytes_of(row[0] for row in rows[start:]) + bytes_of(row[1] for row in rows[start:])
             refuse(numbers[start:], size, error)
 
-    def batch(self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
+    def add_batch(self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
         """Adds a complete batch; ``future`` is that of its first record."""
         self.check(tp)
 
-        def place(batch: ProducerBatch) -> None:
+        def bind(batch: ProducerBatch) -> None:
             future.bind(tp, batch.delivery, 0, builder.base_timestamp)
 
-        self._accumulator.append_sealed(tp, builder, place)
-
-    def _group(
-        self,
-        tp: TopicPartition,
-        keys: Nullable,
-        values: Nullable,
-        headers: bytes,
-        timestamp: int,
-        rows: Sequence[int],
-        refuse: Refuse,
-    ) -> None:
-        start = 0
-
-        def fill(batch: ProducerBatch) -> int:
-            return batch.builder.append_keyed(keys, values, start, timestamp, headers=headers)
-
-        try:
-            while start < len(values):
-                start += self.append(tp, fill)
-        except KcliError as error:
-            refuse(listed_rows(rows[start:]), bytes_of(keys[start:]) + bytes_of(values[start:]), error)
+        self._accumulator.append_sealed(tp, builder, bind)
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch; returns how many."""

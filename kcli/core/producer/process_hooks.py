@@ -40,10 +40,10 @@ def _close_all() -> None:
             producer.close(_PATIENCE)
 
 
-def _tell_all() -> None:
+def _mark_forked() -> None:
     for producer in list(_open):
         producer.forked()
 
 
 atexit.register(_close_all)
-os.register_at_fork(after_in_child=_tell_all)
+os.register_at_fork(after_in_child=_mark_forked)

@@ -50,7 +50,7 @@ class ProducerIds:
                 return NEVER
         if now < self._not_before:
             return self._not_before
-        producer_id, epoch = numbers.asks_for() if numbers.producer_id >= 0 else (-1, -1)
+        producer_id, epoch = numbers.ids_to_bump() if numbers.producer_id >= 0 else (-1, -1)
         request = InitProducerIdRequest(
             transactional_id=None,
             transaction_timeout_ms=_NO_TIMEOUT,
@@ -61,20 +61,20 @@ class ProducerIds:
         self._cluster.send(request).on_done(self._answered)
         return NEVER
 
-    def admits(self, batch: ProducerBatch) -> bool:
+    def may_send(self, batch: ProducerBatch) -> bool:
         """Whether a batch may be sent as far as its sequence number is concerned."""
         return self._numbers.may_send(batch)
 
-    def sends(self, batch: ProducerBatch) -> None:
+    def number_batch(self, batch: ProducerBatch) -> None:
         """The batch is being sent: numbers it."""
         self._numbers.number(batch)
 
-    def failed(self, batch: ProducerBatch, error: KcliError) -> None:
+    def batch_failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A batch has failed: if it was numbered, its sequence may now have a gap."""
         if batch.numbered:
             self._numbers.request_bump(batch.tp, str(error))
 
-    def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:
+    def may_retry_after_gap(self, batch: ProducerBatch, error: BrokerError) -> bool:
         """The broker lacks batches before this one. True: it is retried under a new epoch."""
         self._numbers.request_bump(batch.tp, str(error))
         # It is not stored, nor is anything after it: the broker accepts no gaps.
@@ -94,7 +94,7 @@ class ProducerIds:
                     answer.producer_id, answer.producer_epoch, list(self._accumulator.queued())
                 )
                 return
-            error = BrokerError(answer.error_code, "asking for a producer id")
+            error = BrokerError(answer.error_code, "requesting a producer id")
         self._not_before = self._cluster.loop.now() + self._backoff.next()
         if not classify_error(error).retriable:
             self._refused(error)

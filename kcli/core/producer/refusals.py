@@ -30,18 +30,18 @@ Limits = dict[str, str]
 
 
 class Refusals:
-    """``error`` builds the error of a rejected batch; ``knows`` says whether all relevant limits are known."""
+    """``error`` builds the error of a rejected batch; ``limits_known`` says whether all relevant limits are known."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._limits: dict[str, Limits] = {}
-        self._asking: set[str] = set()
+        self._requested: set[str] = set()
 
     def error(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
         """The error with the broker's message, or the known cause."""
         tp = batch.tp
         if code in TOO_FEW_REPLICAS:
-            self.knows(tp.topic)
+            self.limits_known(tp.topic)
             message = message or f"{error_code(code).text} ({self._in_sync(tp)})"
         elif code == MESSAGE_TOO_LARGE and batch.count == 1:
             limit = self._limits.get(tp.topic, {}).get(_LARGEST)
@@ -49,15 +49,15 @@ class Refusals:
             return BrokerError(
                 code,
                 f"record {batch.first + 1:,} for {tp} is too large",
-                message=f"it makes {size}, the topic takes {_LARGEST}={limit}" if limit else message or "",
+                message=f"it makes {size}, the topic accepts {_LARGEST}={limit}" if limit else message or "",
                 do=f"send less in one record, or raise {_LARGEST} of the topic",
             )
         return BrokerError(code, f"produce to {tp}", message=message or "")
 
-    def knows(self, topic: str) -> bool:
+    def limits_known(self, topic: str) -> bool:
         """Whether the topic's limits are known, or never will be; fetches them if not."""
-        if topic not in self._limits and topic not in self._asking:
-            self._asking.add(topic)
+        if topic not in self._limits and topic not in self._requested:
+            self._requested.add(topic)
             resource = DescribeConfigsResource(
                 resource_type=_TOPIC, resource_name=topic, configuration_keys=[_LARGEST, _IN_SYNC]
             )
@@ -66,7 +66,7 @@ class Refusals:
         return topic in self._limits
 
     def _answered(self, topic: str, future: Future[Any]) -> None:
-        self._asking.discard(topic)
+        self._requested.discard(topic)
         error = future.error
         if error is None:
             results = future.value.results
@@ -84,5 +84,5 @@ class Refusals:
         least = self._limits.get(tp.topic, {}).get(_IN_SYNC)
         figures = f"{_IN_SYNC}={least}, " if least else ""
         if partition is None:
-            return figures.rstrip(", ") or "how many is not known"
+            return figures.rstrip(", ") or "the number of in-sync replicas is not known"
         return f"{figures}{len(partition.isr)} of {len(partition.replicas)} in sync"

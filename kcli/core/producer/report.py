@@ -33,7 +33,7 @@ class Totals:
     bytes: int = 0
     first_error: KcliError | None = None
 
-    def add(self, report: Report) -> None:
+    def add_report(self, report: Report) -> None:
         """Counts one report."""
         if report.error is None:
             self.confirmed += report.count

@@ -41,12 +41,13 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
-from kcli.core.producer.accumulator import Accumulator, Parked
+from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
 from kcli.core.producer.metrics import Counters
 from kcli.core.producer.origins import part_of
+from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
 from kcli.core.producer.requests import answers, produce_request
@@ -77,19 +78,19 @@ class _Delivery:
 
 
 class Sender:
-    """``run`` is the body of the thread; ``settled(batch)`` is called for each batch that was confirmed or has failed."""
+    """``run`` is the body of the thread; ``complete(batch)`` is called for each batch confirmed or failed."""
 
     def __init__(
         self,
         cluster: Cluster,
         options: ProducerOptions,
         accumulator: Accumulator,
-        settled: Callable[[ProducerBatch], None],
+        complete: Callable[[ProducerBatch], None],
     ) -> None:
         self._cluster = cluster
         self._options = options
         self._accumulator = accumulator
-        self._settled = settled
+        self._complete = complete
         self._acks = _ACKS[options.acks]
         self.transactions: TransactionSteps | None = None
         self._identity: ProducerIds | TransactionSteps | None = None
@@ -159,7 +160,7 @@ class Sender:
         """One iteration of decisions and sends; does not wait."""
         self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
-        self._give_up_lost_topics()
+        self._fail_lost_topics()
         self._place_parked()
         self._expire(now)
         self._send_ready(now)
@@ -175,9 +176,9 @@ class Sender:
             if view is not None and view.partitions:
                 self._accumulator.unpark(topic)
             else:
-                self._want(topic)
+                self._request_metadata(topic)
 
-    def _give_up_lost_topics(self) -> None:
+    def _fail_lost_topics(self) -> None:
         """Records for a topic that has not been there for a while, or is not for us, need not wait for their timeout."""
         for topic in self._wanted:
             error = self._cluster.gone(topic) or self._refused(topic)
@@ -185,7 +186,7 @@ class Sender:
                 self.lost_topics.pop(topic, None)
                 continue
             self.lost_topics[topic] = error
-            batches, parked = self._accumulator.take_topic(topic)  # including batches being retried
+            batches, parked = self._accumulator.remove_topic(topic)  # including batches being retried
             for one in parked:
                 one.fail(error)
             for batch in batches:
@@ -197,7 +198,7 @@ class Sender:
             return None
         return topic_error(view)
 
-    def _want(self, topic: str) -> None:
+    def _request_metadata(self, topic: str) -> None:
         cluster = self._cluster
         cluster.topics.add(topic)
         self._wanted.add(topic)
@@ -213,7 +214,7 @@ class Sender:
             leader = self._cluster.view.leader(tp)
             if leader is None:
                 self._stalls.met(tp, KcliError(f"{tp} has no leader"), now)
-                self._want(tp.topic)
+                self._request_metadata(tp.topic)
             else:
                 by_leader.setdefault(leader, []).append(tp)
         for leader, partitions in by_leader.items():
@@ -234,7 +235,7 @@ class Sender:
                 return
             self._send(leader, batches)
         if partitions:
-            self._accumulator.hold(partitions)
+            self._accumulator.hold_partitions(partitions)
 
     def _drain(
         self, leader: Node, partitions: list[TopicPartition], now: float
@@ -246,17 +247,17 @@ class Sender:
             if size >= _REQUEST_BYTES:
                 more.extend(partitions[index:])
                 break
-            first = self._accumulator.peek(tp)
+            first = self._accumulator.first_batch(tp)
             if first is None or not self._may_send(first, tp, leader):
                 continue
-            batch = self._accumulator.take(tp, now)
+            batch = self._accumulator.take_batch(tp, now)
             if batch is None:
                 continue
             if self._identity is not None:
-                self._identity.sends(batch)
+                self._identity.number_batch(batch)
             batches[tp] = batch
             size += batch.size
-            due = self._accumulator.due(tp, now)
+            due = self._accumulator.due_at(tp, now)
             if due <= now:
                 more.append(tp)
             else:
@@ -275,7 +276,7 @@ class Sender:
             return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
             return False
-        return self._identity.admits(first)
+        return self._identity.may_send(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
         for tp, batch in batches.items():  # first: a batch in flight is always completed, whatever happens
@@ -285,7 +286,7 @@ class Sender:
             self._in_flight.setdefault(tp, []).append(batch)
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
-            self.transactions.mark(request)
+            self.transactions.mark_request(request)
         for batch in batches.values():
             self.counters.bytes_sent += batch.builder.wire_size
         self.counters.requests += 1
@@ -309,87 +310,89 @@ class Sender:
                 del self._in_flight[tp]
         error = future.error
         if error is not None:
-            self._all_failed(delivery, error, now)
+            self._request_failed(delivery, error, now)
         elif future.value is None:  # acks=0: written to the socket, nothing more is known
             for batch in delivery.batches.values():
                 self._confirm(batch, -1, -1)
         else:
             throttle = future.value.throttle_time_ms / 1000
             self.counters.answered(now - delivery.sent_at, throttle)
-            self._settle(delivery, future.value, now)
+            self._complete_request(delivery, future.value, now)
 
-    def _all_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
+    def _request_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
         if not isinstance(error, KcliError):
             raise error
         retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches.values()))
         for batch in delivery.batches.values():
             batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
             if batch.state is BatchState.FAILED:
-                self._answered_late(batch, error)
+                self._handle_late_response(batch, error)
             elif classify_error(error).retriable:
                 self._retry(batch, error, retry_at)
             else:
                 self._fail(batch, error)
         self._cluster.request_refresh()
 
-    def _settle(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
+    def _complete_request(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
         unanswered = dict(delivery.batches)
         for tp, part in answers(delivery.request, answer):
             batch = unanswered.pop(tp, None)
             if batch is not None:
-                self._settle_one(batch, part, now)
+                self._complete_part(batch, part, now)
         for batch in unanswered.values():  # missing from the response: never treated as success
             batch.outcome_unknown = True
-            error = OutcomeUnknownError(f"{delivery.node} left {batch.tp} out of its answer to Produce")
+            error = OutcomeUnknownError(f"{delivery.node} omitted {batch.tp} from its response to Produce")
             if batch.state is BatchState.FAILED:
-                self._answered_late(batch, error)
+                self._handle_late_response(batch, error)
             else:
                 self._retry(batch, error, now + self._pause(batch.attempts))
 
-    def _settle_one(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
+    def _complete_part(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
         stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
         if batch.state is BatchState.FAILED:
-            self._answered_late(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
+            self._handle_late_response(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
             return
         if stored:
             self._confirm(batch, part.base_offset, part.log_append_time_ms)
             return
         error = self._refusals.error(batch, code, part.error_message)
-        verdict = classify_code(code)
+        decision = classify_code(code)
         batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
-        if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata lists the in-sync replicas
-            self._want(batch.tp.topic)
+        if decision.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata lists the in-sync replicas
+            self._request_metadata(batch.tp.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
-        elif code == MESSAGE_TOO_LARGE and not self._refusals.knows(batch.tp.topic):
+        elif code == MESSAGE_TOO_LARGE and not self._refusals.limits_known(batch.tp.topic):
             # retried, so that the error can include the limit
             self._retry(batch, error, now + self._pause(batch.attempts))
-        elif verdict.retriable or (
-            self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
+        elif decision.retriable or (
+            self._identity is not None
+            and code in _LOST_NUMBERS
+            and self._may_retry_without_predecessor(batch, error)
         ):
             self._retry(batch, error, now + self._pause(batch.attempts))
         else:
             self._fail(batch, error)
 
-    def _comes_again(self, batch: ProducerBatch, error: BrokerError) -> bool:
+    def _may_retry_without_predecessor(self, batch: ProducerBatch, error: BrokerError) -> bool:
         """The broker lacks a batch before this one: the earlier one is retried, or all are under a new epoch."""
         if self._identity is None:
             return False
-        first = self._accumulator.peek(batch.tp)
+        first = self._accumulator.first_batch(batch.tp)
         others = [*self._in_flight.get(batch.tp, []), *([first] if first else [])]
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
         if error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and earlier:
             return True
-        return self._identity.gap(batch, error)
+        return self._identity.may_retry_after_gap(batch, error)
 
-    def _answered_late(self, batch: ProducerBatch, error: KcliError | None) -> None:
+    def _handle_late_response(self, batch: ProducerBatch, error: KcliError | None) -> None:
         """Its records failed while it was in flight; only now is the fate of its sequence numbers known."""
-        self._accumulator.settled(batch)
+        self._accumulator.release(batch)
         if error is None and self._numbers is not None:
             self._numbers.confirmed(batch)
         elif error is not None and self._identity is not None:
-            self._identity.failed(batch, error)
+            self._identity.batch_failed(batch, error)
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
@@ -407,7 +410,7 @@ class Sender:
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
         self._stalls.met(batch.tp, error, self._cluster.loop.now())
-        self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; trying again")
+        self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; retrying")
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker rejected the batch as too large: it is resent in parts, which share its sequence numbers."""
@@ -430,30 +433,30 @@ class Sender:
         self._accumulator.replace(batch, parts)
 
     def _fail(self, batch: ProducerBatch, error: KcliError) -> None:
-        batch.fail(self._verdict(batch, error))
+        batch.fail(self._final_error(batch, error))
         self._done(batch)
         if self._identity is not None:
-            self._identity.failed(batch, error)
+            self._identity.batch_failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
         self._stalls.over(batch.tp)
-        self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
-        self._accumulator.settled(batch)
+        self._complete(batch)  # first: a flush that no longer finds the batch must find it counted
+        self._accumulator.release(batch)
 
     # --- failures ------------------------------------------------------------------------------------
 
     def _drop_queued(self, error: KcliError) -> None:
         """Fails everything queued; batches in flight are completed by their responses."""
-        self._fail_all(error, *self._accumulator.take_all())
+        self._fail_all(error, *self._accumulator.remove_all())
 
     def _fail_all(self, error: KcliError, batches: list[ProducerBatch], parked: list[Parked]) -> None:
         for one in parked:
             one.fail(error)
         for batch in batches:
-            batch.fail(self._verdict(batch, error))
+            batch.fail(self._final_error(batch, error))
             self._done(batch)
 
-    def _verdict(self, batch: ProducerBatch, error: KcliError) -> KcliError:
+    def _final_error(self, batch: ProducerBatch, error: KcliError) -> KcliError:
         """The error for its records: an earlier attempt may have stored them, unless a transaction hides that anyway."""
         if (
             not batch.outcome_unknown
@@ -462,14 +465,14 @@ class Sender:
         ):
             return error
         why = (
-            f"{error.why}; the broker may have stored it nevertheless, at an earlier try"
+            f"{error.why}; the broker may have stored it nevertheless, at an earlier attempt"
             if error.why
-            else "the broker may have stored it nevertheless, at an earlier try"
+            else "the broker may have stored it nevertheless, at an earlier attempt"
         )
         return OutcomeUnknownError(f"{batch.tp}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
-        batches, parked, wake = self._accumulator.expired(now)
+        batches, parked, wake = self._accumulator.remove_expired(now)
         self._wake_at = min(self._wake_at, wake)
         for one in parked:
             one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
@@ -482,27 +485,27 @@ class Sender:
                 if batch.deadline > now:
                     self._wake_at = min(self._wake_at, batch.deadline)
                     break
-                self._give_up(batch)
+                self._expire_in_flight(batch)
 
-    def _give_up(self, batch: ProducerBatch) -> None:
+    def _expire_in_flight(self, batch: ProducerBatch) -> None:
         """Expires a batch in flight: its records fail; its memory and numbers stay in use until the response."""
         batch.outcome_unknown = True
-        batch.last_error = batch.last_error or KcliError(f"node {batch.sent_to} has not answered")
+        batch.last_error = batch.last_error or KcliError(f"node {batch.sent_to} has not responded")
         error = timed_out(batch, self._cluster, self._options.delivery_timeout_ms)
         batch.fail(error)
-        self._settled(batch)
+        self._complete(batch)
         if self.transactions is not None:
-            self.transactions.failed(batch, error)
+            self.transactions.batch_failed(batch, error)
 
     def _abandon(self) -> None:
         """Fails everything left, so that no caller waits indefinitely; later responses are ignored."""
         self._abandoned = True
         error = ClosedError("the producer was closed before the record was sent")
-        unknown = OutcomeUnknownError("the producer was closed before the broker answered")
+        unknown = OutcomeUnknownError("the producer was closed before the broker responded")
         for flying in list(self._in_flight.values()):
             for batch in flying:
                 if batch.state is BatchState.IN_FLIGHT:
                     batch.fail(unknown)
                     self._done(batch)
         self._in_flight.clear()
-        self._fail_all(error, *self._accumulator.shut())
+        self._fail_all(error, *self._accumulator.shut_down())

@@ -47,25 +47,25 @@ class Region(NamedTuple):
 
 
 class TextPlacer:
-    """Uses the placer's partitions and batches."""
+    """Adds one region to the placer's partitions and batches. ``refuse``: see ``placer.py``."""
 
-    def __init__(self, placer: Placer) -> None:
+    def __init__(
+        self, placer: Placer, topic: str, region: Region, how: TextFormat, timestamp: int, refuse: Refuse
+    ) -> None:
         self._placer = placer
+        self._topic = topic
+        self._region = region
+        self._how = how
+        self._timestamp = timestamp
+        self._refuse = refuse
 
-    def place(
-        self,
-        topic: str,
-        region: Region,
-        how: TextFormat,
-        partition: int | None,
-        timestamp: int,
-        refuse: Refuse,
-    ) -> int:
+    def add_lines(self, partition: int | None) -> int:
         """Queues the lines of the region and returns how many lines it has, refused ones included.
 
         Raises only before any of them is queued: see ``placer.py``.
         """
-        placer, text, end = self._placer, region.text, region.end
+        placer, how, topic, region = self._placer, self._how, self._topic, self._region
+        text, end = region.text, region.end
         if partition is not None:
             placer.check(TopicPartition(topic, partition))
         if partition is None and how.key_delimiter is None and not placer.spreads_nulls:
@@ -79,33 +79,24 @@ class TextPlacer:
         while position < end:
             size = line_length(text, position, end, how.delimiter)
             if size > how.longest:
-                refuse(range(row, row + 1), size, line_too_long(topic, size, how.longest))
+                self._refuse(range(row, row + 1), size, line_too_long(topic, size, how.longest))
                 position, row = min(end, position + size + len(how.delimiter)), row + 1
                 continue
             if straight:
                 try:
-                    taken, position = self._straight(topic, region, how, partition, timestamp, position, row)
+                    taken, position = self._fill_batch(partition, position, row)
                 except KcliError as error:
                     left = line_count(text, position, end, how.delimiter)
-                    refuse(range(row, row + left), end - position, error)
+                    self._refuse(range(row, row + left), end - position, error)
                     return row + left - region.first_row
             else:
-                taken, position = self._chosen(topic, region, how, timestamp, position, row, refuse)
+                taken, position = self._add_by_key(position, row)
             row += taken
         return row - region.first_row
 
-    def _straight(
-        self,
-        topic: str,
-        region: Region,
-        how: TextFormat,
-        partition: int | None,
-        timestamp: int,
-        start: int,
-        row: int,
-    ) -> tuple[int, int]:
+    def _fill_batch(self, partition: int | None, start: int, row: int) -> tuple[int, int]:
         """Adds as many lines as fit into one batch of the partition, or of the current sticky one."""
-        position = start
+        region, how, position = self._region, self._how, start
 
         def fill(batch: ProducerBatch) -> int:
             nonlocal position
@@ -114,7 +105,7 @@ class TextPlacer:
                 region.text,
                 start,
                 region.end,
-                timestamp,
+                self._timestamp,
                 delimiter=how.delimiter,
                 longest=how.longest,
                 key_delimiter=how.key_delimiter,
@@ -123,26 +114,18 @@ class TextPlacer:
                 null_marker=how.null_marker,
                 empty_is_null=how.empty_is_null,
             )
-            _note(batch, first, region.token, range(row, row + taken))
+            self._record_origin(batch, first, range(row, row + taken))
             return taken
 
-        to = self._placer.sticky_partition(topic, 0) if partition is None else partition
-        taken = self._placer.append(TopicPartition(topic, to), fill)
+        to = self._placer.sticky_partition(self._topic, 0) if partition is None else partition
+        taken = self._placer.append(TopicPartition(self._topic, to), fill)
         if partition is None and position < region.end:
-            self._placer.unstick(topic)  # its batch is full: on to another partition (KIP-794)
+            self._placer.unstick(self._topic)  # its batch is full: on to another partition (KIP-794)
         return taken, position
 
-    def _chosen(
-        self,
-        topic: str,
-        region: Region,
-        how: TextFormat,
-        timestamp: int,
-        start: int,
-        row: int,
-        refuse: Refuse,
-    ) -> tuple[int, int]:
+    def _add_by_key(self, start: int, row: int) -> tuple[int, int]:
         """Adds each line to the partition of its key."""
+        region, how = self._region, self._how
         slices, taken, position = index_text(
             region.text,
             start,
@@ -153,42 +136,31 @@ class TextPlacer:
             how.empty_is_null,
             how.longest,
         )
-        for number, own, packed in self._groups(topic, region.text, slices, how):
-            rows = shifted(packed_rows(packed), row)
-            self._group(TopicPartition(topic, number), region, own, rows, how, timestamp, refuse)
+        for number, own, packed in self._by_partition(slices):
+            self._add_slices(TopicPartition(self._topic, number), own, shifted(packed_rows(packed), row))
         return taken, position
 
-    def _groups(
-        self, topic: str, text: Text, slices: bytes, how: TextFormat
-    ) -> list[tuple[int, bytes, bytes]]:
-        placer, count = self._placer, len(slices) // SLICE_BYTES
+    def _by_partition(self, slices: bytes) -> list[tuple[int, bytes, bytes]]:
+        placer, topic, text, key = self._placer, self._topic, self._region.text, self._how.key
+        count = len(slices) // SLICE_BYTES
         if placer.is_murmur2:
             sticky = placer.sticky_partition(topic, len(slices))
             return group_slices(text, slices, placer.partition_count(topic), sticky)
-        keys = [how.key] * count if how.key is not None else slice_columns(text, slices, 0, count)[0]
+        keys = [key] * count if key is not None else slice_columns(text, slices, 0, count)[0]
         return gather_slices(slices, placer.partitions(topic, keys, len(slices)))
 
-    def _group(
-        self,
-        tp: TopicPartition,
-        region: Region,
-        own: bytes,
-        rows: Rows,
-        how: TextFormat,
-        timestamp: int,
-        refuse: Refuse,
-    ) -> None:
-        start, text = 0, region.text
+    def _add_slices(self, tp: TopicPartition, own: bytes, rows: Rows) -> None:
+        start, text, how = 0, self._region.text, self._how
 
         def fill(batch: ProducerBatch) -> int:
             first = batch.count
             if how.key is None:
-                taken = batch.builder.append_slices(text, own, start, timestamp, headers=how.headers)
+                taken = batch.builder.append_slices(text, own, start, self._timestamp, headers=how.headers)
             else:
                 values = slice_columns(text, own, start, len(rows))[1]
                 keys = [how.key] * len(values)
-                taken = batch.builder.append_keyed(keys, values, 0, timestamp, headers=how.headers)
-            _note(batch, first, region.token, rows[start : start + taken])
+                taken = batch.builder.append_keyed(keys, values, 0, self._timestamp, headers=how.headers)
+            self._record_origin(batch, first, rows[start : start + taken])
             return taken
 
         try:
@@ -196,9 +168,8 @@ class TextPlacer:
                 start += self._placer.append(tp, fill)
         except KcliError as error:
             keys, values = slice_columns(text, own, start, len(rows) - start)
-            refuse(rows[start:], bytes_of(keys) + bytes_of(values), error)
+            self._refuse(rows[start:], bytes_of(keys) + bytes_of(values), error)
 
-
-def _note(batch: ProducerBatch, first: int, token: Any, rows: Rows) -> None:
-    if token is not None and len(rows):
-        batch.origins.append(Origin(first, token, rows))
+    def _record_origin(self, batch: ProducerBatch, first: int, rows: Rows) -> None:
+        if self._region.token is not None and len(rows):
+            batch.origins.append(Origin(first, self._region.token, rows))

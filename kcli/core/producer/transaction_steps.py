@@ -1,35 +1,22 @@
 """Executes the steps of a transaction: one request at a time to its coordinator, retried until a deadline.
 
 Runs in the sender's thread, which calls ``turn`` in every iteration. The state of a transaction and its next step are
-decided in ``transactions.py``; this module sends the requests and evaluates the responses.
-
-An InitProducerId of our own may fence us. With (id, epoch) on an open transaction it is answered with
-CONCURRENT_TRANSACTIONS and aborts that transaction; up to transaction version 1 this bumps the epoch, and the
-repeated request is answered with PRODUCER_FENCED. Then (id, epoch + 1) is ours and nobody else's; (-1, -1) would
-fence a successor. Seen on 2.8.2 and 3.9.2.
-
-When a call to a coordinator times out, its connection is closed: an InitProducerId queued after a stuck EndTxn
-would arrive during the next transaction and abort it. Tested in ``tests/fault/test_transactions.py`` (P11 to P14).
+decided in ``transactions.py``; this module builds the requests and evaluates the responses. Tested in
+``tests/fault/test_transactions.py`` (P11 to P14).
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.retry import Backoff, classify_error
+from kcli.core.cluster.coordinators import KeyType
+from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import (
-    CONCURRENT_TRANSACTIONS,
-    INVALID_PRODUCER_EPOCH,
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_TXN_STATE,
     NONE,
-    PRODUCER_FENCED,
     TRANSACTION_ABORTABLE,
     UNKNOWN_SERVER_ERROR,
 )
@@ -49,6 +36,8 @@ from kcli.core.options import ProducerOptions
 from kcli.core.producer import transaction_requests as requests
 from kcli.core.producer.accumulator import NEVER, Accumulator
 from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.coordinator_requests import CoordinatorRequests, Key
+from kcli.core.producer.epoch_claim import FENCING, EpochClaim
 from kcli.core.producer.idempotence import Idempotence
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase, Step, Transaction
 from kcli.core.protocol.api import Request
@@ -58,29 +47,17 @@ from kcli.core.types import TopicPartition
 
 _FEATURE = "transaction.version"
 _LAST_PRODUCE_VERSION_1 = 11  # from v12 on a write adds its partition to the transaction
-_FIRST_WAIT = 0.02  # seconds; a coordinator still completing the last transaction needs a few ms
-_FENCING = frozenset({INVALID_PRODUCER_EPOCH, PRODUCER_FENCED})
 _STATE_IN_DOUBT = frozenset({INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING})
 
 
 @dataclass(slots=True)
 class Operation:
-    """A call of the application; ``deadline`` is on the loop's clock, ``settled`` is called with the outcome."""
+    """A call of the application; ``deadline`` is on the loop's clock, ``complete`` is called with the outcome."""
 
     event: Event | None
     what: str
     deadline: float
-    settled: Callable[[KcliError | None], None]
-
-
-class _Fencing(Enum):
-    """What happened to our own epoch while a new one was requested. The coordinator responds CONCURRENT_TRANSACTIONS
-    and aborts what is open; up to transaction version 1 it bumps the epoch for that, and then accepts only that
-    epoch.
-    """
-
-    SUSPECTED = "suspected"
-    CONFIRMED = "confirmed"
+    complete: Callable[[KcliError | None], None]
 
 
 class TransactionSteps:
@@ -104,16 +81,11 @@ class TransactionSteps:
         self._accumulator = accumulator
         self._in_flight = in_flight
         self._drop_queued = drop_queued
-        self._coordinators = Coordinators(cluster)
-        self._backoff = Backoff(_FIRST_WAIT, options.retry_backoff_max_ms / 1000)
+        self._requests = CoordinatorRequests(cluster, options)
+        self._claim = EpochClaim()
         self._operation: Operation | None = None
         self._begin_next = False
-        self._waiting_for: object | None = None
-        self._asked = -1
-        self._not_before = 0.0
         self._last_error: KcliError | None = None
-        self._adopted_anew = False
-        self._fencing: _Fencing | None = None
 
     # --- calls of the application ------------------------------------------------------------------------
 
@@ -122,7 +94,7 @@ class TransactionSteps:
         try:
             self._start(operation, offsets)
         except KcliError as error:
-            operation.settled(error)
+            operation.complete(error)
 
     def _start(self, operation: Operation, offsets: GroupOffsets | None) -> None:
         phase, event = self.transaction.phase, operation.event
@@ -139,12 +111,10 @@ class TransactionSteps:
             raise self.transaction.must_abort()
         elif not self._allowed(phase, event):
             raise TransactionStateError(f"cannot {operation.what} now", why=f"the producer is {phase.value}")
-        self._adopted_anew = event is Event.INIT and operation.event is Event.INIT
+        self._claim = EpochClaim(take_over=event is Event.INIT and operation.event is Event.INIT)
         self._operation = operation
-        self._backoff.reset()
-        self._not_before = 0.0
+        self._requests.reset_pause()
         self._last_error = None
-        self._fencing = None
         if event is Event.ABORT and phase is Phase.IN_DOUBT:
             self.transaction.begun = self.transaction.end_refused = True
         if event is not None:
@@ -152,7 +122,7 @@ class TransactionSteps:
         if offsets is not None:
             self.transaction.offsets.append(offsets)
         if event is Event.BEGIN:
-            self._begin()
+            self._transaction_begun()
 
     def _allowed(self, phase: Phase, event: Event | None) -> bool:
         if event is None:
@@ -161,24 +131,24 @@ class TransactionSteps:
 
     # --- calls of the sender -----------------------------------------------------------------------------
 
-    def admits(self, batch: ProducerBatch) -> bool:
+    def may_send(self, batch: ProducerBatch) -> bool:
         """Whether a batch may be sent now."""
-        return self.transaction.admits(batch.tp)
+        return self.transaction.may_write(batch.tp)
 
-    def sends(self, batch: ProducerBatch) -> None:
+    def number_batch(self, batch: ProducerBatch) -> None:
         """The batch is being sent: it gets its sequence number and joins the transaction."""
         self._numbers.number(batch)
-        self.transaction.wrote(batch.tp)
+        self.transaction.add_written(batch.tp)
 
-    def failed(self, batch: ProducerBatch, error: KcliError) -> None:
+    def batch_failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A record of the transaction is lost, so it cannot be committed."""
         code = error.code if isinstance(error, BrokerError) else NONE
-        if code in _FENCING:
+        if code in FENCING:
             self._fence(error)
         else:
             self._fail(error, must_init=batch.numbered)
 
-    def lost(self, error: KcliError) -> None:
+    def record_lost(self, error: KcliError) -> None:
         """A record failed before it was added to a batch: the transaction must not be committed without it."""
         self._fail(error, must_init=False)
 
@@ -190,11 +160,11 @@ class TransactionSteps:
     def abandon(self) -> None:
         """The sender is stopping: completes a pending call with what is known."""
         if self.transaction.phase is Phase.COMMITTING and self.transaction.end_sent:
-            self._settle(self._unknown("the producer was closed before the answer"))
+            self._complete(self._outcome_unknown("the producer was closed before the response"))
         else:
-            self._settle(ClosedError("the producer is closed"))
+            self._complete(ClosedError("the producer is closed"))
 
-    def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:  # noqa: ARG002 - what ProducerIds needs
+    def may_retry_after_gap(self, batch: ProducerBatch, error: BrokerError) -> bool:  # noqa: ARG002 - what ProducerIds needs
         """The broker lacks batches before this one: there is no epoch bump within a transaction, so it fails."""
         return False
 
@@ -208,22 +178,22 @@ class TransactionSteps:
             self._out_of_time(operation)
             operation = self._operation
         wake = operation.deadline if operation is not None else NEVER
-        if self._waiting_for is not None:
+        if self._requests.pending:
             return wake
         queued = not self._accumulator.empty
         step = transaction.next_step(queued=queued, in_flight=self._in_flight() > 0)
         if step is None:
             self._finish_offsets()
             return wake
-        if now < self._not_before:
-            return min(wake, self._not_before)
-        if step is Step.END_LOCALLY:
-            self._ended()
-        else:
-            self._take(step, now)
-        return min(wake, self._not_before) if self._not_before > now else wake
+        if now >= self._requests.not_before:
+            if step is Step.END_LOCALLY:
+                self._ended()
+            else:
+                self._send_request(step, now)
+        not_before = self._requests.not_before
+        return min(wake, not_before) if not_before > now else wake
 
-    def mark(self, request: ProduceRequest) -> None:
+    def mark_request(self, request: ProduceRequest) -> None:
         """Marks a produce request as transactional."""
         request.transactional_id = self._id
         if not self.transaction.version_2:
@@ -244,40 +214,34 @@ class TransactionSteps:
 
     # --- steps -------------------------------------------------------------------------------------------
 
-    def _take(self, step: Step, now: float) -> None:
-        key_type, key = KeyType.TRANSACTION, self._id
-        if step is Step.COMMIT_OFFSETS:
-            key_type, key = KeyType.GROUP, self.transaction.offsets[0].group.group_id
-        node_id = self._coordinators.known(key_type, key)
+    def _send_request(self, step: Step, now: float) -> None:
+        node_id = self._requests.find_node(self._key(step), now, lambda error: self._step_failed(step, error))
         if node_id is None:
-            lookup = self._waiting_for = self._coordinators.find(key_type, key)
-            lookup.on_done(lambda future: self._found(step, future))
-            return
-        node = self._cluster.view.nodes.get(node_id)
-        if node is not None and not self._cluster.brokers.available(node, TRANSACTION, now):
-            self._not_before = self._cluster.brokers.retry_at(node, TRANSACTION)
             return
         request = self._request(step)
-        answer = self._waiting_for = self._cluster.send(request, node_id, purpose=TRANSACTION)
-        self._asked = node_id
         if step is Step.END:
             self.transaction.end_sent = True
         elif step is not Step.INIT:
             self.transaction.begun = True
-        answer.on_done(lambda future: self._answered(step, node_id, request, future))
+        self._requests.send(request, node_id, lambda future: self._answered(step, node_id, request, future))
+
+    def _key(self, step: Step) -> Key:
+        """The coordinator that a step's request is for."""
+        if step is Step.COMMIT_OFFSETS and self.transaction.offsets:
+            return KeyType.GROUP, self.transaction.offsets[0].group.group_id
+        return KeyType.TRANSACTION, self._id
 
     def _request(self, step: Step) -> Request:
         transaction, numbers = self.transaction, self._numbers
         producer = (self._id, numbers.producer_id, numbers.epoch)
         match step:
             case Step.INIT:
-                epoch = numbers.epoch + (self._fencing is _Fencing.CONFIRMED)
-                known = (-1, -1) if self._adopted_anew else (numbers.producer_id, epoch)
+                producer_id, epoch = self._claim.ids(numbers)
                 return InitProducerIdRequest(
                     transactional_id=self._id,
                     transaction_timeout_ms=self._timeout_ms,
-                    producer_id=known[0],
-                    producer_epoch=known[1],
+                    producer_id=producer_id,
+                    producer_epoch=epoch,
                 )
             case Step.ADD_PARTITIONS:
                 return requests.add_partitions(*producer, transaction.wanted)
@@ -292,22 +256,9 @@ class TransactionSteps:
                 committed = transaction.phase is Phase.COMMITTING
                 return requests.end(*producer, committed=committed, version_2=transaction.version_2)
 
-    def _found(self, step: Step, future: Future[int]) -> None:
-        if self._is_awaited(future) and isinstance(future.error, KcliError):
-            self._step_failed(step, future.error)
-
-    def _is_awaited(self, future: Future[Any]) -> bool:
-        """Whether this is the response the current step waits for, not one that arrived after its deadline."""
-        if self._waiting_for is not future:
-            return False
-        self._waiting_for = None
-        return True
-
     def _answered(self, step: Step, node_id: int, request: Request, future: Future[Any]) -> None:
-        if not self._is_awaited(future):
-            return
         if isinstance(future.error, KcliError):
-            self._forget(step)
+            self._requests.forget_coordinator(self._key(step))
             self._step_failed(step, future.error)
             return
         answer = future.value
@@ -315,12 +266,12 @@ class TransactionSteps:
             case Step.ADD_PARTITIONS:
                 self._partitions_added(requests.added(answer))
             case Step.COMMIT_OFFSETS:
-                self._offsets_taken(answer)
+                self._offsets_accepted(answer)
             case _ if answer.error_code != NONE:
                 self._step_failed(step, BrokerError(answer.error_code, step.value))
             case Step.ADD_GROUP:
                 self.transaction.groups.add(self.transaction.offsets[0].group.group_id)
-                self._went_well()
+                self._requests.reset_pause()
             case Step.INIT:
                 self._initialized(node_id, answer.producer_id, answer.producer_epoch)
             case Step.END:
@@ -333,18 +284,18 @@ class TransactionSteps:
         transaction.partitions |= done
         wrong = {tp: code for tp, code in codes.items() if code != NONE}
         if done and not wrong:
-            self._went_well()
+            self._requests.reset_pause()
             return
         errors = [BrokerError(code, f"adding {tp} to the transaction") for tp, code in wrong.items()]
         self._step_failed(Step.ADD_PARTITIONS, _worst(errors))
 
-    def _offsets_taken(self, answer: Any) -> None:
+    def _offsets_accepted(self, answer: Any) -> None:
         waiting = self.transaction.offsets[0]
         wrong = requests.refused(answer, waiting.offsets)
         waiting.offsets = {tp: waiting.offsets[tp] for tp in wrong}
         if not wrong:
             self.transaction.offsets.popleft()
-            self._went_well()
+            self._requests.reset_pause()
             return
         errors = [
             BrokerError(UNKNOWN_SERVER_ERROR if code is None else code, f"committing the offset of {tp}")
@@ -358,9 +309,8 @@ class TransactionSteps:
         self._numbers.renew(producer_id, epoch, [])
         offer = self._cluster.brokers.offer(self._cluster.node(node_id), TRANSACTION)
         transaction.version_2 = offer is not None and offer.features.get(_FEATURE, 0) >= 2
-        self._adopted_anew = False
-        self._fencing = None
-        self._went_well()
+        self._claim = EpochClaim()
+        self._requests.reset_pause()
         if was_abort:
             self._ended()
             return
@@ -369,20 +319,20 @@ class TransactionSteps:
         if self._begin_next:
             self._begin_next = False
             transaction.cell.apply(Event.BEGIN)
-            self._begin()
+            self._transaction_begun()
         else:
-            self._settle(None)
+            self._complete(None)
 
-    def _begin(self) -> None:
+    def _transaction_begun(self) -> None:
         self.transaction.clear()
-        self._settle(None)
+        self._complete(None)
 
     def _end_answered(self, request: Request, producer_id: int, epoch: int) -> None:
         if producer_id >= 0:
             self._numbers.renew(producer_id, epoch, [])
         elif self.transaction.version_2:
             # The coordinator is older than the cluster's feature level: only a new epoch is safe.
-            what = f"{request.api_name} was answered without the next epoch"
+            what = f"the response to {request.api_name} lacks the next epoch"
             self._lose(TransactionUnknownError(what))
             return
         self._ended()
@@ -392,46 +342,35 @@ class TransactionSteps:
             self.committed += 1
         else:
             self.aborted += 1
-        self._went_well()
+        self._requests.reset_pause()
         self.transaction.cell.apply(Event.ENDED)
         self.transaction.clear()
-        self._settle(None)
+        self._complete(None)
 
     def _finish_offsets(self) -> None:
         """Completes the pending call once its offsets were accepted."""
         operation = self._operation
         if operation is not None and operation.event is None and not self.transaction.offsets:
-            self._settle(None)
-
-    def _went_well(self) -> None:
-        self._backoff.reset()
-        self._not_before = 0.0
+            self._complete(None)
 
     # --- failures ----------------------------------------------------------------------------------------
-
-    def _forget(self, step: Step) -> None:
-        if step is Step.COMMIT_OFFSETS:
-            if self.transaction.offsets:
-                self._coordinators.forget(KeyType.GROUP, self.transaction.offsets[0].group.group_id)
-        else:
-            self._coordinators.forget(KeyType.TRANSACTION, self._id)
 
     def _step_failed(self, step: Step, error: KcliError) -> None:
         """Retries, or handles a fatal error; an unconfirmed end is never treated as done."""
         code = error.code if isinstance(error, BrokerError) else NONE
-        verdict = classify_error(error)
-        if verdict.refresh == "coordinator":
-            self._forget(step)
-        elif verdict.refresh == "metadata":
+        decision = classify_error(error)
+        if decision.refresh == "coordinator":
+            self._requests.forget_coordinator(self._key(step))
+        elif decision.refresh == "metadata":
             self._cluster.request_refresh()
         self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
-        if step is Step.INIT and self._fenced_by_itself(code):
+        if step is Step.INIT and self._claim.fenced_itself(code):
             return
-        if code in _FENCING:
+        if code in FENCING:
             self._fence(error)
-        elif verdict.retriable or (code == UNKNOWN_SERVER_ERROR and step in (Step.INIT, Step.END)):
+        elif decision.retriable or (code == UNKNOWN_SERVER_ERROR and step in (Step.INIT, Step.END)):
             self._last_error = error
-            self._not_before = self._cluster.loop.now() + self._backoff.next()
+            self._requests.pause()
         elif step is Step.INIT:
             self._init_failed(error)
         elif step is not Step.END:
@@ -442,39 +381,32 @@ class TransactionSteps:
             self.transaction.end_sent = False
             self._fail(error)
         elif code in _STATE_IN_DOUBT:
-            do = "abort it, or begin the next one; nothing of it will be seen"
-            what = "the transaction was not committed"
-            why = (
-                f"{error}; the coordinator aborts what is open for longer than {self._timeout_ms / 1000:g} s"
-            )
+            limit = f"{self._timeout_ms / 1000:g} s"
             self.transaction.cell.apply(Event.REFUSE, str(error))
-            self._settle(TransactionAbortableError(what, why=why, do=do))
+            self._complete(
+                TransactionAbortableError(
+                    "the transaction was not committed",
+                    why=f"{error}; the coordinator aborts what is open for longer than {limit}",
+                    do="abort it, or begin the next one; nothing of it will be visible",
+                )
+            )
         elif self.transaction.phase is Phase.ABORTING:
             self._lose(error)
         else:
-            self._lose(self._unknown(str(error)))
-
-    def _fenced_by_itself(self, code: int) -> bool:
-        """Whether the coordinator's own abort of our transaction caused the error: then the next epoch is ours."""
-        if code == CONCURRENT_TRANSACTIONS and not self._adopted_anew and self._fencing is None:
-            self._fencing = _Fencing.SUSPECTED
-        elif code in _FENCING and self._fencing is _Fencing.SUSPECTED:
-            self._fencing = _Fencing.CONFIRMED
-            return True
-        return False
+            self._lose(self._outcome_unknown(str(error)))
 
     def _init_failed(self, error: KcliError) -> None:
         event = Event.LOSE if self._numbers.producer_id >= 0 else Event.INIT_FAILED
         self._begin_next = False
         self.transaction.cell.apply(event, str(error))
-        self._settle(error)
+        self._complete(error)
 
     def _fail(self, error: KcliError, *, must_init: bool = True) -> None:
         """Marks the transaction as one that can only be aborted."""
         if self.transaction.cell.allows(Event.FAIL):
             self.transaction.fail(error, must_init=must_init)
             if self.transaction.phase is Phase.MUST_ABORT and self._operation is not None:
-                self._settle(self.transaction.must_abort())
+                self._complete(self.transaction.must_abort())
 
     def _fence(self, error: KcliError) -> None:
         if self.transaction.phase is Phase.FENCED:
@@ -485,57 +417,52 @@ class TransactionSteps:
             f" {self._timeout_ms / 1000:g} s (transaction.timeout.ms): {error}",
             do="make sure that only one producer uses this transactional.id, then run it again: it takes the id over",
         )
-        self._waiting_for = None
+        self._requests.abandon(disconnect=False)
         self.transaction.error = fenced
         self.transaction.cell.apply(Event.FENCE, str(error))
         self._begin_next = False
         if self._operation is not None:
-            self._settle(fenced)
+            self._complete(fenced)
 
     def _lose(self, error: KcliError) -> None:
         self.transaction.cell.apply(Event.LOSE, str(error))
-        self._settle(error)
+        self._complete(error)
 
     def _out_of_time(self, operation: Operation) -> None:
         transaction = self.transaction
-        if self._waiting_for is not None:
-            # A late InitProducerId would abort the next transaction: do not queue behind an unresponsive
-            # broker.
-            self._cluster.brokers.disconnect(self._asked, TRANSACTION)
-            self._waiting_for = None
-        why = str(self._last_error or "no answer yet")
+        self._requests.abandon(disconnect=True)
+        why = str(self._last_error or "no response yet")
         late = TimedOutError(f"could not {operation.what} in time", why=why)
         match transaction.phase:
             case Phase.INITIALIZING:
                 self._init_failed(late)
             case Phase.COMMITTING if transaction.end_sent:
-                self._lose(self._unknown(why))
+                self._lose(self._outcome_unknown(why))
             case Phase.COMMITTING:
                 transaction.cell.apply(Event.GIVE_UP, why)
-                waits = TimedOutError(late.what, why=why, do="commit again, or abort")
-                self._settle(waits)
+                self._complete(TimedOutError(late.what, why=why, do="commit again, or abort"))
             case Phase.ABORTING:
                 self._lose(late)
             case _:
                 self._fail(late)
 
-    def _unknown(self, why: str) -> TransactionUnknownError:
+    def _outcome_unknown(self, why: str) -> TransactionUnknownError:
         return TransactionUnknownError(
-            f"transactional id {self._id}: nobody said whether the transaction is committed",
+            f"transactional id {self._id}: whether the transaction is committed is not known",
             why=why,
-            do="commit_transaction asks again; begin_transaction ends it for good, one way or the other",
+            do="commit_transaction asks again; begin_transaction ends it, one way or the other",
         )
 
-    def _settle(self, error: KcliError | None) -> None:
+    def _complete(self, error: KcliError | None) -> None:
         operation, self._operation = self._operation, None
         if operation is not None:
-            operation.settled(error)
+            operation.complete(error)
 
 
 def _worst(errors: list[BrokerError]) -> KcliError:
     """The decisive error: fencing first, then non-retriable, then retriable ones."""
     if not errors:
-        return ConnectError("the answer is empty")
-    fencing = [error for error in errors if error.code in _FENCING]
+        return ConnectError("the response is empty")
+    fencing = [error for error in errors if error.code in FENCING]
     final = [error for error in errors if not classify_error(error).retriable]
     return (fencing or final or errors)[0]

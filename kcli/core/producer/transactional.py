@@ -1,34 +1,31 @@
 """The transactional calls of a producer: executed by the sender's thread while the caller waits."""
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from kcli.core.errors import ConfigError, KcliError, TransactionStateError
 from kcli.core.net.loop import Loop
+from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.producer.transaction_steps import Operation, TransactionSteps
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
-Wait = Callable[[Callable[[], bool], float | None], bool]
-
 
 class Transactional:
-    """``completed`` guards the results; ``wait(done, timeout)`` waits on it. Timeouts are in seconds."""
+    """Timeouts are in seconds; ``default_timeout`` applies where a call gives none."""
 
     def __init__(
-        self, steps: TransactionSteps, loop: Loop, completed: threading.Condition, wait: Wait, patience: float
+        self, steps: TransactionSteps, loop: Loop, thread: SenderThread, default_timeout: float
     ) -> None:
         self._steps = steps
         self._loop = loop
-        self._completed = completed
-        self._wait = wait
-        self._patience = patience
+        self._thread = thread
+        self._default_timeout = default_timeout
 
     def init(self, timeout: float | None) -> None:
         """See ``Producer.init_transactions``."""
         self._call(Event.INIT, "initialize transactions", timeout)
 
-    def begin(self, timeout: float | None) -> None:
+    def begin_transaction(self, timeout: float | None) -> None:
         """See ``Producer.begin_transaction``."""
         self._call(Event.BEGIN, "begin a transaction", timeout)
 
@@ -39,12 +36,14 @@ class Transactional:
         timeout: float | None,
     ) -> None:
         """See ``Producer.send_offsets_to_transaction``."""
-        places = {TopicPartition(*tp): _place(tp, place) for tp, place in offsets.items()}
-        who = GroupMetadata(group) if isinstance(group, str) else group
-        if not isinstance(who, GroupMetadata):
-            raise ConfigError(f"{who!r} is no group", why="it must be the group's name, or a GroupMetadata")
-        if places:
-            self._call(None, "send offsets to the transaction", timeout, GroupOffsets(who, places))
+        checked = {TopicPartition(*tp): _checked(tp, offset) for tp, offset in offsets.items()}
+        member = GroupMetadata(group) if isinstance(group, str) else group
+        if not isinstance(member, GroupMetadata):
+            raise ConfigError(
+                f"{member!r} is not a group", why="it must be the group's name, or a GroupMetadata"
+            )
+        if checked:
+            self._call(None, "send offsets to the transaction", timeout, GroupOffsets(member, checked))
 
     def commit(self, timeout: float | None) -> None:
         """See ``Producer.commit_transaction``."""
@@ -83,27 +82,27 @@ class Transactional:
     def _call(
         self, event: Event | None, what: str, timeout: float | None, offsets: GroupOffsets | None = None
     ) -> None:
-        ends: list[KcliError | None] = []
+        results: list[KcliError | None] = []
 
-        def settled(error: KcliError | None) -> None:
-            with self._completed:
-                ends.append(error)
-                self._completed.notify_all()
+        def complete(error: KcliError | None) -> None:
+            with self._thread.lock:
+                results.append(error)
+                self._thread.completed.notify_all()
 
-        deadline = self._loop.now() + (self._patience if timeout is None else timeout)
-        operation = Operation(event, what, deadline, settled)
+        deadline = self._loop.now() + (self._default_timeout if timeout is None else timeout)
+        operation = Operation(event, what, deadline, complete)
         self._loop.call_threadsafe(lambda: self._steps.start(operation, offsets))
-        self._wait(lambda: bool(ends), None)
-        if ends[0] is not None:
-            raise ends[0]
+        self._thread.wait(lambda: bool(results), None)
+        if results[0] is not None:
+            raise results[0]
 
 
-def _place(tp: TopicPartition, place: object) -> OffsetAndMetadata:
+def _checked(tp: TopicPartition, offset: object) -> OffsetAndMetadata:
     """Validates offsets here, since an error in the sender's thread would reach no caller."""
-    if type(place) is int:
-        return OffsetAndMetadata(place)
-    if isinstance(place, OffsetAndMetadata):
-        return place
+    if type(offset) is int:
+        return OffsetAndMetadata(offset)
+    if isinstance(offset, OffsetAndMetadata):
+        return offset
     raise ConfigError(
-        f"{place!r} is not the offset of {tp}", why="it must be a whole number, or an OffsetAndMetadata"
+        f"{offset!r} is not the offset of {tp}", why="it must be a whole number, or an OffsetAndMetadata"
     )

@@ -86,7 +86,7 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
 class Step(Enum):
     """A request to a coordinator, or END_LOCALLY: the coordinator never received anything of the transaction."""
 
-    INIT = "asking for a producer id"
+    INIT = "requesting a producer id"
     ADD_PARTITIONS = "adding partitions to the transaction"
     ADD_GROUP = "adding the group's offsets to the transaction"
     COMMIT_OFFSETS = "committing the group's offsets"
@@ -136,7 +136,7 @@ class Transaction:
         self.groups.clear()
         self.offsets.clear()
 
-    def admits(self, tp: TopicPartition) -> bool:
+    def may_write(self, tp: TopicPartition) -> bool:
         """Whether records of a partition may be sent now; otherwise notes a partition that must be added first."""
         if self.phase not in (Phase.OPEN, Phase.COMMITTING) or self.end_sent:
             return False
@@ -145,7 +145,7 @@ class Transaction:
         self.wanted.add(tp)
         return False
 
-    def wrote(self, tp: TopicPartition) -> None:
+    def add_written(self, tp: TopicPartition) -> None:
         """A batch is being sent; from version 2 on this adds the partition."""
         self.partitions.add(tp)
         self.begun = True

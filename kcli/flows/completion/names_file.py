@@ -5,6 +5,8 @@ ignored.
 """
 
 import contextlib
+import dataclasses
+import hashlib
 import os
 import stat
 from collections.abc import Collection
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.core.options import ClientOptions
-from kcli.flows.atomic_file import replace_file
+from kcli.files.atomic import replace_file
 from kcli.flows.completion.offered import is_offerable
 
 FRESH = 60.0
@@ -34,9 +36,6 @@ class Kept(NamedTuple):
 
 def names_path(folder: Path, kind: str, options: ClientOptions) -> str:
     """The file for the ``kind`` (``groups``, ``topics``) of the cluster that ``options`` connect to."""
-    import dataclasses
-    import hashlib
-
     # Text options identify cluster and user, numbers do not. Secrets are excluded: the digest could reveal them.
     texts = [
         f"{field.name}={value}"

@@ -12,6 +12,9 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jmespath.functions import Functions
+from jmespath.visitor import TreeInterpreter
+
 Node = dict[str, Any]
 Reader = Callable[[Any], Any]
 """From the input of an expression to its result; raises TypeError or JMESPathError as ``jmespath`` does."""
@@ -228,8 +231,6 @@ class _Compiler:
         arguments = [self.value(child) for child in node["children"]]
         if name in _QUICK:
             return _calling(_QUICK[name], arguments)
-        from jmespath.functions import Functions
-
         functions = Functions()
         if not any(one["types"] for one in _types_of(name)):  # it accepts any type: there is nothing to check
             function = Functions.FUNCTION_TABLE[name]["function"]
@@ -239,13 +240,9 @@ class _Compiler:
 
     def _expref(self, node: Node) -> Reader:
         """An argument for a function, which has it interpreted for each element."""
-        from jmespath.visitor import TreeInterpreter
-
         return _constant(TreeInterpreter().visit(node, None))
 
     def _interpreted(self, node: Node) -> Reader:
-        from jmespath.visitor import TreeInterpreter
-
         here, visit = self._resolve(()), TreeInterpreter().visit
         return lambda current: visit(node, here(current))
 
@@ -420,8 +417,6 @@ def fault_of(parsed: Node) -> str:
 
     The interpreter notices this only when it calls the function: for every record again, or for none.
     """
-    from jmespath.functions import Functions
-
     for node in _nodes(parsed):
         if node["type"] != "function_expression":
             continue
@@ -437,8 +432,6 @@ def fault_of(parsed: Node) -> str:
 
 
 def _types_of(name: str) -> Sequence[Mapping[str, Any]]:
-    from jmespath.functions import Functions
-
     types: Sequence[Mapping[str, Any]] = Functions.FUNCTION_TABLE[name]["signature"]
     return types
 

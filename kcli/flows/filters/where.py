@@ -15,18 +15,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jmespath.exceptions import JMESPathError
+from jmespath.parser import Parser
 
 from kcli.core.errors import ConfigError
+from kcli.flows.filters import json_value
 from kcli.flows.filters.batch_fields import BatchFields
+from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import Expression, Path, Reader, chain, fault_of, follow, itself
 from kcli.flows.filters.grep import raw_name
+from kcli.flows.filters.json_value import Members
 from kcli.flows.filters.selection import Mask, both
 from kcli.serde.errors import DecodeError
-
-if TYPE_CHECKING:
-    from kcli.flows.filters.decoded import DecodedField
-    from kcli.flows.filters.json_value import Members
 
 FIELDS = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
 _VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
@@ -40,12 +42,8 @@ class Where:
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
     """
 
-    def __init__(
-        self, text: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None
-    ) -> None:
+    def __init__(self, text: str, key: DecodedField | None = None, value: DecodedField | None = None) -> None:
         """Raises ConfigError for invalid JMESPath."""
-        from jmespath.exceptions import JMESPathError
-
         expression = _parsed(text)
         self._errors = (TypeError, JMESPathError)
         self._key, self._value = key, value
@@ -111,8 +109,6 @@ class Where:
         self, fields: BatchFields, mask: Mask, indices: Sequence[int]
     ) -> tuple[Iterable[Any], Reader, Judge]:
         """The input for each record, its reader, and the predicate for the result."""
-        from kcli.flows.filters import json_value
-
         if self._value is not None:
             return indices, partial(self._value.value, fields), self._judge
         if self._members is not None:
@@ -174,12 +170,10 @@ class Where:
                 return getattr(fields.tp, name)
 
     def _value_of(self, fields: BatchFields, index: int) -> Any:
-        from kcli.flows.filters.json_value import parse
-
         if self._value is not None:
             return self._value.value(fields, index)
         data = fields.value(index)
-        return None if data is None else parse(data)
+        return None if data is None else json_value.parse(data)
 
     def _key_of(self, fields: BatchFields, index: int) -> Any:
         if self._key is not None:
@@ -193,7 +187,7 @@ class Where:
 class _RowReader:
     """Readers for rows of the fields ``names``: a single field is itself the row, else the row is a sequence of them."""
 
-    def __init__(self, names: Sequence[str], members: "Members | None" = None) -> None:
+    def __init__(self, names: Sequence[str], members: Members | None = None) -> None:
         self._names = list(names)
         self._members = members
 
@@ -211,9 +205,6 @@ class _RowReader:
 
 
 def _parsed(text: str) -> Expression:
-    from jmespath.exceptions import JMESPathError
-    from jmespath.parser import Parser
-
     try:
         parsed = Parser().parse(text).parsed
         fault = fault_of(parsed)
@@ -243,10 +234,8 @@ def _no_field(text: str, name: str) -> ConfigError:
     )
 
 
-def _members(paths: Iterable[Path]) -> "Members | None":
+def _members(paths: Iterable[Path]) -> Members | None:
     """The needed members of values; None where the whole value is needed."""
-    from kcli.flows.filters.json_value import Members
-
     inside = [path[1:] for path in paths if path[:1] in ((), ("value",))]
     if () in inside:
         return None

@@ -12,8 +12,7 @@ from kcli.core.admin.committed import GroupPartition
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.groups.budget import Budget
-from kcli.flows.groups.reading_back import backwards, known_bounds
+from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde
 from kcli.serde.serde import Place
@@ -42,19 +41,19 @@ def commit_times(
     serde = InternalTopicSerde("consumer_offsets")
     found: dict[GroupPartition, int] = {}
 
-    def take(record: Record) -> None:
-        keys = searched[TopicPartition(record.topic, record.partition)]
-        commit = keys.get(record.key or b"")
-        if commit is not None and (told := _told(serde, record)) is not None and told[0] == commits[commit]:
-            found[commit] = told[1]
+    def match_commit(record: Record) -> None:
+        commit = searched[TopicPartition(record.topic, record.partition)].get(record.key or b"")
+        data = decoded(serde, record) if commit is not None else None
+        if commit is not None and data is not None and data.get("offset") == commits[commit]:
+            found[commit] = data["commit_timestamp"]
 
-    def wanting(tp: TopicPartition) -> bool:
+    def wanted(tp: TopicPartition) -> bool:
         keys = searched[tp]
         for key in [key for key, commit in keys.items() if commit in found]:
             del keys[key]  # anything further back is older
         return bool(keys)
 
-    backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, wanting, budget)
+    read_backwards(consumer, logs.ends, logs.starts, FIRST_STEP, match_commit, wanted, budget)
     return found
 
 
@@ -70,21 +69,13 @@ def commit_key(commit: GroupPartition) -> bytes:
     return pack(sizes, _OFFSET_COMMIT, len(group), group, len(topic), topic, commit.tp.partition)
 
 
-def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
-    """Offset and time of a commit; None for a tombstone or an unknown record format."""
-    data = decoded(serde, record)
-    if data is None or "commit_timestamp" not in data:
-        return None
-    return data["offset"], data["commit_timestamp"]
-
-
 def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
     """A record that a coordinator wrote; None for a tombstone or an unknown record format."""
     if record.value is None:
         return None
     try:
-        told = serde.decode(record.value, Place(record.topic, key=record.key))
+        value = serde.decode(record.value, Place(record.topic, key=record.key))
     except DecodeError:
         return None
-    data = told.get("data") if isinstance(told, dict) else None
+    data = value.get("data") if isinstance(value, dict) else None
     return data if isinstance(data, dict) else None

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.offsets import Positions, positions
-from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -49,16 +50,16 @@ def describe_groups(
     ``listed``: the result of ListGroups, if known; otherwise it is requested only where there is a share or streams
     group.
     """
-    told = admin.describe_groups(names) if names else {}
+    described = admin.describe_groups(names) if names else {}
     rows = {row.group_id: row for row in listed}
-    if not rows and any(isinstance(one, UnsupportedError) for one in told.values()):
+    if not rows and any(isinstance(one, UnsupportedError) for one in described.values()):
         rows = {row.group_id: row for row in admin.list_groups().groups}
-    known = {name: one for name, one in told.items() if not isinstance(one, KcliError)}
-    places = positions(admin, {name: assigned(one) for name, one in known.items()}) if offsets else {}
+    owners = {name: assigned(one) for name, one in described.items() if not isinstance(one, KcliError)}
+    by_group = positions(admin, owners) if offsets else {}
     found: dict[str, Described | KcliError] = {}
-    for name, one in told.items():
+    for name, one in described.items():
         if not isinstance(one, KcliError):
-            found[name] = _described(one, places.get(name, {}))
+            found[name] = _described(one, by_group.get(name, {}))
         elif isinstance(one, UnsupportedError) and name in rows and rows[name].type in ONLY_LISTED:
             found[name] = _only_listed(rows[name])
         else:
@@ -75,9 +76,19 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
     return owners
 
 
-def _described(group: "GroupDescription", places: Positions | KcliError) -> Described:
-    failed = isinstance(places, KcliError)
-    own = what_it_is(group.group_id) if keeps_a_place(group.group_id) else None
+def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:
+    """All committed offsets of the groups."""
+    return {
+        GroupPartition(group.group_id, tp): position.committed.offset
+        for group in groups
+        for tp, position in group.positions.items()
+        if position.committed is not None
+    }
+
+
+def _described(group: "GroupDescription", found: Positions | KcliError) -> Described:
+    error = found if isinstance(found, KcliError) else None
+    own = checkpoint_group_note(group.group_id) if is_checkpoint_group(group.group_id) else None
     return Described(
         group.group_id,
         group.type,
@@ -85,12 +96,12 @@ def _described(group: "GroupDescription", places: Positions | KcliError) -> Desc
         group.protocol_type,
         group.coordinator,
         description=group,
-        positions={} if isinstance(places, KcliError) else places,
-        note="its offsets could not be read" if failed else own,
-        error=places if isinstance(places, KcliError) else None,
+        positions={} if isinstance(found, KcliError) else found,
+        note="its offsets could not be read" if error is not None else own,
+        error=error,
     )
 
 
 def _only_listed(row: "ListedGroup") -> Described:
-    note = f"of {row.type} groups only the listing is shown"
+    note = f"only the listing of {row.type} groups is shown"
     return Described(row.group_id, row.type, row.state, row.protocol_type, row.coordinator, note=note)

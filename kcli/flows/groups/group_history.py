@@ -10,9 +10,8 @@ from struct import pack
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.flows.groups.commit_times import FIRST_STEP, decoded, offsets_partition
-from kcli.flows.groups.reading_back import backwards, known_bounds
 from kcli.serde.internal.serde import InternalTopicSerde
 
 _COMMIT, _CLASSIC = (0, 1), 2
@@ -66,13 +65,15 @@ def group_history(
     found: list[tuple[int, int, Record]] = []
     oldest = [since_ms + 1]
 
-    def take(record: Record) -> None:
+    def add_record(record: Record) -> None:
         oldest[0] = min(oldest[0], record.timestamp)
         kind = _kind(record.key or b"", name)
         if kind in _COMMIT or kind in _MEMBERS_CHANGE:
             found.append((record.offset, kind, record))
 
-    backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, lambda _where: oldest[0] > since_ms, budget)
+    read_backwards(
+        consumer, logs.ends, logs.starts, FIRST_STEP, add_record, lambda _tp: oldest[0] > since_ms, budget
+    )
     commits, changes = list[LoggedCommit](), list[int]()
     sessions = dict[str, int]()
     for _offset, kind, record in sorted(found, key=lambda one: one[0]):
@@ -84,6 +85,36 @@ def group_history(
             sessions = {one["member_id"]: one["session_timeout"] for one in data.get("members", ())}
     complete = oldest[0] <= since_ms or not budget.spent
     return GroupHistory(tuple(commits), tuple(changes), sessions, complete)
+
+
+def rebalance_timeouts(
+    consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float
+) -> dict[str, int]:
+    """The rebalance timeouts of a classic group in ms, by member id: how long its coordinator waits for each member.
+
+    From the newest generation that was found; empty if none was. ``partitions``: of ``__consumer_offsets``.
+    """
+    tp = offsets_partition(group, partitions)
+    logs = known_bounds(consumer, [tp], timeout)
+    serde = InternalTopicSerde("consumer_offsets")
+    name, newest = group.encode(), list[dict[str, int]]()
+
+    def find_members(record: Record) -> None:
+        if (
+            _kind(record.key or b"", name) == _CLASSIC
+            and (data := decoded(serde, record)) is not None
+            and "members" in data
+        ):
+            newest[:] = [{one["member_id"]: rebalance_timeout(one) for one in data["members"]}]
+
+    read_backwards(consumer, logs.ends, logs.starts, FIRST_STEP, find_members, lambda _tp: not newest, budget)
+    return newest[0] if newest else {}
+
+
+def rebalance_timeout(member: dict[str, int]) -> int:
+    """The member's rebalance timeout; JoinGroup version 0 has none, then it is the session timeout (KIP-62)."""
+    timeout = member["rebalance_timeout"]
+    return timeout if timeout >= 0 else member["session_timeout"]
 
 
 def _kind(key: bytes, name: bytes) -> int:

@@ -1,13 +1,9 @@
 """How members are named in messages. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import islice
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.group_description import MemberDescription
 
 NAMED_AT_MOST = 5
 

@@ -1,18 +1,12 @@
-"""Suggestions for a group name that does not exist, and remedies for groups that are not consumer groups."""
-
-from __future__ import annotations
+"""Remedies for names of groups and topics that do not exist, and for groups that are not consumer groups."""
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
+from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.near_names import near_names
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
-
 THERE_ARE = "`kcli groups list` lists the groups"
-
 
 _OTHER_KINDS = {
     "share": (
@@ -27,13 +21,13 @@ _OTHER_KINDS = {
 """By type: why the group is not supported here, and the tool that supports it."""
 
 
-def name_nearest(admin: Admin, told: Mapping[str, object]) -> None:
+def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
     """Adds a remedy to the errors of groups, by name, with a single ListGroups.
 
     For groups that do not exist the nearest names, for share and streams groups the tool that manages them.
     """
     wrong = {
-        name: error for name, error in told.items() if isinstance(error, (NotFoundError, UnsupportedError))
+        name: error for name, error in found.items() if isinstance(error, (NotFoundError, UnsupportedError))
     }
     if not wrong:
         return
@@ -53,9 +47,9 @@ def without_commits(admin: Admin, group: str) -> KcliError:
     listing = admin.list_groups()
     known = {row.group_id: row.type for row in listing.groups}
     if known.get(group) == "share":
-        return share_group(f"group {group} has committed nothing")
+        return share_group(f"group {group} has no committed offsets")
     if group in known or listing.is_partial:
-        return NotFoundError(f"group {group} has committed nothing")
+        return NotFoundError(f"group {group} has no committed offsets")
     return NotFoundError(f"group {group} does not exist", do=nearest_text(group, known))
 
 
@@ -69,3 +63,14 @@ def nearest_text(name: str, known: Collection[str]) -> str:
     """The remedy for a mistyped name."""
     near = near_names(name, [one for one in known if one != name], 3)
     return f"did you mean {', '.join(near)}?" if near else THERE_ARE
+
+
+def topics_without_groups(admin: Admin, topics: Collection[str]) -> tuple[list[str], list[KcliError]]:
+    """Notes on those topics that exist, and the errors of the others, for topics that no group reads."""
+    described = admin.describe_topics(sorted(topics)) if topics else {}
+    notes = [
+        f"none of the groups has an offset or a member for topic {name}"
+        for name, found in described.items()
+        if not isinstance(found, KcliError)
+    ]
+    return notes, [found for found in described.values() if isinstance(found, KcliError)]

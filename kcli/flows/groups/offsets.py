@@ -39,14 +39,14 @@ class LogEnds(NamedTuple):
     error: KcliError | None = None
 
     @property
-    def held_at(self) -> int | None:
+    def stable_below_end(self) -> int | None:
         """The last stable offset, where an open transaction keeps it below the end."""
-        held = self.stable is not None and self.end is not None and self.stable < self.end
-        return self.stable if held else None
+        below = self.stable is not None and self.end is not None and self.stable < self.end
+        return self.stable if below else None
 
 
 NOTHING = LogEnds()
-"""Nothing is known yet, and there is no obstacle."""
+"""Not requested yet."""
 
 
 class Position(NamedTuple):
@@ -76,19 +76,18 @@ def positions(
     A group has an error if its commits could not be read.
     """
     commits = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
-    places = {
-        group: sorted({*told, *groups[group]})
-        for group, told in commits.items()
-        if not isinstance(told, KcliError)
+    partitions = {
+        group: sorted({*committed, *groups[group]})
+        for group, committed in commits.items()
+        if not isinstance(committed, KcliError)
     }
-    logs = log_ends(admin, {tp for wanted in places.values() for tp in wanted})
-    found: dict[str, Positions | KcliError] = {}
-    for group, told in commits.items():
-        if isinstance(told, KcliError):
-            found[group] = told
-        else:
-            found[group] = {tp: _position(told.get(tp), logs[tp]) for tp in places[group]}
-    return found
+    logs = log_ends(admin, {tp for of_group in partitions.values() for tp in of_group})
+    return {
+        group: committed
+        if isinstance(committed, KcliError)
+        else {tp: _position(committed.get(tp), logs[tp]) for tp in partitions[group]}
+        for group, committed in commits.items()
+    }
 
 
 def log_ends(
@@ -96,18 +95,17 @@ def log_ends(
 ) -> dict[TopicPartition, LogEnds]:
     """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE."""
     found = _readable(admin, partitions)
-    asked = [tp for tp, unreadable in found.items() if unreadable is NOTHING]
-    starts = _ask(admin, asked, EARLIEST)
-    ends = _ask(admin, [tp for tp, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
+    starts = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], EARLIEST)
+    ends = list_offsets(admin, [tp for tp, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
     last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
     for tp, start in starts.items():
         end = ends.get(tp)
         if isinstance(start, KcliError):
             found[tp] = LogEnds(note=_why(start), error=start)
         elif isinstance(end, OffsetInfo):
-            told = last.get(tp)
-            reached = min(told.offset, end.offset) if isinstance(told, OffsetInfo) else None
-            found[tp] = LogEnds(start.offset, end.offset, reached)
+            at = last.get(tp)
+            last_stable = min(at.offset, end.offset) if isinstance(at, OffsetInfo) else None
+            found[tp] = LogEnds(start.offset, end.offset, last_stable)
         else:
             found[tp] = LogEnds(start.offset, note=None if end is None else _why(end), error=end)
     return found
@@ -119,9 +117,9 @@ def offsets_at(
     """The offset by time (ms, or a special value) in each partition; waits only briefly for a leader, as ``log_ends``
     does.
     """
-    looked = _readable(admin, partitions)
-    answers = _ask(admin, [tp for tp, unreadable in looked.items() if unreadable is NOTHING], time)
-    return {tp: answers.get(tp) or unreadable.error or no_leader(tp) for tp, unreadable in looked.items()}
+    found = _readable(admin, partitions)
+    offsets = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], time)
+    return {tp: offsets.get(tp) or reason.error or no_leader(tp) for tp, reason in found.items()}
 
 
 def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
@@ -138,10 +136,11 @@ def may_be_elected(part: "PartitionView") -> bool:
     return any(replica not in part.offline for replica in part.isr)
 
 
-def _ask(
-    admin: "Admin", partitions: Collection[TopicPartition], place: int
+def list_offsets(
+    admin: "Admin", partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    wanted = dict.fromkeys(partitions, place)
+    """The offset by time in each partition; an election delays it by at most ELECTION_PATIENCE."""
+    wanted = dict.fromkeys(partitions, time)
     return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
 

@@ -76,6 +76,7 @@ class Encoding:
         return found
 
     def _written(self, encode: Callable[..., bytes], value: Any, part: str) -> bytes:
+        # No serdes, no json: plain lines need neither.
         from kcli.serde.errors import EncodeError
         from kcli.serde.serde import Place
 
@@ -86,6 +87,7 @@ class Encoding:
 
 
 def _plain(part: str, encoding: str) -> Serde:
+    # Only where an input names a serde.
     from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
     from kcli.serde.opening import open_serdes
 

@@ -1,44 +1,21 @@
 """All inputs of a run in order, as chunks that are ready to be sent; a resumed run skips the first units.
 
-One input is open at a time. ``parser_of`` selects its parser; plain lines may skip parsing.
+One input is open at a time. Plain lines are normally not parsed.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from kcli.core.errors import ConfigError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
-from kcli.flows.inputs.encoding import Encoding, EncodingParser
 from kcli.flows.inputs.fingerprint import Fingerprint
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
-from kcli.flows.inputs.lines import LineFormat, LineParser, line_reader
+from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.item import BadInput, InputRow, Item
 from kcli.flows.inputs.source import Source, Tap, read_blocks
 from kcli.flows.inputs.text import TextReader, TextRegion
 from kcli.flows.stop import Stop
-
-FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
-_INPUT_PER_RECORD = 8  # a record as JSON may be longer by this factor
-_STDIN = 0
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class InputFormat:
-    """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: keep the raw input in case it
-    fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
-    """
-
-    kind: str = "lines"
-    how: LineFormat = field(default_factory=LineFormat)
-    blocks: HeaderBlocks = field(default_factory=HeaderBlocks)
-    pattern: str = ""
-    longest: int = 1 << 30
-    keep: bool = False
-    encoding: Encoding = field(default_factory=Encoding)
-    serdes: str = ""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -128,6 +105,8 @@ class Feed:
             mark = read
 
     def _rows(self, source: Source, print_: Fingerprint, begin: Place) -> Iterator[Portion]:
+        from kcli.flows.inputs.parsers import parser_of  # msgspec, which plain lines do not need
+
         parser = parser_of(self.form)
         unit, mark = 0, (0, 0)
 
@@ -160,92 +139,6 @@ class Feed:
 def said(name: str) -> str:
     """The name of an input in messages."""
     return "stdin" if name == "-" else name
-
-
-def parser_of(form: InputFormat) -> Parser:
-    """The parser of a format, for one input."""
-    return _encoding(form, _parser_of(form))
-
-
-def _encoding(form: InputFormat, parser: Parser) -> Parser:
-    """Adds encoding to formats without encodings of their own, which give texts. The key of ``-k`` is already
-    encoded.
-    """
-    if not form.encoding or form.kind in ("ndjson", "kcat", "csv", "failed"):
-        return parser
-    return EncodingParser(parser, form.encoding, keys=form.how.key is None)
-
-
-def _parser_of(form: InputFormat) -> Parser:
-    how, longest = form.how, form.longest
-    wide = _INPUT_PER_RECORD * longest + (1 << 16)
-    match form.kind:
-        case "lines":
-            return LineParser(line_reader(how), delimiter=how.delimiter, longest=longest)
-        case "ndjson":
-            from kcli.flows.inputs.ndjson import ndjson_reader
-
-            return LineParser(ndjson_reader(form.blocks, form.encoding), longest=wide)
-        case "kcat":
-            from kcli.flows.inputs.kcat import kcat_reader
-
-            return LineParser(kcat_reader(form.blocks, form.encoding), longest=wide)
-        case "raw":
-            from kcli.flows.inputs.raw import RawParser
-
-            return RawParser(key=how.key, headers=how.headers, longest=longest)
-        case "csv":
-            from kcli.flows.inputs.csv_rows import CsvParser
-
-            return CsvParser(form.blocks, how, longest=wide, encoding=form.encoding)
-        case "file":
-            from kcli.flows.inputs.whole_file import WholeFileParser
-
-            return WholeFileParser(key=how.key, headers=how.headers, longest=longest)
-        case "failed":
-            from kcli.flows.inputs.failed import failed_reader
-
-            return LineParser(failed_reader(lambda kind: _again(form, kind)), longest=2 * wide)
-        case "pattern":
-            from kcli.flows.inputs.pattern import PatternError, pattern_parser
-
-            try:
-                return pattern_parser(form.pattern, how, form.blocks, longest=wide)
-            except PatternError as error:
-                raise ConfigError(
-                    f"-f '{form.pattern}' is not an input pattern", why=str(error), do="see --help"
-                ) from None
-    raise ConfigError(f"there is no input format {form.kind!r}", do=f"choose one of {', '.join(FORMATS)}")
-
-
-def _again(form: InputFormat, kind: str) -> Parser:
-    """The parser for an input that failed: it is complete, so only its end ends it."""
-    if kind == "pattern" and not form.pattern:
-        raise BadLine("it came in by a pattern: give the same -f again")
-    if kind == "failed" or kind not in (*FORMATS, "pattern"):
-        raise BadLine(f"it came in a format {kind!r} that is not known here")
-    from dataclasses import replace
-
-    one = replace(form, kind=kind)
-    return _encoding(one, _OneLine(form.how)) if kind == "lines" else parser_of(one)
-
-
-class _OneLine:
-    """A whole line, whatever it contains."""
-
-    def __init__(self, how: LineFormat) -> None:
-        self._parse = line_reader(how)
-        self._pieces: list[bytes] = []
-
-    def feed(self, data: bytes) -> list[Item]:
-        """Returns no records yet."""
-        self._pieces.append(data)
-        return []
-
-    def finish(self) -> list[Item]:
-        """The line."""
-        found = self._parse(b"".join(self._pieces), 1)
-        return [] if found is None else [found]
 
 
 def _without(region: TextRegion, count: int, delimiter: bytes) -> tuple[TextRegion, int]:

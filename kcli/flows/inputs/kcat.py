@@ -17,6 +17,7 @@ from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.lines import ParseLine
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers
+from kcli.serde.json_text import parse_json
 
 
 def kcat_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
@@ -56,8 +57,6 @@ def _decode(line: bytes) -> Any:
 
 def _decode_exactly(line: bytes) -> Any:
     """Decodes numbers of any size without loss."""
-    from kcli.serde.json_text import parse_json
-
     try:
         return parse_json(line)
     except ValueError:  # its error says less

@@ -19,6 +19,7 @@ from kcli.flows.inputs.encoding import Encoding, base64_bytes, text_bytes
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.lines import ParseLine
+from kcli.serde.json_text import parse_json
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
 _HALF_A_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
@@ -80,8 +81,6 @@ def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> Par
 
 def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
     """Reads lines whose keys and values may be of any type."""
-    from kcli.serde.json_text import parse_json
-
     decode: Callable[[bytes], _AnyLine] = msgspec.json.Decoder(_AnyLine).decode
 
     def data(raw: msgspec.Raw | msgspec.UnsetType, named: str | None, part: str) -> bytes | None:

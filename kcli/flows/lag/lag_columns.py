@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import sub
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from kcli.core.admin.commit_columns import CommitColumns
+from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
+from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
+from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
+from kcli.flows.lag.sample import GroupSample
 
-if TYPE_CHECKING:
-    from kcli.core.admin.commit_columns import TopicPartitions
+if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import MemberDescription
-    from kcli.core.types import TopicPartition
-    from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.lag.sample import GroupSample
 
 
 class Logs(NamedTuple):
@@ -57,14 +56,14 @@ class LagColumns(Sequence[PartitionLag]):
 
     @property
     def methods(self) -> list[str]:
-        """How that is known."""
+        """How the lag in time is known."""
         return [UNKNOWN if lag else READ for lag in self.lags]
 
     def __len__(self) -> int:
         return len(self.lags)
 
     def __iter__(self) -> Iterator[PartitionLag]:
-        logs, group, owner_of = self.logs, self.group, self.owners.get
+        logs = self.logs
         columns = (
             logs.partitions,
             self.committed,
@@ -74,22 +73,11 @@ class LagColumns(Sequence[PartitionLag]):
             self.seconds,
             self.methods,
         )
-        for where, at, end, start, lag, seconds, method in zip(*columns, strict=True):
+        for tp, at, end, start, lag, seconds, method in zip(*columns, strict=True):
             yield PartitionLag(
-                group,
-                where,
-                at,
-                end,
-                start,
-                lag,
-                seconds,
-                method,
-                None,
-                0,
-                owner_of(where),
-                "",
-                drained=not lag,
-            )
+                self.group, tp, at, end, start, lag, seconds, method, margin=None, lost=0,
+                member=self.owners.get(tp), note="", drained=not lag,
+            )  # fmt: skip
 
     @overload
     def __getitem__(self, at: int) -> PartitionLag: ...
@@ -108,17 +96,14 @@ class ColumnsOf:
 
     def group(self, one: GroupSample) -> LagColumns | None:
         """The columns of a group; None for a group that is not the common case."""
-        told = one.committed
-        if not isinstance(told, CommitColumns):
+        commits = one.committed
+        if not isinstance(commits, CommitColumns) or (logs := self._logs(commits.partitions)) is None:
             return None
-        logs = self._logs(told.partitions)
-        if logs is None:
-            return None
-        lags = list(map(sub, logs.ends, told.offsets))
-        if min(lags) < 0 or min(map(sub, told.offsets, logs.starts)) < 0:
+        lags = list(map(sub, logs.ends, commits.offsets))
+        if min(lags) < 0 or min(map(sub, commits.offsets, logs.starts)) < 0:
             return None
         owners = {} if one.description is None else assigned(one.description)
-        return LagColumns(one.group, logs, told.offsets, lags, owners)
+        return LagColumns(one.group, logs, commits.offsets, lags, owners)
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""

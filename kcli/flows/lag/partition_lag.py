@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.description import assigned
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.sample import GroupSample, LagSample
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import MemberDescription
-    from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.lag.sample import GroupSample, LagSample
 
 _RISKY = 0.1  # of the retention: records read that late may be deleted during the next outage
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
 
 
-class Moment(NamedTuple):
+class RecordTime(NamedTuple):
     """When the first unread record at an offset was written. ``time_ms`` None: there is no readable record."""
 
     time_ms: int | None
@@ -52,34 +52,23 @@ class PartitionLag(NamedTuple):
     drained: bool = False
 
 
-Moments = Mapping[tuple[TopicPartition, int], Moment]
+RecordTimes = Mapping[tuple[TopicPartition, int], RecordTime]
 Retention = Mapping[str, int]
 """``retention.ms`` of topics that delete by time."""
 
 
 def partition_lags(
     sample: LagSample,
-    moments: Moments,
-    retention: Retention,
-    notes: Mapping[TopicPartition, str],
-) -> Iterator[PartitionLag]:
-    """The rows of all groups, in order. ``notes``: remarks for partitions whose last stable offset is below the end."""
-    for one in sample.groups:
-        yield from group_lags(sample, one, moments, retention, notes)
-
-
-def group_lags(
-    sample: LagSample,
     one: GroupSample,
-    moments: Moments,
+    times: RecordTimes,
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> Iterator[PartitionLag]:
-    """The rows of one group."""
+    """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end."""
     members = {} if one.description is None else assigned(one.description)
     for tp, commit in one.committed.items():
         bounds = sample.bounds[tp]
-        yield _row(sample.at_ms, one.group, tp, commit, bounds, members.get(tp), moments, retention, notes)
+        yield _row(sample.at_ms, one.group, tp, commit, bounds, members.get(tp), times, retention, notes)
 
 
 def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:
@@ -97,7 +86,7 @@ def _row(
     commit: OffsetAndMetadata | KcliError | None,
     bounds: LogEnds,
     member: MemberDescription | None,
-    moments: Moments,
+    times: RecordTimes,
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> PartitionLag:
@@ -107,18 +96,20 @@ def _row(
         note = bounds.note or ""
         return PartitionLag(group, tp, offset, end, start, None, None, UNKNOWN, None, None, member, note)
     if offset is None:
-        note = str(commit) if isinstance(commit, KcliError) else "nothing is committed"
+        note = str(commit) if isinstance(commit, KcliError) else "no committed offset"
         return PartitionLag(group, tp, None, end, start, None, None, UNKNOWN, None, None, member, note)
-    said = []
+    remarks = []
     if offset > end:
-        said.append(f"committed {offset - end:,} past the end: the log was cut or the topic made anew")
+        remarks.append(
+            f"committed {offset - end:,} past the end: the log was truncated or the topic recreated"
+        )
     lost = max(0, start - offset)
     if lost:
-        said.append(f"{lost:,} offsets below the log's start are lost")
+        remarks.append(f"{lost:,} offsets below the log start are lost")
     if tp in notes:
-        said.append(notes[tp])
+        remarks.append(notes[tp])
     first = unread_from(commit, bounds)
-    seconds, method, margin = _age(now, tp, first, moments, retention)
+    seconds, method, margin = _age(now, tp, first, times, retention)
     lag = max(0, end - offset)
     kept = retention.get(tp.topic)
     at_risk = (
@@ -127,25 +118,25 @@ def _row(
         or (margin is not None and kept is not None and margin * 1000 < kept * _RISKY)
     )
     margin = 0.0 if lost else margin
-    note = "; ".join(said)
-    moment = None if first is None else moments.get((tp, first))
-    drained = first is None or (moment is not None and moment.time_ms is None and moment.method == READ)
+    note = "; ".join(remarks)
+    time = None if first is None else times.get((tp, first))
+    drained = first is None or (time is not None and time.time_ms is None and time.method == READ)
     return PartitionLag(
         group, tp, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk, drained
     )
 
 
 def _age(
-    now: int, tp: TopicPartition, first: int | None, moments: Moments, retention: Retention
+    now: int, tp: TopicPartition, first: int | None, times: RecordTimes, retention: Retention
 ) -> tuple[float | None, str, float | None]:
     """Lag in seconds, how it is known, and the retention margin."""
     if first is None:
         return 0.0, READ, None
-    moment = moments.get((tp, first))
-    if moment is None or moment.method == UNKNOWN:
+    time = times.get((tp, first))
+    if time is None or time.method == UNKNOWN:
         return None, UNKNOWN, None
-    if moment.time_ms is None:  # markers and aborted records only
-        return 0.0, moment.method, None
+    if time.time_ms is None:  # markers and aborted records only
+        return 0.0, time.method, None
     kept = retention.get(tp.topic)
-    margin = None if kept is None else max(0.0, (moment.time_ms + kept - now) / 1000)
-    return max(0.0, (now - moment.time_ms) / 1000), moment.method, margin
+    margin = None if kept is None else max(0.0, (time.time_ms + kept - now) / 1000)
+    return max(0.0, (now - time.time_ms) / 1000), time.method, margin

@@ -1,16 +1,12 @@
-"""Samples recorded in a file, one line of JSON each, for replay on the live screen and for programs to read."""
-
-from __future__ import annotations
+"""Samples recorded in a file, one line of JSON each, for later analysis by programs."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata
-
-if TYPE_CHECKING:
-    from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.lag.sample import LagSample
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.sample import LagSample
 
 
 def append_sample(path: str, cluster: str, sample: LagSample) -> None:

@@ -10,22 +10,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.admin.commit_columns import CommitColumns
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
+from kcli.core.admin.committed import Committed
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
-from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
-    from kcli.core.admin.commit_columns import TopicPartitions
-    from kcli.core.admin.committed import Committed
+if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import GroupDescription
 
 _NONE: Mapping[str, KcliError] = {}
-_COMMITS_NOTHING = ("share",)  # their positions are kept elsewhere (KIP-932)
+_WITHOUT_COMMITS = ("share",)  # their positions are stored elsewhere (KIP-932)
 
 
 class GroupSample(NamedTuple):
@@ -89,9 +88,9 @@ def sample_of(
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        places = _of_topics(offsets, description, topics)
-        if places or not topics:
-            groups.append(GroupSample(name, state, places, description))
+        chosen = _of_topics(offsets, description, topics)
+        if chosen or not topics:
+            groups.append(GroupSample(name, state, chosen, description))
     return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
 
 
@@ -114,34 +113,33 @@ def _groups(
     described: dict[str, GroupDescription] = {}
     failed: dict[str, KcliError] = {}
     if wanted.groups:
-        for name, told in admin.describe_groups(wanted.groups).items():
-            if isinstance(told, KcliError):
-                failed[name] = told
-            elif keeps_a_place(name):
+        for name, found in admin.describe_groups(wanted.groups).items():
+            if isinstance(found, KcliError):
+                failed[name] = found
+            elif is_checkpoint_group(name):
                 failed[name] = KcliError(
                     f"group {name} has no lag",
-                    why=what_it_is(name),
+                    why=checkpoint_group_note(name),
                     do=f"`kcli groups describe {name}` shows it",
                 )
             else:
-                described[name] = told
-        return {name: told.state for name, told in described.items()}, described, failed, []
+                described[name] = found
+        return {name: found.state for name, found in described.items()}, described, failed, []
     listing = admin.list_groups()
     listed = [
         row
         for row in listing.groups
-        if row.type not in _COMMITS_NOTHING
-        and not keeps_a_place(row.group_id)
+        if row.type not in _WITHOUT_COMMITS
+        and not is_checkpoint_group(row.group_id)
         and (wanted.match is None or fnmatchcase(row.group_id, wanted.match))
     ]
     if wanted.members:
         live = [row.group_id for row in listed if row.state != "Empty"]
-        for name, told in (admin.describe_groups(live) if live else {}).items():
-            if isinstance(told, KcliError):
-                if not isinstance(told, UnsupportedError):
-                    failed[name] = told
-            else:
-                described[name] = told
+        for name, found in (admin.describe_groups(live) if live else {}).items():
+            if not isinstance(found, KcliError):
+                described[name] = found
+            elif not isinstance(found, UnsupportedError):
+                failed[name] = found
     states = {row.group_id: row.state for row in listed if row.group_id not in failed}
     return states, described, failed, list(listing.errors.values())
 
@@ -153,8 +151,5 @@ def _of_topics(
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
     if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.partitions)):
         return offsets
-    places = dict(offsets)
-    for tp in read:
-        places.setdefault(tp, None)
-    chosen = places if not topics else {tp: at for tp, at in places.items() if tp.topic in topics}
-    return dict(sorted(chosen.items()))
+    found = dict.fromkeys(read, None) | dict(offsets)
+    return dict(sorted((tp, at) for tp, at in found.items() if not topics or tp.topic in topics))

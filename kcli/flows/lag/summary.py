@@ -28,7 +28,7 @@ class Summary(NamedTuple):
     note: str
 
 
-def added_up(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> dict[K, Summary]:
+def summaries_by(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> dict[K, Summary]:
     """One summary for each key, in order of first occurrence."""
     parts: dict[K, list[PartitionLag]] = {}
     for row in rows:
@@ -64,9 +64,9 @@ def _seconds(row: PartitionLag) -> float:
 
 
 def _note(rows: Sequence[PartitionLag], unknown: int) -> str:
-    said = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
+    notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
     if not rows:
-        return "nothing is committed"
+        return "no committed offsets"
     if unknown:
-        said.append(f"{unknown:,} of {len(rows):,} partitions unknown")
-    return "; ".join(said[:3]) + (f"; and {len(said) - 3} more" if len(said) > 3 else "")
+        notes.append(f"{unknown:,} of {len(rows):,} partitions unknown")
+    return "; ".join(notes[:3]) + (f"; and {len(notes) - 3} more" if len(notes) > 3 else "")

@@ -23,7 +23,7 @@ _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), ())
-_SETTLED_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
+_STALL_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
 
 
 class Trend(NamedTuple):
@@ -86,7 +86,7 @@ class History:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
 
-    def add(self, at_ms: int, group: str, rows: Sequence[PartitionLag]) -> None:
+    def add_rows(self, at_ms: int, group: str, rows: Sequence[PartitionLag]) -> None:
         """Adds a group's rows of one sample."""
         points = self._points.setdefault(group, deque())
         points.append(_Point(at_ms, rows))
@@ -103,16 +103,11 @@ class History:
         consumed = _advance(first.committed, last.committed) / seconds
         produced = _advance(first.ends, last.ends) / seconds
         gain = consumed - produced
-        return Trend(
-            consumed,
-            produced,
-            last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None,
-        )
+        eta = last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None
+        return Trend(consumed, produced, eta)
 
     def verdict(self, group: str, state: str, rows: Sequence[PartitionLag]) -> str | None:
-        """The word for a group; None while it is not known: a single sample does not show whether a member makes
-        progress.
-        """
+        """The verdict on a group; None while it is not known: one sample shows no progress."""
         points = self._points[group]
         last = points[-1]
         if state in _MOVING:
@@ -126,7 +121,7 @@ class History:
         if not last.lag:
             return OK if last.partitions and last.complete else None
         first = points[0]
-        if last.at_ms - first.at_ms < _SETTLED_MS or not state:
+        if last.at_ms - first.at_ms < _STALL_MS or not state:
             return None
         if first.lag and not _advance(first.committed, last.committed):
             return STALLED

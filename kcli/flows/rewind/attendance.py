@@ -54,7 +54,7 @@ def patience(pace: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class SentOut:
+class EvictedMember:
     """An evicted member. ``pace``: the longest interval in seconds between two commits of its partitions; ``session``:
     its session timeout in seconds.
     """
@@ -73,7 +73,9 @@ class Party:
     rejoined.
     """
 
-    def __init__(self, members: Collection[SentOut], at: float, *, exact: bool, sealed: bool = False) -> None:
+    def __init__(
+        self, members: Collection[EvictedMember], at: float, *, exact: bool, sealed: bool = False
+    ) -> None:
         self.members = tuple(members)
         self.partitions = frozenset[TopicPartition]().union(*(one.partitions for one in members))
         self.pace = max(one.pace for one in members)
@@ -162,12 +164,12 @@ class Party:
         longest = patience(self.pace)
         last = self.last_arrival
         if last is not None and self.certain and at_work:
-            return self.in_hand_until
+            return self.in_progress_until
         since = [one for one in (last, self.left_at) if one is not None]
         return max([self._at + max(self._session, longest), *(one + longest for one in since)])
 
     @property
-    def in_hand_until(self) -> float:
+    def in_progress_until(self) -> float:
         """When the batches in progress of the members that are back have ended; −inf if none is back and could commit."""
         if self.last_arrival is None:
             return float("-inf")
@@ -180,11 +182,11 @@ class Attendance:
     """
 
     def __init__(
-        self, sent_out: Iterable[SentOut], at: float, arrivals: Iterable[Arrival], *, keeps_id: bool
+        self, evicted: Iterable[EvictedMember], at: float, arrivals: Iterable[Arrival], *, keeps_id: bool
     ) -> None:
         self._keeps_id, self._at = keeps_id, at
-        by_name: dict[Hashable, list[SentOut]] = {}
-        for one in sent_out:
+        by_name: dict[Hashable, list[EvictedMember]] = {}
+        for one in evicted:
             by_name.setdefault(one.member.name(keeps_id=keeps_id), []).append(one)
         sealed = -at >= LONGEST_BATCH - _ROUNDING
         self.parties = {
@@ -199,7 +201,7 @@ class Attendance:
                 if arrival.left_at is not None:
                     party.left(arrival.member.member_id, arrival.left_at)
 
-    def looked(self, members: Collection[ListedMember], now: float) -> list[Party]:
+    def update_members(self, members: Collection[ListedMember], now: float) -> list[Party]:
         """Updates the members of the group; returns the parties with a new arrival that may have been away."""
         here: dict[Hashable, list[str]] = {}
         for member in members:
@@ -222,6 +224,6 @@ class Attendance:
         return self.parties.get(member.name(keeps_id=self._keeps_id))
 
     @property
-    def away(self) -> list[SentOut]:
+    def away(self) -> list[EvictedMember]:
         """For each name, the members that have not rejoined; which of several namesakes they are cannot be known."""
         return [one for party in self.parties.values() for one in party.members[party.back :]]

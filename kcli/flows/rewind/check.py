@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.group_history import GroupHistory
-from kcli.flows.rewind.execute import Outcome, judged
 from kcli.flows.rewind.journal import Journal, LiveEntry
-from kcli.flows.rewind.judge import Look
+from kcli.flows.rewind.judge import Observation
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.live_record import facts_of
+from kcli.flows.rewind.outcomes import Outcome, outcome_of_verdict
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
-from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, Watched
+from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, WatchedGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Checked:
     """A rewind of the journal, ready to be judged: ``watched`` continues from what is known."""
 
     plan: GroupPlan
-    watched: Watched
+    watched: WatchedGroup
 
 
 def checked(
@@ -44,21 +44,21 @@ def checked(
         )
     facts = _with_known_ends(facts_of(entry))
     judge = facts.judge
-    for look in _seen(entry) if history is None else _logged(history, entry.let_in):
+    for look in _seen(entry) if history is None else _logged(history, entry.released_ms):
         judge.replay(look)
-    since = (now_ms - entry.let_in) / 1000
+    since = (now_ms - entry.released_ms) / 1000
     if history is not None:
-        judge.replay(Look(since))
-        judge.confirm(history.commits_since(entry.let_in - BEFORE_MS))
-    return Checked(_plan(journal, facts, group), Watched(journal.group, facts, judge, now - since))
+        judge.replay(Observation(since))
+        judge.confirm(history.commits_since(entry.released_ms - BEFORE_MS))
+    return Checked(_plan(journal, facts, group), WatchedGroup(journal.group, facts, now - since, judge))
 
 
 def outcomes(found: Checked, seen: GroupWatch) -> list[Outcome]:
     """What is known of each partition now."""
     return [
-        judged(item, seen.sentences[item.tp], found.plan, seen.seconds)
+        outcome_of_verdict(item, seen.verdicts[item.tp], found.plan, seen.seconds)
         for item in found.plan.items
-        if item.tp in seen.sentences
+        if item.tp in seen.verdicts
     ]
 
 
@@ -76,23 +76,25 @@ def _with_known_ends(facts: LiveFacts) -> LiveFacts:
     )
 
 
-def _logged(history: GroupHistory, let_in: int) -> Iterator[Look]:
+def _logged(history: GroupHistory, released_ms: int) -> Iterator[Observation]:
     """In order of time; at the same time, membership changes precede commits."""
-    events = [(at, 0, None) for at in history.changes if at >= let_in]
-    commits = [(one.at, 1, one) for one in history.commits if one.at >= let_in]
+    events = [(at, 0, None) for at in history.changes if at >= released_ms]
+    commits = [(one.at, 1, one) for one in history.commits if one.at >= released_ms]
     for at, _order, commit in sorted([*events, *commits], key=lambda event: event[:2]):
-        since = (at - let_in) / 1000
-        yield Look(since, {} if commit is None else {commit.partition: commit.offset}, changed=commit is None)
+        since = (at - released_ms) / 1000
+        yield Observation(
+            since, {} if commit is None else {commit.partition: commit.offset}, changed=commit is None
+        )
 
 
-def _seen(entry: LiveEntry) -> Iterator[Look]:
+def _seen(entry: LiveEntry) -> Iterator[Observation]:
     rows = [
         (at, TopicPartition(row.topic, row.partition), offset)
         for row in entry.partitions
         for at, offset in row.commits
     ]
     for at, tp, offset in sorted(rows, key=lambda row: row[0]):
-        yield Look(at, {tp: offset})
+        yield Observation(at, {tp: offset})
 
 
 def _plan(journal: Journal, facts: LiveFacts, group: GroupDescription | None) -> GroupPlan:

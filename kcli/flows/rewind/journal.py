@@ -17,10 +17,10 @@ import msgspec
 
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.atomic_file import replace_file, sync_folder
-from kcli.flows.file_lock import file_lock
+from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.lock import file_lock
+from kcli.files.xdg import state_home
 from kcli.flows.rewind.plan import GroupPlan
-from kcli.flows.xdg import state_home
 
 KIND = "RewindJournal"
 
@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LiveMember(msgspec.Struct, frozen=True):
-    """A member that was evicted. ``partitions`` by topic; ``pace`` and ``session``: see ``attendance.SentOut``."""
+    """A member that was evicted. ``partitions`` by topic; ``pace`` and ``session``: see ``attendance.EvictedMember``."""
 
     member_id: str
     instance_id: str | None
@@ -75,18 +75,18 @@ class LiveRow(msgspec.Struct, frozen=True):
 
 
 class LiveEntry(msgspec.Struct, frozen=True):
-    """What is needed to judge a live rewind later. ``let_in`` is in ms since the epoch; ``sent_out_at`` and
-    ``looked_until`` are seconds since ``let_in``.
+    """What is needed to judge a live rewind later. ``released_ms`` is in ms since the epoch; ``evicted_at`` and
+    ``observed_until`` are seconds since ``released_ms``.
     """
 
-    let_in: int
-    sent_out_at: float
+    released_ms: int
+    evicted_at: float
     type: str
     assignor: str
     members: list[LiveMember]
     arrivals: list[LiveArrival]
     partitions: list[LiveRow]
-    looked_until: float = 0.0
+    observed_until: float = 0.0
 
 
 class Journal(msgspec.Struct, frozen=True):

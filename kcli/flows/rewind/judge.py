@@ -54,7 +54,7 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """What was seen at ``at``: commits first, then the group, then the log ends. A missing entry was not seen.
 
     ``changed``: in a history, that the group's members or their assignments changed then.
@@ -70,7 +70,7 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Awaited:
     """Why a partition is open. ``until``: when no old commit is expected any more; None: waiting for a commit or, with
-    ``logged``, for the history of commits (``Judge.confirm``).
+    ``history``, for the history of commits (``Judge.confirm``).
 
     ``away``: members that have not rejoined. ``owner`` owns the partition, None if no member does.
     """
@@ -78,27 +78,27 @@ class Awaited:
     until: float | None = None
     away: tuple[ListedMember, ...] = ()
     owner: MemberDescription | None = None
-    logged: bool = False
+    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class PartitionVerdict:
     """What is known of one partition. ``commits``: time and offset, in order."""
 
-    verdict: str
+    status: str
     commits: tuple[tuple[float, int | None], ...]
     awaited: Awaited | None = None
     owner: MemberDescription | None = None
     why: str = ""
 
 
-_NONE, _AT_NEW, _NEW = "nothing", "at the new offset", "from the new offset on"
-_EITHER, _LOW = "may be of an old batch", "is of an old batch"
-_FROM_FIRST = "it may have been read on from the first commit, which may have been of an old batch"
+_NONE, _AT_NEW, _NEW = "nothing", "at the new offset", "read from the new offset"
+_AMBIGUOUS, _OLD = "may be of an old batch", "is of an old batch"
+_FROM_FIRST = "it may have been read from the first commit on, which may have been of an old batch"
 
 
 class Judge:
-    """Call ``look`` with each new observation, then get the ``sentence`` of each partition."""
+    """Call ``observe`` with each new observation, then get the ``verdict`` of each partition."""
 
     def __init__(
         self,
@@ -114,54 +114,54 @@ class Judge:
         self._known: set[str] = set()  # ids of members that were seen in a stable group
         self._settled: tuple[object, ...] | None = None  # members of a classic group when it was last stable
         self._readers: dict[TopicPartition, MemberDescription] = {}
-        self._looked_at = 0.0
+        self._observed_at = 0.0
         self._changes = 0  # in a history
         self._at_rest = False
 
-    def look(self, look: Look) -> None:
-        blind = look.at - self._looked_at > BLIND_SECONDS
-        self._looked_at = look.at
-        if look.group is not None:
-            self._arrived(look.group, look)
-        self._take(look, blind=blind)
-        if look.group is not None:
-            self._look_at_group(look.group, look)
-        for tp, end in look.ends.items():
+    def observe(self, seen: Observation) -> None:
+        blind = seen.at - self._observed_at > BLIND_SECONDS
+        self._observed_at = seen.at
+        if seen.group is not None:
+            self._record_arrivals(seen.group, seen)
+        self._add_commits(seen, blind=blind)
+        if seen.group is not None:
+            self._update_group(seen.group, seen)
+        for tp, end in seen.ends.items():
             if (trail := self._trails.get(tp)) is not None:
                 trail.end = end
 
-    def replay(self, look: Look) -> None:
+    def replay(self, seen: Observation) -> None:
         """Adds an observation from a history without gaps; its first change is the members joining after the release."""
-        self._looked_at = look.at
-        if look.changed:
+        self._observed_at = seen.at
+        if seen.changed:
             if self._changes:
                 for party in self.attendance.parties.values():
-                    party.may_have_come(look.at)
+                    party.may_have_come(seen.at)
             for trail in self._trails.values():
                 if self._changes:
-                    trail.changed_hands()
-                trail.has_reader(look.at)
+                    trail.record_reassignment()
+                trail.record_first_owner(seen.at)
             self._changes += 1
             return
-        self._take(look, blind=False)
+        self._add_commits(seen, blind=False)
 
-    def sentence(self, tp: TopicPartition, now: float) -> Sentence:
+    def verdict(self, tp: TopicPartition, now: float) -> PartitionVerdict:
         """HELD, OVERWRITTEN, UNKNOWN (no later observation can decide it), or OPEN with what is awaited."""
         trail, owner = self._trails[tp], self._readers.get(tp)
         due, commits = self._due(tp), tuple(trail.commits)
         if trail.overwritten:
-            return Sentence(OVERWRITTEN, commits, owner=owner)
-        if trail.spoilt:
-            return Sentence(UNKNOWN, commits, owner=owner, why=trail.why)
+            return PartitionVerdict(OVERWRITTEN, commits, owner=owner)
+        if trail.undecidable:
+            return PartitionVerdict(UNKNOWN, commits, owner=owner, why=trail.why)
         if now <= due:
-            return Sentence(OPEN, commits, Awaited(due, self._away(tp), owner), owner, trail.why)
-        if trail.unconfirmed and trail.first_kind == _EITHER:
-            return Sentence(OPEN, commits, Awaited(None, (), owner, logged=True), owner)
-        if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(tp):
-            return Sentence(OVERWRITTEN, commits, owner=owner)
+            return PartitionVerdict(OPEN, commits, Awaited(due, self._away(tp), owner), owner, trail.why)
+        if trail.unconfirmed and trail.first_kind == _AMBIGUOUS:
+            return PartitionVerdict(OPEN, commits, Awaited(None, (), owner, history=True), owner)
+        if trail.last == _OLD and now > trail.commits[-1][0] + self._patience(tp):
+            return PartitionVerdict(OVERWRITTEN, commits, owner=owner)
         if trail.proven or self._quiet(tp, trail, now, due):
-            return Sentence(HELD, commits, owner=owner)
-        return Sentence(OPEN, commits, Awaited(None, (), owner), owner, trail.why)
+            return PartitionVerdict(HELD, commits, owner=owner)
+        return PartitionVerdict(OPEN, commits, Awaited(None, (), owner), owner, trail.why)
 
     @property
     def unconfirmed(self) -> bool:
@@ -174,26 +174,26 @@ class Judge:
             if trail.unconfirmed:
                 trail.confirm(None if commits is None else commits.get(tp, ()))
 
-    def _take(self, look: Look, *, blind: bool) -> None:
-        for tp, offset in look.commits.items():
+    def _add_commits(self, seen: Observation, *, blind: bool) -> None:
+        for tp, offset in seen.commits.items():
             if (trail := self._trails.get(tp)) is not None:
                 carried = max((party.carries_for for party in self.attendance.of(tp)), default=0.0)
-                trail.take(look.at, offset, self._in_hand_until(tp), carried, blind=blind)
+                trail.add_commit(seen.at, offset, self._in_progress_until(tp), carried, blind=blind)
 
     # --- the group ----------------------------------------------------------------------------------------
 
-    def _arrived(self, group: GroupDescription, look: Look) -> None:
+    def _record_arrivals(self, group: GroupDescription, seen: Observation) -> None:
         """A member that is new in this poll may have joined before the commits were fetched."""
         before = {id(one) for one in self.attendance.parties.values() if one.complete}
-        for party in self.attendance.looked([listed(one) for one in group.members], look.at):
+        for party in self.attendance.update_members([listed(one) for one in group.members], seen.at):
             if id(party) in before or party.noticed_at <= 0:
                 continue  # members that were back, or had noticed before the release, have read nothing old since
             for tp in party.partitions or self._trails:
-                if tp in self._trails and tp in look.ends:  # read no further before
+                if tp in self._trails and tp in seen.ends:  # read no further before
                     trail = self._trails[tp]
-                    trail.horizon = max(trail.horizon or 0, look.ends[tp])
+                    trail.horizon = max(trail.horizon or 0, seen.ends[tp])
 
-    def _look_at_group(self, group: GroupDescription, look: Look) -> None:
+    def _update_group(self, group: GroupDescription, seen: Observation) -> None:
         self._members = group.members
         classic, stable = group.type == "classic", group.state == STABLE and bool(group.members)
         self._at_rest = stable or not group.members
@@ -205,9 +205,9 @@ class Judge:
         }
         moved = self._moved_classic(group, stable=stable) if classic else self._moved(readers)
         for tp in moved:
-            self._trails[tp].changed_hands()
+            self._trails[tp].record_reassignment()
         for tp in readers.keys() - self._readers.keys():
-            self._trails[tp].has_reader(look.at)
+            self._trails[tp].record_first_owner(seen.at)
         self._readers = readers
 
     def _moved_classic(self, group: GroupDescription, *, stable: bool) -> Collection[TopicPartition]:
@@ -248,11 +248,11 @@ class Judge:
             return max((party.last_arrival or 0.0 for party in parties), default=0.0) + IDLE_SECONDS
         return max((party.due(at_work=self._at_work(party)) for party in parties), default=0.0)
 
-    def _in_hand_until(self, tp: TopicPartition) -> float:
+    def _in_progress_until(self, tp: TopicPartition) -> float:
         """Until when members that are back may commit a batch in progress."""
         if self._idle(tp):
             return float("-inf")
-        return max((party.in_hand_until for party in self.attendance.of(tp)), default=float("-inf"))
+        return max((party.in_progress_until for party in self.attendance.of(tp)), default=float("-inf"))
 
     def _idle(self, tp: TopicPartition) -> bool:
         return self._trails[tp].rewound.idle and all(party.certain for party in self.attendance.of(tp))
@@ -266,7 +266,9 @@ class Judge:
 
     def _works(self, member: MemberDescription) -> bool:
         trails = [trail for tp in member.assignment or () if (trail := self._trails.get(tp)) is not None]
-        return not trails or any(trail.goes_on for trail in trails) or all(trail.drained for trail in trails)
+        return (
+            not trails or any(trail.continues for trail in trails) or all(trail.drained for trail in trails)
+        )
 
     def _away(self, tp: TopicPartition) -> tuple[ListedMember, ...]:
         return tuple(one.member for party in self.attendance.of(tp) for one in party.members[party.back :])
@@ -277,7 +279,7 @@ class Judge:
             return (trail.drained and not trail.kept) or (self._at_rest and tp not in self._readers)
         if trail.kept or not trail.drained:
             return False
-        return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(tp))
+        return trail.last == _AMBIGUOUS and now > max(due, trail.commits[-1][0] + self._patience(tp))
 
     def _patience(self, tp: TopicPartition) -> float:
         return patience(self._pace(tp))
@@ -300,15 +302,15 @@ class _Trail:
         self.read_since: float | None = None  # when it was first assigned after the release
         self.kept = False  # whether a member claims to have kept it
         self.overwritten = False
-        self.spoilt = False
-        self.goes_on = False
+        self.undecidable = False
+        self.continues = False
         self.unconfirmed = False
         self.first_kind = _NONE
         self._only_early = False  # the last commit may be old only as an early first one
         self.why = ""
 
-    def take(
-        self, at: float, offset: int | None, in_hand_until: float, carried: float, *, blind: bool
+    def add_commit(
+        self, at: float, offset: int | None, in_progress_until: float, carried: float, *, blind: bool
     ) -> None:
         """``offset`` is committed now. ``carried``: for this many seconds after the assignment members may send commits
         that they kept while the group was held. ``blind``: earlier commits may have been missed.
@@ -321,13 +323,13 @@ class _Trail:
         if offset is None or offset < (new if old is None else min(new, old)):
             self.overwritten = True
             return
-        first, old_possible = len(self.commits) == 1, at <= in_hand_until
+        first, old_possible = len(self.commits) == 1, at <= in_progress_until
         since_read = at - (self.read_since if self.read_since is not None else at)
         may_carry = first and not self.rewound.idle
         early = may_carry and since_read <= carried
         covered = new < offset <= self.covered
         self.last = _NEW if covered else self._kind(offset, old_possible=old_possible or early)
-        self.goes_on = self.goes_on or self.last == _NEW or not first
+        self.continues = self.continues or self.last == _NEW or not first
         if self.last == _NEW:
             self.covered = max(self.covered, offset)
         if self._between(offset):
@@ -337,17 +339,17 @@ class _Trail:
             return
         if first:
             self.first_kind = self.last
-        self._only_early = first and early and not old_possible and self.last == _EITHER
+        self._only_early = first and early and not old_possible and self.last == _AMBIGUOUS
         if may_carry and self.last == _NEW:
             self.unconfirmed = since_read <= carried + BLIND_SECONDS
         if blind:
-            self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif first and self.last == _LOW:
-            self._spoil(_FROM_FIRST)
-        elif first and self.last == _EITHER and not self.kept:
+            self._mark_undecidable("nothing was observed for some seconds, and a member committed meanwhile")
+        elif first and self.last == _OLD:
+            self._mark_undecidable(_FROM_FIRST)
+        elif first and self.last == _AMBIGUOUS and not self.kept:
             self.unconfirmed = True
         elif first and self._silent(at) and not self.rewound.idle:
-            self.last = _EITHER  # an owner busy for that long may have committed exactly this
+            self.last = _AMBIGUOUS  # an owner busy for that long may have committed exactly this
 
     def confirm(self, commits: Sequence[int | None] | None) -> None:
         """See ``Judge.confirm``: the first conclusive commit decides."""
@@ -356,7 +358,7 @@ class _Trail:
             missed = (
                 "an earlier commit may have been missed; __consumer_offsets, which has all, cannot be read"
             )
-            self._spoil(_FROM_FIRST if self.first_kind == _EITHER else missed)
+            self._mark_undecidable(_FROM_FIRST if self.first_kind == _AMBIGUOUS else missed)
             return
         old_first = False
         for offset in self._after_ours(commits):
@@ -368,7 +370,7 @@ class _Trail:
                 break
         else:
             if old_first:
-                self._spoil(_FROM_FIRST)
+                self._mark_undecidable(_FROM_FIRST)
                 return
         if self._only_early:
             self.last, self._only_early = _NEW, False
@@ -380,20 +382,20 @@ class _Trail:
         ours = [number for number, offset in enumerate(commits) if offset == self.rewound.new]
         return commits[ours[-1] + 1 :] if ours else commits
 
-    def has_reader(self, at: float) -> None:
+    def record_first_owner(self, at: float) -> None:
         """The partition is assigned for the first time since the release."""
         if self.read_since is None:
             self.read_since = at
-            self.changed_hands()
+            self.record_reassignment()
 
-    def changed_hands(self) -> None:
+    def record_reassignment(self) -> None:
         """A new owner may have started from what is committed now."""
         if self.read_since is None:
             return
-        if self.last == _LOW:
+        if self.last == _OLD:
             self.overwritten = True
-        elif self.last == _EITHER:
-            self._spoil("it changed hands when the last commit may have been of an old batch")
+        elif self.last == _AMBIGUOUS:
+            self._mark_undecidable("it was reassigned when the last commit may have been of an old batch")
 
     @property
     def proven(self) -> bool:
@@ -410,13 +412,13 @@ class _Trail:
         if offset == self.rewound.new:
             return _AT_NEW
         if offset < self.rewound.new:
-            return _LOW
+            return _OLD
         if self._between(offset):
             return _NEW
         if self.kept:
-            return _EITHER
+            return _AMBIGUOUS
         beyond = self.horizon is not None and offset > self.horizon
-        return _NEW if beyond or not old_possible else _EITHER
+        return _NEW if beyond or not old_possible else _AMBIGUOUS
 
     def _silent(self, at: float) -> bool:
         """Whether a first commit would have been expected earlier."""
@@ -428,8 +430,8 @@ class _Trail:
         """
         return self.rewound.old is not None and self.rewound.new < offset < self.rewound.old
 
-    def _spoil(self, why: str) -> None:
-        self.spoilt, self.why = True, why
+    def _mark_undecidable(self, why: str) -> None:
+        self.undecidable, self.why = True, why
 
 
 def listed(member: MemberDescription) -> ListedMember:

@@ -1,17 +1,17 @@
 """A rewind of a group that has members: the group is held while its offsets are set, then released.
 
-``set_offsets`` does this with a ``Holding`` (reasons: ``core/group/barrier``), and records what a judge must know of
-the state before (``LiveFacts``). The result is watched afterwards (``watching.py``).
+``set_offsets`` does this with a barrier (``core/group/barrier``), and records what a judge must know of the state before
+(``LiveFacts``). ``barriers.py`` holds the group; ``watching.py`` watches it afterwards.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
-from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.group_description import MemberDescription
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.group.barrier.arrivals import Arrival, ArrivalLog
-from kcli.core.group.barrier.barrier import HOLD
+from kcli.core.group.barrier.barrier import HOLD_SECONDS, HoldTimes
+from kcli.core.group.barrier.external import ExternalBarrier
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import (
     IDLE_SECONDS,
@@ -19,15 +19,13 @@ from kcli.flows.rewind.attendance import (
     UNKNOWN_PACE,
     USUAL_SESSION,
     Attendance,
-    SentOut,
+    EvictedMember,
     usual_patience,
 )
 from kcli.flows.rewind.judge import Judge, Rewound
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 
-SEIZE_SECONDS = 20.0
-"""For the members to be evicted and stay out until the barrier owns every partition."""
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
 """The longest time in seconds that a group is held for members whose batches usually take long."""
@@ -39,38 +37,8 @@ LogEnds = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]]
 """The log end offsets that could be read."""
 
 
-class Holding(Protocol):
-    """See ``core.group.barrier.external.ExternalBarrier``."""
-
-    @property
-    def door(self) -> ArrivalLog: ...
-
-    @property
-    def may_have_committed(self) -> bool: ...
-
-    def seize(self, timeout: float) -> None: ...
-
-    def committed(
-        self, partitions: Collection[TopicPartition], timeout: float
-    ) -> Mapping[TopicPartition, Commit]: ...
-
-    def commit(self, offsets: Offsets, timeout: float) -> Mapping[TopicPartition, KcliError | None]: ...
-
-    def wait_for_members(
-        self,
-        offsets: Offsets,
-        timeout: float,
-        *,
-        patience: float = HOLD,
-        quiet: float = 0.0,
-        least: float = 0.0,
-    ) -> int: ...
-
-    def release(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Before:
+class BeforeEviction:
     """What was known of a group just before its members were evicted: their assignments, the longest time between two
     commits (by partition), and, in classic groups, their session timeouts (ms, by member id).
     """
@@ -81,22 +49,22 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True)
-class Shut:
+class HeldGroup:
     """A group that is held."""
 
-    holding: Holding
-    before: Before = Before()
+    barrier: ExternalBarrier
+    before: BeforeEviction = BeforeEviction()
 
 
 @dataclass(frozen=True, slots=True)
 class LiveFacts:
-    """What a judge must know of a live rewind. Times are seconds since the members were released, at ``let_in_ms``
+    """What a judge must know of a live rewind. Times are seconds since the members were released, at ``released_ms``
     (since the epoch). ``arrivals``: the members that had rejoined by then.
     """
 
-    let_in_ms: int
-    sent_out: tuple[SentOut, ...]
-    sent_out_at: float
+    released_ms: int
+    evicted: tuple[EvictedMember, ...]
+    evicted_at: float
     arrivals: tuple[Arrival, ...]
     partitions: Mapping[TopicPartition, Rewound]
     type: str
@@ -104,7 +72,7 @@ class LiveFacts:
 
     @property
     def attendance(self) -> Attendance:
-        return Attendance(self.sent_out, self.sent_out_at, self.arrivals, keeps_id=self.type != "classic")
+        return Attendance(self.evicted, self.evicted_at, self.arrivals, keeps_id=self.type != "classic")
 
     @property
     def judge(self) -> Judge:
@@ -117,7 +85,7 @@ class LiveResult:
     """One group after its release. ``plan`` has the commits as they were when the barrier took hold of the group.
 
     ``stored`` has the error of each rejected commit, ``found`` the offsets last read back before the release. A
-    ``failure`` ended the rewind early: what was set is not known then, and there are no ``facts``. ``let_in_at`` is
+    ``failure`` ended the rewind early: what was set is not known then, and there are no ``facts``. ``released_at`` is
     monotonic time.
     """
 
@@ -125,38 +93,15 @@ class LiveResult:
     stored: Mapping[TopicPartition, KcliError | None] = field(default_factory=dict)
     found: Mapping[TopicPartition, Commit] = field(default_factory=dict)
     facts: LiveFacts | None = None
-    let_in_at: float = 0.0
+    released_at: float = 0.0
     failure: KcliError | None = None
 
 
-def read_topics(group: GroupDescription) -> frozenset[str]:
-    """The topics that the members of a group read or may read."""
-    names: set[str] = set()
-    for member in group.members:
-        names.update(member.subscription)
-        names.update(tp.topic for tp in (*(member.assignment or ()), *(member.target or ())))
-    return frozenset(names)
-
-
-def seize(holding: Holding) -> None:
-    """Takes hold of the group. NotPossibleError if the group could not be held: nothing has changed then."""
-    try:
-        holding.seize(SEIZE_SECONDS)
-    except KcliError as error:
-        holding.release()
-        raise _impossible(error) from error
-    except BaseException:
-        holding.release()
-        raise
-
-
-def _impossible(error: KcliError) -> KcliError:
+def refused(error: KcliError) -> KcliError:
     """NotPossibleError where the group could not be held or has another barrier; other errors are returned unchanged."""
-    return (
-        NotPossibleError(error.what, why=error.why, do=error.do)
-        if isinstance(error, MembershipError)
-        else error
-    )
+    if isinstance(error, MembershipError):
+        return NotPossibleError(error.what, why=error.why, do=error.do)
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +113,7 @@ class Clocks:
 
 
 def set_offsets(
-    shut: Shut,
+    held: HeldGroup,
     plan: GroupPlan,
     journal: Callable[[GroupPlan], object],
     log_ends: LogEnds,
@@ -178,32 +123,32 @@ def set_offsets(
 
     Raises KcliError when nothing was committed.
     """
-    holding = shut.holding
+    barrier = held.barrier
     offsets = {item.tp: item.new for item in plan.todo if item.new is not None}
     result = LiveResult(plan)
     ends: Mapping[TopicPartition, int] = {}
     try:
-        plan = _as_held(plan, holding.committed(offsets, CALL_SECONDS))
+        plan = _as_held(plan, barrier.committed(offsets, CALL_SECONDS))
         result = LiveResult(plan)
         journal(plan)
-        stored = dict(holding.commit(offsets, CALL_SECONDS))
+        stored = dict(barrier.commit(offsets, CALL_SECONDS))
         good = {tp: new for tp, new in offsets.items() if stored[tp] is None}
         if good:
-            ends = _wait(holding, good, shut.before, plan, log_ends, clocks.now)
-            stored |= holding.commit(good, CALL_SECONDS)
-        found = holding.committed(offsets, CALL_SECONDS)
+            ends = _wait(barrier, good, held.before, plan, log_ends, clocks.now)
+            stored |= barrier.commit(good, CALL_SECONDS)
+        found = barrier.committed(offsets, CALL_SECONDS)
         result = LiveResult(plan, stored, found)
     except KcliError as error:
-        if not holding.may_have_committed:
-            raise _impossible(error) from error
+        if not barrier.may_have_committed:
+            raise refused(error) from error
         result = replace(result, failure=error)
     finally:
-        let_in_at, let_in_ms = clocks.now(), clocks.wall_ms()
-        holding.release()
+        released_at, released_ms = clocks.now(), clocks.wall_ms()
+        barrier.release()
     if result.failure is not None:
         return result
-    facts = _facts(result, shut.before, holding.door, ends, let_in_at, let_in_ms)
-    return replace(result, facts=facts, let_in_at=let_in_at)
+    facts = _facts(result, held.before, barrier.arrival_log, ends, released_at, released_ms)
+    return replace(result, facts=facts, released_at=released_at)
 
 
 def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> GroupPlan:
@@ -216,18 +161,10 @@ def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> Gro
     return replace(plan, items=tuple(items))
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a group is held: ``quiet`` seconds after the last member rejoined, ``least`` since the eviction."""
-
-    quiet: float = 0.0
-    least: float = 0.0
-
-
 def _wait(
-    holding: Holding,
+    barrier: ExternalBarrier,
     offsets: Offsets,
-    before: Before,
+    before: BeforeEviction,
     plan: GroupPlan,
     log_ends: LogEnds,
     now: Callable[[], float],
@@ -237,41 +174,40 @@ def _wait(
     """
     ends: dict[TopicPartition, int] = {}
     reading = set(offsets)
-    give_up = now() + HOLD
+    give_up = now() + HOLD_SECONDS
     while reading:
         timeout = min(_SAMPLE_SECONDS, max(0.0, give_up - now()))
-        holding.wait_for_members(offsets, CALL_SECONDS, patience=timeout)
-        at, attendance = now(), _attendance(before, holding.door)
+        barrier.hold(offsets, CALL_SECONDS, HoldTimes(members=timeout))
+        at, attendance = now(), _attendance(before, barrier.arrival_log)
         over = {tp for tp in reading if all(at > p.noticed_at or p.complete for p in attendance.of(tp))}
         ends |= log_ends(sorted(over))
         reading -= over
-        if holding.door.all_back or now() >= give_up:
+        if barrier.arrival_log.all_back or now() >= give_up:
             break
     ends |= log_ends(sorted(reading))
-    hold = _patience(before, plan, ends)
-    timeout = 2 * hold.quiet + hold.least + CALL_SECONDS
-    holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
+    times = _hold_times(before, plan, ends)
+    barrier.hold(offsets, 2 * times.quiet + times.since_eviction + CALL_SECONDS, times)
     return {**ends, **log_ends(sorted(reading))}
 
 
-def _attendance(before: Before, door: ArrivalLog) -> Attendance:
+def _attendance(before: BeforeEviction, log: ArrivalLog) -> Attendance:
     """As of now, on the clock of the arrival log."""
-    return Attendance(_sent_out(before, door), door.sent_out_at, door.arrivals, keeps_id=door.keeps_id)
+    return Attendance(_evicted_members(before, log), log.evicted_at, log.arrivals, keeps_id=log.keeps_id)
 
 
-def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:
+def hold_times(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> HoldTimes:
     """How long to hold a group so that batches in progress end while no member can commit them: as long as batches
     usually take, and as long as an exceptional one may take. ``bound`` limits both times.
     """
     longest = max((usual_patience(pace) for pace in paces), default=0.0)
-    return Patience(min(longest, LONGEST_QUIET, bound), min(LONGEST_BATCH, bound))
+    return HoldTimes(0.0, min(longest, LONGEST_QUIET, bound), min(LONGEST_BATCH, bound))
 
 
-def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
+def _hold_times(before: BeforeEviction, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> HoldTimes:
     """Where nothing was unread, only long enough for the members to notice that they own nothing."""
     if all(ends.get(item.tp) == _at(item.committed) for item in plan.todo):
-        return Patience(IDLE_SECONDS)
-    return patience_at_the_door(pace.seconds for pace in before.paces.values() if pace.known)
+        return HoldTimes(0.0, IDLE_SECONDS)
+    return hold_times(pace.seconds for pace in before.paces.values() if pace.known)
 
 
 # --- what a judge must know ------------------------------------------------------------------------------
@@ -279,11 +215,11 @@ def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int
 
 def _facts(
     result: LiveResult,
-    before: Before,
-    door: ArrivalLog,
+    before: BeforeEviction,
+    log: ArrivalLog,
     ends: Mapping[TopicPartition, int],
-    let_in_at: float,
-    let_in_ms: int,
+    released_at: float,
+    released_ms: int,
 ) -> LiveFacts:
     plan = result.plan
     set_ones = [
@@ -293,10 +229,10 @@ def _facts(
         and item.new is not None
         and _at(result.found.get(item.tp)) == item.new.offset
     ]
-    sent_out = _sent_out(before, door)
-    arrivals = tuple(one.since(let_in_at) for one in door.arrivals)
+    evicted = _evicted_members(before, log)
+    arrivals = tuple(one.since(released_at) for one in log.arrivals)
     facts = LiveFacts(
-        let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
+        released_ms, evicted, log.evicted_at - released_at, arrivals, {}, plan.type, plan.assignor
     )
     partitions = {item.tp: _rewound(item, ends) for item in set_ones}
     return replace(facts, partitions=partitions)
@@ -307,19 +243,19 @@ def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
     return Rewound(item.new.offset, _at(item.committed), ends.get(item.tp))
 
 
-def _sent_out(before: Before, door: ArrivalLog) -> tuple[SentOut, ...]:
+def _evicted_members(before: BeforeEviction, log: ArrivalLog) -> tuple[EvictedMember, ...]:
     """The evicted members and their partitions; unknown if the group had changed by the time of the eviction."""
     had = {one.member_id: one.assignment for one in before.members}
-    certain = {one.member_id for one in door.sent_out} == set(had) and None not in had.values()
+    certain = {one.member_id for one in log.evicted} == set(had) and None not in had.values()
     found = []
-    for member in door.sent_out:
+    for member in log.evicted:
         own = frozenset(had[member.member_id] or ()) if certain else frozenset[TopicPartition]()
         seen = [before.paces[tp] for tp in own or before.paces if tp in before.paces]
         pace = max((one.seconds for one in seen), default=0.0)
         if sum(one.gaps for one in seen) < 2 or not any(one.known for one in seen):
             pace = max(pace, UNKNOWN_PACE)
         session = before.sessions.get(member.member_id)
-        found.append(SentOut(member, own, pace, USUAL_SESSION if session is None else session / 1000))
+        found.append(EvictedMember(member, own, pace, USUAL_SESSION if session is None else session / 1000))
     return tuple(found)
 
 

@@ -4,39 +4,41 @@ from collections.abc import Mapping
 
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import SentOut
+from kcli.flows.rewind.attendance import EvictedMember
 from kcli.flows.rewind.journal import LiveArrival, LiveEntry, LiveMember, LiveRow
-from kcli.flows.rewind.judge import Rewound, Sentence
+from kcli.flows.rewind.judge import PartitionVerdict, Rewound
 from kcli.flows.rewind.live import LiveFacts
 
 _KEPT_COMMITS = 20
 
 
 def entry_of(
-    facts: LiveFacts, sentences: Mapping[TopicPartition, Sentence] | None = None, looked_until: float = 0.0
+    facts: LiveFacts,
+    verdicts: Mapping[TopicPartition, PartitionVerdict] | None = None,
+    observed_until: float = 0.0,
 ) -> LiveEntry:
-    """``sentences``: what was seen until ``looked_until``; of many commits only the first and the last are kept."""
+    """``verdicts``: what was seen until ``observed_until``; of many commits only the first and the last are kept."""
     return LiveEntry(
-        facts.let_in_ms,
-        facts.sent_out_at,
+        facts.released_ms,
+        facts.evicted_at,
         facts.type,
         facts.assignor,
-        [_member(one) for one in facts.sent_out],
+        [_member(one) for one in facts.evicted],
         [_arrival(one) for one in facts.arrivals],
         [
-            _row(tp, rewound, None if sentences is None else sentences.get(tp))
+            _row(tp, rewound, None if verdicts is None else verdicts.get(tp))
             for tp, rewound in facts.partitions.items()
         ],
-        looked_until,
+        observed_until,
     )
 
 
 def facts_of(entry: LiveEntry) -> LiveFacts:
     """The facts as they were when the members were released."""
     return LiveFacts(
-        entry.let_in,
+        entry.released_ms,
         tuple(
-            SentOut(
+            EvictedMember(
                 ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
                 frozenset(
                     TopicPartition(topic, number)
@@ -48,7 +50,7 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
             )
             for one in entry.members
         ),
-        entry.sent_out_at,
+        entry.evicted_at,
         tuple(
             Arrival(
                 ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
@@ -67,7 +69,7 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
     )
 
 
-def _member(one: SentOut) -> LiveMember:
+def _member(one: EvictedMember) -> LiveMember:
     member = one.member
     partitions: dict[str, list[int]] = {}
     for tp in sorted(one.partitions):
@@ -100,8 +102,8 @@ def _rounded(at: float | None) -> float | None:
     return None if at is None else round(at, 3)
 
 
-def _row(tp: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> LiveRow:
-    commits = [(round(at, 3), offset) for at, offset in sentence.commits] if sentence is not None else []
+def _row(tp: TopicPartition, rewound: Rewound, verdict: PartitionVerdict | None) -> LiveRow:
+    commits = [(round(at, 3), offset) for at, offset in verdict.commits] if verdict is not None else []
     if len(commits) > _KEPT_COMMITS:
         commits = [*commits[: _KEPT_COMMITS // 2], *commits[-_KEPT_COMMITS // 2 :]]
     return LiveRow(*tp, rewound.new, rewound.old, rewound.end, commits)

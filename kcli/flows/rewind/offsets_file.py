@@ -18,7 +18,7 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
     for saved in read_file(path).offsets:
         if saved.group is None and len(groups) != 1:
             raise ConfigError(
-                f"{file_name(path)}: {saved.place} names no group",
+                f"{file_name(path)}: {saved.location} names no group",
                 do="name one group, or use a file that names them",
             )
         offsets = found.get(groups[0] if saved.group is None else saved.group)

@@ -7,7 +7,6 @@ transaction can be found in the group's partition of ``__consumer_offsets`` (KIP
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import UnstableOffsetError
@@ -17,13 +16,11 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.commit_times import TOPIC, offsets_partition
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError
+from kcli.flows.rewind.planning import value_or_raise
 from kcli.output.progress import duration_text
 
 SHORT_SECONDS = 3.0
 """Active applications end a transaction sooner."""
-
-
-T = TypeVar("T")
 
 
 class OpenTransactionError(NotPossibleError):
@@ -54,9 +51,9 @@ def open_transactions(
     Read errors are left to the next reader. Brokers before 2.5 do not report such transactions.
     """
     found = {}
-    for group, told in admin.fetch_offsets(wanted, require_stable=True, timeout=seconds).items():
-        if not isinstance(told, KcliError):
-            unstable = [tp for tp, one in told.items() if isinstance(one, UnstableOffsetError)]
+    for group, offsets in admin.fetch_offsets(wanted, require_stable=True, timeout=seconds).items():
+        if not isinstance(offsets, KcliError):
+            unstable = [tp for tp, offset in offsets.items() if isinstance(offset, UnstableOffsetError)]
             if unstable:
                 found[group] = unstable
     return found
@@ -66,21 +63,22 @@ def refused_for_transactions(
     admin: Admin, plans: Sequence[GroupPlan], seconds: float = SHORT_SECONDS
 ) -> dict[str, KcliError]:
     """Why groups without members cannot be rewound now, by group."""
-    wanted = {plan.group: [item.tp for item in plan.todo] for plan in plans if plan.todo and not plan.live}
+    by_group = {plan.group: plan for plan in plans if plan.todo and not plan.live}
+    wanted = {group: [item.tp for item in plan.todo] for group, plan in by_group.items()}
     found = open_transactions(admin, wanted, seconds) if wanted else {}
     return {
-        group: open_error(group, partitions, holders_text(admin, group))
+        group: open_error(by_group[group], partitions, holders_text(admin, group))
         for group, partitions in found.items()
     }
 
 
-def open_error(group: str, partitions: Sequence[TopicPartition], holder: str) -> KcliError:
+def open_error(plan: GroupPlan, partitions: Sequence[TopicPartition], holder: str) -> KcliError:
     """``holder``: see ``holders_text``."""
     more = f" and {len(partitions) - 1} more" if len(partitions) > 1 else ""
     return OpenTransactionError(
-        f"a transaction with the offsets of group {group} is open ({partitions[0]}{more})",
-        why=f"at its end it would replace what a rewind has set; {holder}",
-        do="--wait waits for its end, --wait=5m for so long at most; or end its application",
+        f"a transaction with the offsets of group {plan.group} is open ({partitions[0]}{more})",
+        why=f"at its end it would replace the offsets that a rewind has set; {holder}",
+        do=plan.remedies.transactions,
     )
 
 
@@ -89,7 +87,7 @@ def holders_text(admin: Admin, group: str) -> str:
     try:
         holders = find_holders(admin, group)
     except KcliError as error:
-        return f"who has it open could not be read: {error}"
+        return f"its producer could not be found: {error}"
     if not holders:
         return "it has just ended"
     return ("it is of " if len(holders) == 1 else "it is one of: ") + "; ".join(map(str, holders))
@@ -97,9 +95,9 @@ def holders_text(admin: Admin, group: str) -> str:
 
 def find_holders(admin: Admin, group: str) -> list[Holder]:
     """The producers with an open transaction in the partition that has the group's commits; KcliError."""
-    topic = _good(admin.describe_topics([TOPIC])[TOPIC])
+    topic = value_or_raise(admin.describe_topics([TOPIC])[TOPIC])
     tp = offsets_partition(group, len(topic.partitions))
-    producers = _good(admin.describe_producers([tp])[tp])
+    producers = value_or_raise(admin.describe_producers([tp])[tp])
     ids = sorted({one.producer_id for one in producers if one.open_since >= 0})
     if not ids:
         return []
@@ -107,9 +105,3 @@ def find_holders(admin: Admin, group: str) -> list[Holder]:
     described = admin.describe_transactions(names) if names else {}
     by_id = {one.producer_id: one for one in described.values() if not isinstance(one, KcliError)}
     return [Holder(producer_id, by_id.get(producer_id)) for producer_id in ids]
-
-
-def _good(told: T | KcliError) -> T:
-    if isinstance(told, KcliError):
-        raise told
-    return told

@@ -61,13 +61,13 @@ def paces(
     found = {tp: sorted(gaps, key=lambda gap: -gap.length) for tp, gaps in _gaps(history, now_ms).items()}
     lengths = {tp: [gap.length for gap in gaps] for tp, gaps in found.items()}
     for rank in range(_LOOKED_AT):
-        asked = {
+        long = {
             tp: gaps[rank] for tp, gaps in found.items() if len(gaps) > rank and gaps[rank].length > _SHORT_MS
         }
-        if not asked:
+        if not long:
             break
-        told = log_times({tp: gap.begin for tp, gap in asked.items()})
-        for tp, gap in asked.items():
+        told = log_times({tp: gap.begin for tp, gap in long.items()})
+        for tp, gap in long.items():
             lengths[tp][rank] = _busy(gap, told.get(tp), ends.get(tp))
     return {tp: Pace(max(length, default=0) / 1000, len(length) - 1) for tp, length in lengths.items()}
 

@@ -7,7 +7,8 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
-from kcli.flows.rewind.targets import Seen, Target, find
+from kcli.flows.rewind.targets import PartitionState, Target, find
+from kcli.output.progress import counted
 
 ABSENT = "Dead"
 """The state of a group that does not exist; coordinators before 4.0 report it, too."""
@@ -62,6 +63,17 @@ class RewindItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedies:
+    """What a user can do about a group in use, in the terms of the command that was given."""
+
+    members: str = "rewind it as it runs with --live; or stop them and try again, --wait waits for their end"
+    transactions: str = "--wait waits for its end, --wait=5m for so long at most; or end its application"
+
+
+BY_REWIND = Remedies()
+
+
+@dataclass(frozen=True, slots=True)
 class GroupPlan:
     """One group. ``refusal``: why it cannot be rewound now; ``id`` names its journal. ``type`` is ``classic`` or
     ``consumer`` (KIP-848). ``live``: it has members, which are kept out while its offsets are set.
@@ -83,16 +95,12 @@ class GroupPlan:
     type: str = "classic"
     assignor: str = ""
     live: bool = False
+    remedies: Remedies = BY_REWIND
 
     @property
     def todo(self) -> list[RewindItem]:
         """The items that can be done."""
         return [item for item in self.items if item.refusal is None] if self.refusal is None else []
-
-    @property
-    def refused(self) -> list[RewindItem]:
-        """The refused items of a group that can be rewound."""
-        return [item for item in self.items if item.refusal is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +123,7 @@ class NotPossibleError(KcliError):
     exit_code = 7
 
 
-def plan_item(tp: TopicPartition, target: Target, seen: Seen) -> RewindItem:
+def plan_item(tp: TopicPartition, target: Target, seen: PartitionState) -> RewindItem:
     """What will happen to one partition."""
     try:
         found = find(target, tp, seen)
@@ -148,7 +156,9 @@ def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int])
     return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.tp)) for item in items)
 
 
-def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | None:
+def not_possible(
+    group: GroupDescription, *, live: bool = False, remedies: Remedies = BY_REWIND
+) -> KcliError | None:
     """Why the offsets of a group cannot be set, or None if they can. ``live``: its members may be kept out meanwhile."""
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
@@ -162,21 +172,16 @@ def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | 
         return None
     if not group.members or (live and group.state != STABLE):
         return NotPossibleError(
-            f"group {group.group_id} is {group.state}", why="members are just coming or going", do="try again"
+            f"group {group.group_id} is {group.state}", why="members are joining or leaving", do="try again"
         )
     if live:
         return _cannot_be_held(group)
+    members = counted(len(group.members), "member")
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
-        why=f"its {members_text(group)} would overwrite the new offsets: {named(group.members)}",
-        do="rewind it as it runs with --live; or stop them and try again, --wait waits for their end",
+        why=f"its {members} would overwrite the new offsets: {named(group.members)}",
+        do=remedies.members,
     )
-
-
-def members_text(group: GroupDescription) -> str:
-    """``1 member``, ``2 members``."""
-    count = len(group.members)
-    return f"{count} member{'' if count == 1 else 's'}"
 
 
 def _cannot_be_held(group: GroupDescription) -> KcliError | None:
@@ -185,12 +190,12 @@ def _cannot_be_held(group: GroupDescription) -> KcliError | None:
         return NotPossibleError(
             what,
             why="it is a Kafka Streams application: its state would not be rewound with its offsets",
-            do="stop it; kafka-streams-application-reset sets both back",
+            do="stop it; kafka-streams-application-reset resets both",
         )
     if any(member.protocol == "classic" for member in group.members):
         return NotPossibleError(
             what,
-            why="it is just going over to the new group protocol, and has members of both",
+            why="it is being migrated to the new group protocol, and has members of both",
             do="try again when all its members are restarted",
         )
     return None

@@ -16,25 +16,29 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import ELECTION_PATIENCE
-from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
 from kcli.flows.rewind.mark import marked
 from kcli.flows.rewind.plan import (
+    BY_REWIND,
     GroupPlan,
     NotPossibleError,
+    Remedies,
     RewindItem,
     RewindPlan,
     plan_item,
     refused_item,
 )
+from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
 from kcli.flows.rewind.scope import Scope
-from kcli.flows.rewind.targets import Seen, Target
+from kcli.flows.rewind.targets import PartitionState, Target
+from kcli.output.progress import counted
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RewindRequest:
     """``targets`` by group, ``to`` in words. ``undoes``: the journal to restore, by group. ``act`` is that of the plan.
     ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``live``:
-    groups with members are rewound as they run; ``held`` are held already, with their descriptions from before that.
+    groups with members are rewound as they run; ``hold``: each must be held while the plan is reviewed; ``held`` are the
+    groups that are, with their descriptions from before that (None in a dry run, which holds no group).
     """
 
     targets: Mapping[str, Target]
@@ -45,41 +49,52 @@ class Asked:
     makes: bool = False
     only_new: bool = False
     live: bool = False
-    held: Mapping[str, GroupDescription] = field(default_factory=dict)
+    hold: bool = False
+    held: Mapping[str, GroupDescription] | None = None
+    remedies: Remedies = BY_REWIND
 
 
 def survey(
-    admin: Admin, cluster: str, asked: Asked, now_ms: int, spans: Spans
+    admin: Admin, cluster: str, request: RewindRequest, now_ms: int, spans: Spans
 ) -> tuple[RewindPlan, list[KcliError]]:
     """The plan of the groups that can be read, and the errors of the others. ConfigError for an unclear scope."""
-    absent = asked.targets if asked.makes else asked.undoes
+    absent = request.targets if request.makes else request.undoes
     groups, commits, failures = committed_groups(
-        admin, list(asked.targets), may_be_absent=absent, held=asked.held
+        admin, list(request.targets), may_be_absent=absent, held=request.held
     )
     if not failures:  # a group that could not be read may have it
-        asked.scope.check_excluded([tp for name in commits for tp in _known(asked, name, commits[name])])
-    topics = {name: _topic_names(asked, name, commits[name]) for name in commits}
+        request.scope.check_excluded([tp for name in commits for tp in _known(request, name, commits[name])])
+    topics = {name: _topic_names(request, name, commits[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
     present = {name: [part.partition for part in told.partitions] for name, told in described.items()}
-    places = {name: _places(asked, name, commits[name], topics[name], present) for name in commits}
-    logs = _Logs(admin, asked, {(g, w) for g, partitions in places.items() for w in partitions}, present)
+    places = {name: _places(request, name, commits[name], topics[name], present) for name in commits}
+    logs = _Logs(admin, request, {(g, w) for g, partitions in places.items() for w in partitions}, present)
     plans = []
     for name, partitions in places.items():
-        found = [_item(asked.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
+        found = [_item(request.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
         failures += [
             missing[topic] for topic in topics[name] if topic in missing and not _has(partitions, topic)
         ]
-        plan = group_plan(groups[name], commits[name], found, asked.to, now_ms, spans, live=asked.live)
+        plan = group_plan(
+            groups[name],
+            commits[name],
+            found,
+            request.to,
+            now_ms,
+            spans,
+            live=request.live,
+            remedies=request.remedies,
+        )
         plans.append(
             replace(
                 plan,
-                items=plan.items if asked.targets[name].exact or plan.live else _marked(plan),
-                undoes=asked.undoes.get(name),
-                counts_offsets=asked.targets[name].kind == "shift",
-                refusal=plan.refusal or (_exists(name, commits[name]) if asked.only_new else None),
+                items=plan.items if request.targets[name].exact or plan.live else _marked(plan),
+                undoes=request.undoes.get(name),
+                counts_offsets=request.targets[name].kind == "shift",
+                refusal=plan.refusal or _not_requested(request, plan, commits[name]),
             )
         )
-    return RewindPlan(cluster, tuple(plans), asked.act), failures
+    return RewindPlan(cluster, tuple(plans), request.act), failures
 
 
 def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
@@ -92,25 +107,29 @@ def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
     )
 
 
-def _known(asked: Asked, group: str, committed: Committed) -> list[TopicPartition]:
+def _known(request: RewindRequest, group: str, committed: Committed) -> list[TopicPartition]:
     """The partitions that the group has committed, or for which offsets are given."""
-    return [*(tp for tp, told in committed.items() if told is not None), *asked.targets[group].offsets]
+    return [*(tp for tp, told in committed.items() if told is not None), *request.targets[group].offsets]
 
 
-def _topic_names(asked: Asked, group: str, committed: Committed) -> list[str]:
-    given = asked.targets[group].offsets
-    return asked.scope.names(group, [tp for tp, told in committed.items() if told is not None], list(given))
+def _topic_names(request: RewindRequest, group: str, committed: Committed) -> list[str]:
+    given = request.targets[group].offsets
+    return request.scope.names(group, [tp for tp, told in committed.items() if told is not None], list(given))
 
 
 def _places(
-    asked: Asked, group: str, committed: Committed, topics: Sequence[str], present: Mapping[str, list[int]]
+    request: RewindRequest,
+    group: str,
+    committed: Committed,
+    topics: Sequence[str],
+    present: Mapping[str, list[int]],
 ) -> list[TopicPartition]:
-    target = asked.targets[group]
+    target = request.targets[group]
     known = [tp for tp, told in committed.items() if told is not None]
     return [
         tp
         for topic in topics
-        for tp in asked.scope.places(
+        for tp in request.scope.places(
             topic,
             present.get(topic) or [tp.partition for tp in known if tp.topic == topic],
             known,
@@ -130,7 +149,7 @@ class _Logs:
     def __init__(
         self,
         admin: Admin,
-        asked: Asked,
+        request: RewindRequest,
         pairs: set[tuple[str, TopicPartition]],
         present: Mapping[str, list[int]],
     ) -> None:
@@ -141,7 +160,7 @@ class _Logs:
         times = {  # a target in time is the same for all groups
             tp: target.value
             for group, tp in pairs
-            if (target := asked.targets[group]).kind == "time" and tp in there
+            if (target := request.targets[group]).kind == "time" and tp in there
         }
         self.at_times = self._list(admin, times)
 
@@ -150,16 +169,16 @@ class _Logs:
     ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
         return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
-    def seen(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> Seen:
+    def seen(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> PartitionState:
         """Raises the error of what could not be read."""
         if tp.topic in self.present and tp.partition not in self.present[tp.topic]:
             raise no_partition(tp, len(self.present[tp.topic]))
         at_time = self.at_times.get(tp)
-        return Seen(
+        return PartitionState(
             committed,
-            good(self.starts[tp]),
-            good(self.ends[tp]),
-            None if at_time is None else good(at_time),
+            value_or_raise(self.starts[tp]),
+            value_or_raise(self.ends[tp]),
+            None if at_time is None else value_or_raise(at_time),
         )
 
 
@@ -180,12 +199,25 @@ def _item(
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
 
 
-def _exists(group: str, committed: Committed) -> KcliError | None:
-    told = [tp for tp, commit in committed.items() if commit is not None]
-    if not told:
+def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:
+    """Why the request excludes a group whose state would allow the rewind."""
+    count = sum(commit is not None for commit in committed.values())
+    if request.only_new and count:
+        return NotPossibleError(
+            f"group {plan.group} already exists",
+            why=f"it has committed offsets of {counted(count, 'partition')}",
+            do=f"`kcli groups rewind {quote(plan.group)}` moves them",
+        )
+    if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
         return None
+    if plan.live:
+        return NotPossibleError(
+            f"group {plan.group} is not held",
+            why="it had no members when --hold looked for them; members have joined since",
+            do="nothing was done; run it again",
+        )
     return NotPossibleError(
-        f"group {group} already exists",
-        why=f"it has committed offsets of {len(told)} partition{'s' if len(told) > 1 else ''}",
-        do=f"`kcli groups rewind {quote(group)}` moves them",
+        f"group {plan.group} has no members to hold",
+        why=f"--hold keeps members out while the plan is reviewed; the group is {plan.state}",
+        do="nothing was done; leave --hold out",
     )

@@ -38,7 +38,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PartitionState:
     """What is known of one partition. ``at_time``: the first record that is not older, for a target in time."""
 
     committed: OffsetAndMetadata | None
@@ -47,7 +47,7 @@ class Seen:
     at_time: OffsetInfo | None = None
 
 
-class Found(NamedTuple):
+class NewCommit(NamedTuple):
     """``new`` None: the commit is deleted."""
 
     new: OffsetAndMetadata | None
@@ -70,7 +70,7 @@ def target_of(spec: OffsetSpec) -> Target:
     return Target(kinds.get(spec.kind, spec.kind), spec.value)
 
 
-def find(target: Target, tp: TopicPartition, seen: Seen) -> Found:
+def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
     """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
     if target.exact:
         return _exactly(target, tp, seen)
@@ -84,11 +84,11 @@ def find(target: Target, tp: TopicPartition, seen: Seen) -> Found:
     if seen.committed is None:
         note = _joined(note, "no commit before")
     elif offset == seen.committed.offset:
-        return Found(seen.committed, note)
-    return Found(OffsetAndMetadata(offset, metadata, epoch), note)
+        return NewCommit(seen.committed, note)
+    return NewCommit(OffsetAndMetadata(offset, metadata, epoch), note)
 
 
-def _place(target: Target, tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
     """(offset, leader epoch, note), before clamping to the bounds of the log."""
     if target.kind == "earliest":
         return seen.start.offset, seen.start.leader_epoch, ""
@@ -110,7 +110,7 @@ def _place(target: Target, tp: TopicPartition, seen: Seen) -> tuple[int, int, st
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
 
 
-def _at_time(tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
     if seen.at_time is None:
         raise TargetError(f"{tp}: the offset at that time is not known")
     if seen.at_time.offset != NO_RECORD:
@@ -120,18 +120,20 @@ def _at_time(tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
     return end.offset, end.leader_epoch, f"no record since; {'stays at end' if stays else 'goes to end'}"
 
 
-def _exactly(target: Target, tp: TopicPartition, seen: Seen) -> Found:
+def _exactly(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
     if tp not in target.offsets:
         raise TargetError(f"{tp}: the journal does not have it")
     before = target.offsets[tp]
     if before is None:
-        return Found(None, "had no commit" if seen.committed is None else "commit deleted: there was none")
+        return NewCommit(
+            None, "had no commit" if seen.committed is None else "commit deleted: there was none"
+        )
     note = ""
     if before.offset < seen.start.offset:
         note = "before log start"
     elif before.offset > seen.end.offset:
         note = "behind log end"
-    return Found(keeping_mark(before, seen.committed), note)
+    return NewCommit(keeping_mark(before, seen.committed), note)
 
 
 def _known(info: OffsetInfo | None) -> int:

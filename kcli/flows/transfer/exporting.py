@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.first_records import Place
+from kcli.flows.groups.checkpoint_groups import is_checkpoint_group
+from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.groups.nearest import nearest_text, share_group
-from kcli.flows.groups.place_keepers import keeps_a_place
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
@@ -42,51 +41,65 @@ def export_offsets(
 ) -> Export:
     """The commits of these groups (None: of all) for the partitions that are ``wanted``; groups may have members.
 
-    Without names kcli's own groups (``place_keepers``) are left out.
-
-    Each group's commits come from one response of its coordinator; those of different groups are of different moments.
-    Share groups commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
+    Without names kcli's own groups (``checkpoint_groups``) are left out. Share groups commit nothing. Each group's
+    commits come from one response of its coordinator; those of different groups are of different times. NotFoundError
+    is among the errors for a group that does not exist. ``at_ms`` is now.
     """
     listing = admin.list_groups() if names is None else None
     if listing is not None:
         names = [
-            row.group_id for row in listing.groups if row.type != SHARE and not keeps_a_place(row.group_id)
+            row.group_id
+            for row in listing.groups
+            if row.type != SHARE and not is_checkpoint_group(row.group_id)
         ]
     committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
     errors = list(listing.errors.values()) if listing is not None else []
-    silent = [name for name, told in committed.items() if told == {}]
-    if silent and listing is None:
-        absent = _absent(silent, admin.list_groups())
+    empty = [name for name, commits in committed.items() if commits == {}]
+    if empty and listing is None:
+        absent = _absent(empty, admin.list_groups())
         errors += absent.values()
-        committed = {name: told for name, told in committed.items() if name not in absent}
-    errors += [told for told in committed.values() if isinstance(told, KcliError)]
-    read = {name: told for name, told in sorted(committed.items()) if not isinstance(told, KcliError)}
-    chosen = {name: _wanted(told, wanted) for name, told in read.items()}
-    errors += [told for rows in chosen.values() for told in rows.values() if isinstance(told, KcliError)]
+        committed = {name: commits for name, commits in committed.items() if name not in absent}
+    errors += [error for error in committed.values() if isinstance(error, KcliError)]
+    chosen = {
+        name: {tp: commit for tp, commit in commits.items() if commit is not None and wanted(tp)}
+        for name, commits in sorted(committed.items())
+        if not isinstance(commits, KcliError)
+    }
+    errors += [error for rows in chosen.values() for error in rows.values() if isinstance(error, KcliError)]
     ids = _topic_ids(admin, chosen, errors) if with_topic_ids else {}
     return Export(
         tuple(
-            replace(_saved(name, tp, told), cluster=cluster or None, topic_id=ids.get(tp.topic), at_ms=at_ms)
+            SavedOffset(
+                tp.topic,
+                tp.partition,
+                commit.offset,
+                group=name,
+                leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
+                metadata=own_metadata(commit),
+                cluster=cluster or None,
+                topic_id=ids.get(tp.topic),
+                at_ms=at_ms,
+            )
             for name, rows in chosen.items()
-            for tp, told in sorted(rows.items())
-            if isinstance(told, OffsetAndMetadata)
+            for tp, commit in sorted(rows.items())
+            if isinstance(commit, OffsetAndMetadata)
         ),
-        len(read),
+        len(chosen),
         tuple(name for name, rows in chosen.items() if not rows),
         tuple(errors),
     )
 
 
 def with_times(
-    offsets: Sequence[SavedOffset], found: Mapping[Place, Unread | KcliError]
+    offsets: Sequence[SavedOffset], found: Mapping[PartitionOffset, Unread | KcliError]
 ) -> tuple[SavedOffset, ...]:
     """The offsets with the time of the first unread record, where that is known."""
 
     def timed(saved: SavedOffset) -> SavedOffset:
-        told = found[saved.tp, saved.offset]
-        if isinstance(told, KcliError):
+        unread = found[saved.tp, saved.offset]
+        if isinstance(unread, KcliError):
             return saved
-        return replace(saved, timestamp=told.timestamp, drained=told.drained)
+        return replace(saved, timestamp=unread.timestamp, drained=unread.drained)
 
     return tuple(map(timed, offsets))
 
@@ -105,28 +118,11 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
     return found
 
 
-def _wanted(
-    told: Committed, wanted: Callable[[TopicPartition], bool]
-) -> dict[TopicPartition, OffsetAndMetadata | KcliError]:
-    return {tp: offset for tp, offset in told.items() if offset is not None and wanted(tp)}
-
-
 def _topic_ids(
     admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], errors: list[KcliError]
 ) -> dict[str, str | None]:
     """By name. An id that cannot be read is an error, except from brokers without topic ids."""
     topics = sorted({tp.topic for rows in chosen.values() for tp in rows})
     described = admin.describe_topics(topics) if topics else {}
-    errors += [told for told in described.values() if isinstance(told, KcliError)]
-    return {name: told.topic_id or None for name, told in described.items() if isinstance(told, TopicInfo)}
-
-
-def _saved(group: str, tp: TopicPartition, commit: OffsetAndMetadata) -> SavedOffset:
-    return SavedOffset(
-        tp.topic,
-        tp.partition,
-        commit.offset,
-        group=group,
-        leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
-        metadata=own_metadata(commit),
-    )
+    errors += [error for error in described.values() if isinstance(error, KcliError)]
+    return {name: info.topic_id or None for name, info in described.items() if isinstance(info, TopicInfo)}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from kcli.core.errors import ConfigError
-from kcli.flows.atomic_file import FileError, replace_file
+from kcli.files.atomic import FileError, replace_file
 from kcli.flows.transfer.formats.recognise import parse_offsets
 from kcli.flows.transfer.saved_offset import OffsetFile
 
@@ -24,8 +24,8 @@ def write_file(path: str, text: str) -> None:
     try:
         if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
             raise ConfigError(
-                f"{path} is no regular file",
-                why="it would be replaced by one",
+                f"{path} is not a regular file",
+                why="it would be replaced by a regular file",
                 do="leave out --file for stdout",
             )
         replace_file(target, text.encode("utf-8", "backslashreplace"), mode=_MODE)
@@ -33,7 +33,7 @@ def write_file(path: str, text: str) -> None:
         raise FileError(
             f"cannot write {path}",
             why=(error.strerror or str(error)).lower(),
-            do="make room or choose another place; nothing was changed",
+            do="make room or choose another path; nothing was changed",
         ) from None
 
 
@@ -63,9 +63,9 @@ def _check_numbered(file: OffsetFile, name: str) -> None:
     for saved in file.offsets:
         if saved.broker is not None:
             raise ConfigError(
-                f"{name}: {saved.place} is an offset of Kafka 0.7",
-                why=f"partition {saved.partition} of broker {saved.broker} is none of the cluster's, and its offset "
-                "is a place in a file",
+                f"{name}: {saved.location} is an offset of Kafka 0.7",
+                why=f"partition {saved.partition} of broker {saved.broker} is not a partition of the cluster, and its "
+                "offset is a position in a file",
                 do="import it with --zookeeper, or leave such lines out",
             )
 

@@ -4,18 +4,13 @@ This is the record that a read_committed reader would get first: records of abor
 offsets are skipped. A partition with an open transaction is not drained: the first record of the transaction counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
-from kcli.flows.groups.first_records import Place, first_unread_records
+from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.groups.offsets import log_ends
-
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +26,15 @@ class Unread:
 
 DRAINED = Unread(None, drained=True)
 
-Found = dict[Place, Unread | KcliError]
+Found = dict[PartitionOffset, Unread | KcliError]
 
 
-def first_unread(admin: Admin, places: Collection[Place]) -> Found:
-    """For each place the first record from there on, or why it is not known."""
+def first_unread(admin: Admin, offsets: Collection[PartitionOffset]) -> Found:
+    """The first record from each offset on, or why it is not known."""
     found: Found = {}
-    logs = log_ends(admin, {tp for tp, _offset in places}, stable=True)
-    begins: dict[Place, Place] = {}
-    for tp, offset in places:
+    logs = log_ends(admin, {tp for tp, _offset in offsets}, stable=True)
+    begins: dict[PartitionOffset, PartitionOffset] = {}
+    for tp, offset in offsets:
         log = logs[tp]
         if log.start is None or log.end is None:
             found[tp, offset] = KcliError(f"the records of {tp} cannot be read", why=log.note or "")
@@ -48,12 +43,12 @@ def first_unread(admin: Admin, places: Collection[Place]) -> Found:
         else:
             begins[tp, offset] = (tp, max(offset, log.start))
     records = first_unread_records(admin, set(begins.values()), logs)
-    for place, begin in begins.items():
+    for asked, begin in begins.items():
         record = records[begin]
         if record is None:
-            found[place] = DRAINED
+            found[asked] = DRAINED
         elif isinstance(record, KcliError):
-            found[place] = record
+            found[asked] = record
         else:
-            found[place] = Unread(record.timestamp if record.timestamp >= 0 else None, drained=False)
+            found[asked] = Unread(record.timestamp if record.timestamp >= 0 else None, drained=False)
     return found

@@ -1,7 +1,7 @@
 """What an import would commit: a new offset or a refusal for each partition, from a file and the state of the cluster.
 
-Pure. ``aims`` returns the partitions of the groups in the file, ``times`` the times that have to be looked up for them,
-``plan_import`` decides. Callers read the cluster and commit.
+Pure. ``import_targets`` returns the partitions of the groups in the file, ``unread_times`` the times that have to be
+looked up for them, ``plan_item`` decides. Callers read the cluster and commit.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,14 +12,16 @@ from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
+from kcli.flows.rewind.plan import RewindItem, refused_item, with_records
+from kcli.flows.rewind.planning import value_or_raise
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
-Moment = tuple[TopicPartition, int]
+PartitionTime = tuple[TopicPartition, int]
 """A partition and a time in ms since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ImportRequest:
     """The user's request.
 
     ``group`` replaces the group in the file; ``topics`` maps topic names in the file to names here; ``wanted`` selects
@@ -30,14 +32,14 @@ class Wish:
 
     group: str | None = None
     topics: Mapping[str, str] = field(default_factory=dict)
-    wanted: Callable[[TopicPartition], bool] = lambda _where: True
+    wanted: Callable[[TopicPartition], bool] = lambda _tp: True
     by_time: bool = False
     clamp: bool = False
     force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class ImportTarget:
     """A partition of a group here, and its offset in the file."""
 
     group: str
@@ -54,10 +56,10 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class ClusterState:
     """The state of the cluster. ``topic_ids`` are empty where brokers have none.
 
-    ``logs`` has each partition of the aims, or its error: NotFoundError where it does not exist. ``committed`` are the
+    ``logs`` has each partition of the targets, or its error: NotFoundError where it does not exist. ``committed`` are the
     groups' current commits, ``at_time`` the first records that are not older than the ``times``.
     """
 
@@ -65,19 +67,7 @@ class Here:
     topic_ids: Mapping[str, str]
     logs: Mapping[TopicPartition, Log | KcliError]
     committed: Mapping[str, Committed] = field(default_factory=dict)
-    at_time: Mapping[Moment, OffsetInfo | KcliError] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportItem:
-    """One partition. ``new`` None: ``refusal`` says why nothing is to be committed."""
-
-    group: str
-    tp: TopicPartition
-    committed: OffsetAndMetadata | None
-    new: OffsetAndMetadata | None
-    note: str = ""
-    refusal: KcliError | None = None
+    at_time: Mapping[PartitionTime, OffsetInfo | KcliError] = field(default_factory=dict)
 
 
 class ImportRefusedError(KcliError):
@@ -86,40 +76,35 @@ class ImportRefusedError(KcliError):
     exit_code = 7
 
 
-def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
-    """The aims of the file, sorted by group and partition.
+def import_targets(file: OffsetFile, request: ImportRequest) -> list[ImportTarget]:
+    """The partitions of the file that are imported, sorted by group and partition.
 
     ConfigError where neither the file nor the user names a group, where ``group`` would merge several groups, where two
     partitions of the file would be mapped to one, for a mapped topic that is not in the file, and where nothing is
     left.
     """
-    chosen = [saved for saved in file.offsets if wish.wanted(saved.tp)]
-    _check_topics(chosen, wish.topics)
-    group_of = _groups(chosen, wish.group)
-    found: dict[tuple[str, TopicPartition, int], Aim] = {}
+    chosen = [saved for saved in file.offsets if request.wanted(saved.tp)]
+    _check_topics(chosen, request.topics)
+    group_of = _groups(chosen, request.group)
+    found: dict[tuple[str, TopicPartition, int], ImportTarget] = {}
     for saved in chosen:
-        tp = TopicPartition(wish.topics.get(saved.topic, saved.topic), saved.partition)
-        aim = Aim(group_of(saved), tp, saved)
+        tp = TopicPartition(request.topics.get(saved.topic, saved.topic), saved.partition)
+        target = ImportTarget(group_of(saved), tp, saved)
         broker = -1 if saved.broker is None else saved.broker
-        other = found.setdefault((aim.group, tp, broker), aim)
-        if other is not aim:
+        other = found.setdefault((target.group, tp, broker), target)
+        if other is not target:
             raise ConfigError(
-                f"{tp} of group {aim.group} would get two offsets",
-                why=f"{other.saved.tp} and {saved.tp} are both to become it",
+                f"{tp} of group {target.group} would get two offsets",
+                why=f"{other.saved.tp} and {saved.tp} are both mapped to it",
                 do="correct --map-topic, or choose one of them with --topic",
             )
     return [found[key] for key in sorted(found)]
 
 
-def times(chosen: Iterable[Aim]) -> set[Moment]:
+def unread_times(targets: Iterable[ImportTarget]) -> set[PartitionTime]:
     """The times that an import by time has to look up."""
-    moments = ((aim.tp, _moment(aim.saved)) for aim in chosen)
-    return {(tp, ms) for tp, ms in moments if ms is not None}
-
-
-def plan_import(chosen: Sequence[Aim], here: Here, wish: Wish) -> list[ImportItem]:
-    """What would be committed for each aim; a refused partition does not affect the others."""
-    return [_item(aim, here, wish) for aim in chosen]
+    times = ((target.tp, _unread_time(target.saved)) for target in targets)
+    return {(tp, ms) for tp, ms in times if ms is not None}
 
 
 # --- which partitions ------------------------------------------------------------------------------------
@@ -152,7 +137,7 @@ def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[Saved
         raise ConfigError(
             f"--group {group} would get the offsets of {len(named)} groups",
             why=f"the file has {names}",
-            do="leave out --group, or part the file",
+            do="leave out --group, or split the file",
         )
     return lambda saved: group or saved.group or ""
 
@@ -160,97 +145,98 @@ def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[Saved
 # --- which offset ----------------------------------------------------------------------------------------
 
 
-def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
-    before = here.committed.get(aim.group, {}).get(aim.tp)
+def plan_item(target: ImportTarget, state: ClusterState, request: ImportRequest) -> RewindItem:
+    """What would be committed for a partition, or why it is refused."""
+    before = state.committed.get(target.group, {}).get(target.tp)
     committed = before if isinstance(before, OffsetAndMetadata) else None
+    log = state.logs[target.tp]
     try:
-        offset, epoch, note = _place(aim, here, wish)
+        if isinstance(before, KcliError):
+            raise before
+        if isinstance(log, KcliError):
+            raise log
+        find = _by_time if request.by_time else _by_offset
+        offset, epoch, note = find(target, state, log, request)
     except KcliError as error:
-        why = error.why or error.what
-        return ImportItem(aim.group, aim.tp, committed, None, f"refused: {why}", error)
-    metadata = aim.saved.metadata
+        return refused_item(target.tp, error, committed)
+    metadata = target.saved.metadata
     if metadata is None:
         metadata = own_metadata(committed) if committed is not None else ""
     new = keeping_mark(OffsetAndMetadata(offset, metadata, epoch), committed)
-    return ImportItem(aim.group, aim.tp, committed, new, note)
+    return with_records(RewindItem(target.tp, committed, new, note), log.start.offset, log.end.offset)
 
 
-def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:
-    """Offset, leader epoch and note; raises ImportRefusedError, or the error of the partition."""
-    log = here.logs[aim.tp]
-    if isinstance(log, KcliError):
-        raise log
-    return _by_time(aim, here, log) if wish.by_time else _by_offset(aim, here, log, wish)
-
-
-def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, str]:
-    saved, notes = aim.saved, []
-    reason = stranger(aim, here)
+def _by_offset(
+    target: ImportTarget, state: ClusterState, log: Log, request: ImportRequest
+) -> tuple[int, int, str]:
+    """Offset, leader epoch and note."""
+    saved, notes = target.saved, []
+    reason = mismatch(saved, target.tp.topic, state.cluster, state.topic_ids.get(target.tp.topic))
     if reason:
-        if not wish.force:
+        if not request.force:
             raise ImportRefusedError(
-                f"{aim.tp}: the offset of the file is not one of this topic",
+                f"{target.tp}: the offset of the file is not one of this topic",
                 why=reason,
-                do="--by time finds the place by the time of its record (in a file of export --with-time); "
-                "--force takes the offset as it is",
+                do="--by time finds the offset by the time of its record (in a file of export --with-time); "
+                "--force uses the offset unchanged",
             )
         notes.append(f"forced: {reason}")
     start, end = log.start, log.end
     if start.offset <= saved.offset <= end.offset:
-        known = here.topic_ids.get(aim.tp.topic) or None
+        known = state.topic_ids.get(target.tp.topic) or None
         same = known is not None and known == saved.topic_id
         epoch = saved.leader_epoch if same and saved.leader_epoch is not None else -1
         return saved.offset, epoch, "; ".join(notes)
     edge, name = (start, "log start") if saved.offset < start.offset else (end, "log end")
-    if not wish.clamp:
+    if not request.clamp:
         raise ImportRefusedError(
-            f"{aim.tp}: offset {saved.offset} is out of range",
+            f"{target.tp}: offset {saved.offset} is out of range",
             why=f"the log goes from {start.offset} to {end.offset}",
-            do=f"--clamp takes the {name}",
+            do=f"--clamp uses the {name}",
         )
     return edge.offset, edge.leader_epoch, "; ".join([*notes, f"clamped to {name}"])
 
 
-def stranger(aim: Aim, here: Here) -> str:
-    """Why an offset of the file does not identify the same record here; empty if it does, or if that is not known.
+def mismatch(saved: SavedOffset, topic: str, cluster: str, topic_id: str | None = None) -> str:
+    """Why an offset of the file does not identify the same record in this topic and cluster; empty if it does, or if
+    that is not known.
 
     The topic id decides where both are known: it stays with the topic, even in a restored cluster with a new cluster
     id.
     """
-    saved, topic = aim.saved, aim.tp.topic
     if topic != saved.topic:
         return f"it is an offset of topic {saved.topic}"
-    now = here.topic_ids.get(topic)
-    if saved.topic_id and now:
-        if saved.topic_id == now:
+    if saved.topic_id and topic_id:
+        if saved.topic_id == topic_id:
             return ""
-        if saved.cluster in (None, here.cluster):
+        if saved.cluster in (None, cluster):
             return f"topic {topic} was deleted and created anew since"
-    if saved.cluster and here.cluster and saved.cluster != here.cluster:
-        return f"the file is of cluster {saved.cluster}, this is {here.cluster}"
+    if saved.cluster and cluster and saved.cluster != cluster:
+        return f"the file is of cluster {saved.cluster}, this is {cluster}"
     return ""
 
 
-def _by_time(aim: Aim, here: Here, log: Log) -> tuple[int, int, str]:
-    saved, moment = aim.saved, _moment(aim.saved)
-    if moment is None:
+def _by_time(
+    target: ImportTarget, state: ClusterState, log: Log, _request: ImportRequest
+) -> tuple[int, int, str]:
+    """Offset, leader epoch and note."""
+    saved, time = target.saved, _unread_time(target.saved)
+    if time is None:
         if saved.drained:
-            return log.end.offset, log.end.leader_epoch, "all was read; goes to end"
+            return log.end.offset, log.end.leader_epoch, "no unread records; goes to end"
         raise ImportRefusedError(
-            f"{aim.tp}: the file has no time for it",
+            f"{target.tp}: the file has no time for it",
             why="it is not known when the first unread record was written",
             do="export again with --with-time, or import --by offset",
         )
-    told = here.at_time[aim.tp, moment]
-    if isinstance(told, KcliError):
-        raise told
-    note = "all was read; goes to what came since" if saved.timestamp is None else ""
-    if told.offset != NOT_FOUND:
-        return told.offset, told.leader_epoch, note
+    found = value_or_raise(state.at_time[target.tp, time])
+    note = "no unread records; goes to the first since" if saved.timestamp is None else ""
+    if found.offset != NOT_FOUND:
+        return found.offset, found.leader_epoch, note
     return log.end.offset, log.end.leader_epoch, "no record since; goes to end"
 
 
-def _moment(saved: SavedOffset) -> int | None:
+def _unread_time(saved: SavedOffset) -> int | None:
     """The time of the first unread record; where there was none, that of the export: later records are unread."""
     if saved.timestamp is not None:
         return saved.timestamp

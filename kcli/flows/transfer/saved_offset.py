@@ -10,8 +10,8 @@ class SavedOffset:
     """One commit. None is what the file does not contain; ``group`` None: it belongs to the group that the user names.
 
     ``timestamp`` is that of the first unread record, in ms since the epoch, also None if there was none: then
-    ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` is its location in
-    the file, for messages. ``broker``: for a partition of Kafka 0.7, where each broker numbered its own partitions.
+    ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``location`` is the line or
+    entry in the file, for messages. ``broker`` is that of Kafka 0.7, where each broker numbered its own partitions.
     """
 
     topic: str
@@ -26,7 +26,7 @@ class SavedOffset:
     drained: bool | None = None
     at_ms: int | None = None
     broker: int | None = None
-    place: str = field(default="", compare=False)
+    location: str = field(default="", compare=False)
 
     @property
     def tp(self) -> TopicPartition:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.serde.extras import library
 from kcli.serde.json_text import parse_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 _LEAST = {"null": 0, "float": 4, "double": 8}

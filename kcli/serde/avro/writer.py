@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from kcli.core.near_names import near_names
 from kcli.serde.avro.logical import logical_of
@@ -17,10 +18,7 @@ from kcli.serde.avro.per_type import PerType
 from kcli.serde.avro.schema import AvroSchema, Node, branch_name
 from kcli.serde.numbers import NOT_FINITE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Writer = Callable[[Any, bytearray], None]
+Writer = Callable[[Any, bytearray], None]
 
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 

@@ -23,31 +23,27 @@ NEVER = 0x7FFF
 """For ``flexible``: no version has tagged fields."""
 
 
+class RecordValue(Struct):
+    """A value whose only version is 0, which has tagged fields."""
+
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
+
 class GroupIdKey(Struct):
     """The key of records that exist once per group."""
 
     group_id: str = field(STRING)
 
 
-class GroupMemberKey(Struct):
+class GroupMemberKey(GroupIdKey):
     """The key of records that exist per member."""
 
-    group_id: str = field(STRING)
     member_id: str = field(STRING)
 
 
-class RegularExpressionKey(Struct):
-    group_id: str = field(STRING)
+class RegularExpressionKey(GroupIdKey):
     regular_expression: str = field(STRING)
-
-
-class LegacyOffsetCommitValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = NEVER
-
-    offset: int = field(INT64)
-    metadata: str = field(STRING)
-    commit_timestamp: int = field(INT64)
 
 
 class OffsetCommitKey(Struct):
@@ -95,10 +91,7 @@ class GroupMetadataValue(Struct):
     members: list[MemberMetadata] = field(Array(MemberMetadata))
 
 
-class ConsumerGroupMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupMetadataValue(RecordValue):
     epoch: int = field(INT32)
     metadata_hash: int = field(INT64, tag=0)
 
@@ -115,10 +108,7 @@ class TopicMetadata(Struct):
     partition_metadata: list[PartitionMetadata] = field(Array(PartitionMetadata))
 
 
-class ConsumerGroupPartitionMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupPartitionMetadataValue(RecordValue):
     topics: list[TopicMetadata] = field(Array(TopicMetadata))
 
 
@@ -132,10 +122,7 @@ class ClassicMemberMetadata(Struct):
     supported_protocols: list[ClassicProtocol] = field(Array(ClassicProtocol))
 
 
-class ConsumerGroupMemberMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupMemberMetadataValue(RecordValue):
     instance_id: str | None = field(STRING, nullable="0+")
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
@@ -149,10 +136,7 @@ class ConsumerGroupMemberMetadataValue(Struct):
     )
 
 
-class ConsumerGroupTargetAssignmentMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupTargetAssignmentMetadataValue(RecordValue):
     assignment_epoch: int = field(INT32)
     assignment_timestamp: int = field(INT64, tag=0)
 
@@ -162,23 +146,15 @@ class TopicPartition(Struct):
     partitions: list[int] = field(Array(INT32))
 
 
-class ConsumerGroupTargetAssignmentMemberValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupTargetAssignmentMemberValue(RecordValue):
     topic_partitions: list[TopicPartition] = field(Array(TopicPartition))
 
 
-class TopicPartitions(Struct):
-    topic_id: bytes = field(UUID)
-    partitions: list[int] = field(Array(INT32))
+class TopicPartitions(TopicPartition):
     assignment_epochs: list[int] | None = field(Array(INT32), nullable="0+", tag=0)
 
 
-class ConsumerGroupCurrentMemberAssignmentValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupCurrentMemberAssignmentValue(RecordValue):
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
@@ -186,106 +162,57 @@ class ConsumerGroupCurrentMemberAssignmentValue(Struct):
     partitions_pending_revocation: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
-class TopicPartitionsInfo(Struct):
-    topic_id: bytes = field(UUID)
-    topic_name: str = field(STRING)
-    partitions: list[int] = field(Array(INT32))
-
-
 class TopicInfo(Struct):
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
 
 
-class ShareGroupPartitionMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
+class TopicPartitionsInfo(TopicInfo):
+    partitions: list[int] = field(Array(INT32))
 
+
+class ShareGroupPartitionMetadataValue(RecordValue):
     initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
     deleting_topics: list[TopicInfo] = field(Array(TopicInfo))
 
 
-class ShareGroupMemberMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareGroupMemberMetadataValue(RecordValue):
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
     client_host: str = field(STRING)
     subscribed_topic_names: list[str] = field(Array(STRING))
 
 
-class ShareGroupMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareGroupMetadataValue(RecordValue):
     epoch: int = field(INT32)
     metadata_hash: int = field(INT64)
 
 
-class ShareGroupTargetAssignmentMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
-    assignment_epoch: int = field(INT32)
-    assignment_timestamp: int = field(INT64, tag=0)
+class ShareGroupTargetAssignmentMetadataValue(ConsumerGroupTargetAssignmentMetadataValue):
+    """The same fields."""
 
 
-class ShareGroupTargetAssignmentMemberValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
-    topic_partitions: list[TopicPartition] = field(Array(TopicPartition))
+class ShareGroupTargetAssignmentMemberValue(ConsumerGroupTargetAssignmentMemberValue):
+    """The same fields."""
 
 
-class ShareGroupCurrentMemberAssignmentValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareGroupCurrentMemberAssignmentValue(RecordValue):
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
     assigned_partitions: list[TopicPartition] = field(Array(TopicPartition))
 
 
-class ShareGroupStatePartitionMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareGroupStatePartitionMetadataValue(RecordValue):
     initializing_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
     initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
     deleting_topics: list[TopicInfo] = field(Array(TopicInfo))
 
 
-class ConsumerGroupRegularExpressionValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ConsumerGroupRegularExpressionValue(RecordValue):
     topics: list[str] = field(Array(STRING))
     version: int = field(INT64)
     timestamp: int = field(INT64)
-
-
-class LastAssignmentConfig(Struct):
-    key: str = field(STRING)
-    value: str = field(STRING)
-
-
-class StreamsGroupMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
-    epoch: int = field(INT32)
-    metadata_hash: int = field(INT64)
-    validated_topology_epoch: int = field(INT32, default=-1, tag=0)
-    last_assignment_configs: list[LastAssignmentConfig] | None = field(
-        Array(LastAssignmentConfig), nullable="0+", tag=1
-    )
-
-
-class Endpoint(Struct):
-    host: str = field(STRING)
-    port: int = field(UINT16)
 
 
 class KeyValue(Struct):
@@ -293,10 +220,19 @@ class KeyValue(Struct):
     value: str = field(STRING)
 
 
-class StreamsGroupMemberMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
+class StreamsGroupMetadataValue(RecordValue):
+    epoch: int = field(INT32)
+    metadata_hash: int = field(INT64)
+    validated_topology_epoch: int = field(INT32, default=-1, tag=0)
+    last_assignment_configs: list[KeyValue] | None = field(Array(KeyValue), nullable="0+", tag=1)
 
+
+class Endpoint(Struct):
+    host: str = field(STRING)
+    port: int = field(UINT16)
+
+
+class StreamsGroupMemberMetadataValue(RecordValue):
     instance_id: str | None = field(STRING, nullable="0+")
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
@@ -308,12 +244,8 @@ class StreamsGroupMemberMetadataValue(Struct):
     client_tags: list[KeyValue] = field(Array(KeyValue))
 
 
-class StreamsGroupTargetAssignmentMetadataValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
-    assignment_epoch: int = field(INT32)
-    assignment_timestamp: int = field(INT64, tag=0)
+class StreamsGroupTargetAssignmentMetadataValue(ConsumerGroupTargetAssignmentMetadataValue):
+    """The same fields."""
 
 
 class TaskIds(Struct):
@@ -321,25 +253,17 @@ class TaskIds(Struct):
     partitions: list[int] = field(Array(INT32))
 
 
-class StreamsGroupTargetAssignmentMemberValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class StreamsGroupTargetAssignmentMemberValue(RecordValue):
     active_tasks: list[TaskIds] = field(Array(TaskIds))
     standby_tasks: list[TaskIds] = field(Array(TaskIds))
     warmup_tasks: list[TaskIds] = field(Array(TaskIds))
 
 
-class CurrentTaskIds(Struct):
-    subtopology_id: str = field(STRING)
-    partitions: list[int] = field(Array(INT32))
+class CurrentTaskIds(TaskIds):
     assignment_epochs: list[int] | None = field(Array(INT32), nullable="0+", tag=0)
 
 
-class StreamsGroupCurrentMemberAssignmentValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class StreamsGroupCurrentMemberAssignmentValue(RecordValue):
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
@@ -351,16 +275,11 @@ class StreamsGroupCurrentMemberAssignmentValue(Struct):
     warmup_tasks_pending_revocation: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
 
 
-class TopicConfig(Struct):
-    key: str = field(STRING)
-    value: str = field(STRING)
-
-
 class InternalTopicInfo(Struct):
     name: str = field(STRING)
     partitions: int = field(INT32)
     replication_factor: int = field(INT16)
-    topic_configs: list[TopicConfig] = field(Array(TopicConfig))
+    topic_configs: list[KeyValue] = field(Array(KeyValue))
 
 
 class CopartitionGroup(Struct):
@@ -379,9 +298,6 @@ class Subtopology(Struct):
     copartition_groups: list[CopartitionGroup] = field(Array(CopartitionGroup))
 
 
-class StreamsGroupTopologyValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class StreamsGroupTopologyValue(RecordValue):
     epoch: int = field(INT32)
     subtopologies: list[Subtopology] = field(Array(Subtopology))

@@ -13,74 +13,54 @@ from kcli.serde.internal import transaction_records as t
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """One kind of record. ``name`` is Kafka's, without Key and Value."""
+    """One kind of record."""
 
     number: int
-    name: str
     key: type[Struct]
     value: type[Struct]
 
+    @property
+    def name(self) -> str:
+        """Kafka's name, without Key and Value."""
+        return self.value.__name__.removesuffix("Value")
 
-_GROUP_RECORDS = (
-    # Key version 0 predates 0.8.2.2; its values went through the same versions as those of key version 1.
-    RecordKind(0, "OffsetCommit", g.OffsetCommitKey, g.OffsetCommitValue),
-    RecordKind(1, "OffsetCommit", g.OffsetCommitKey, g.OffsetCommitValue),
-    RecordKind(2, "GroupMetadata", g.GroupMetadataKey, g.GroupMetadataValue),
-    RecordKind(3, "ConsumerGroupMetadata", g.GroupIdKey, g.ConsumerGroupMetadataValue),
-    RecordKind(4, "ConsumerGroupPartitionMetadata", g.GroupIdKey, g.ConsumerGroupPartitionMetadataValue),
-    RecordKind(5, "ConsumerGroupMemberMetadata", g.GroupMemberKey, g.ConsumerGroupMemberMetadataValue),
-    RecordKind(
-        6, "ConsumerGroupTargetAssignmentMetadata", g.GroupIdKey, g.ConsumerGroupTargetAssignmentMetadataValue
-    ),
-    RecordKind(
-        7, "ConsumerGroupTargetAssignmentMember", g.GroupMemberKey, g.ConsumerGroupTargetAssignmentMemberValue
-    ),
-    RecordKind(
-        8,
-        "ConsumerGroupCurrentMemberAssignment",
-        g.GroupMemberKey,
-        g.ConsumerGroupCurrentMemberAssignmentValue,
-    ),
-    RecordKind(9, "ShareGroupPartitionMetadata", g.GroupIdKey, g.ShareGroupPartitionMetadataValue),  # 3.9
-    RecordKind(10, "ShareGroupMemberMetadata", g.GroupMemberKey, g.ShareGroupMemberMetadataValue),
-    RecordKind(11, "ShareGroupMetadata", g.GroupIdKey, g.ShareGroupMetadataValue),
-    RecordKind(
-        12, "ShareGroupTargetAssignmentMetadata", g.GroupIdKey, g.ShareGroupTargetAssignmentMetadataValue
-    ),
-    RecordKind(
-        13, "ShareGroupTargetAssignmentMember", g.GroupMemberKey, g.ShareGroupTargetAssignmentMemberValue
-    ),
-    RecordKind(
-        14, "ShareGroupCurrentMemberAssignment", g.GroupMemberKey, g.ShareGroupCurrentMemberAssignmentValue
-    ),
-    RecordKind(15, "ShareGroupStatePartitionMetadata", g.GroupIdKey, g.ShareGroupStatePartitionMetadataValue),
-    RecordKind(
-        16, "ConsumerGroupRegularExpression", g.RegularExpressionKey, g.ConsumerGroupRegularExpressionValue
-    ),
-    RecordKind(17, "StreamsGroupMetadata", g.GroupIdKey, g.StreamsGroupMetadataValue),
-    RecordKind(19, "StreamsGroupMemberMetadata", g.GroupMemberKey, g.StreamsGroupMemberMetadataValue),
-    RecordKind(
-        20, "StreamsGroupTargetAssignmentMetadata", g.GroupIdKey, g.StreamsGroupTargetAssignmentMetadataValue
-    ),
-    RecordKind(
-        21, "StreamsGroupTargetAssignmentMember", g.GroupMemberKey, g.StreamsGroupTargetAssignmentMemberValue
-    ),
-    RecordKind(
-        22,
-        "StreamsGroupCurrentMemberAssignment",
-        g.GroupMemberKey,
-        g.StreamsGroupCurrentMemberAssignmentValue,
-    ),
-    RecordKind(23, "StreamsGroupTopology", g.GroupIdKey, g.StreamsGroupTopologyValue),
-)
+
+def _kinds(*kinds: RecordKind) -> dict[int, RecordKind]:
+    return {kind.number: kind for kind in kinds}
+
 
 KINDS: dict[str, dict[int, RecordKind]] = {
-    "consumer_offsets": {kind.number: kind for kind in _GROUP_RECORDS},
-    "transaction_state": {0: RecordKind(0, "TransactionLog", t.TransactionLogKey, t.TransactionLogValue)},
-    "share_group_state": {
-        0: RecordKind(0, "ShareSnapshot", s.SharePartitionKey, s.ShareSnapshotValue),
-        1: RecordKind(1, "ShareUpdate", s.SharePartitionKey, s.ShareUpdateValue),
-    },
+    "consumer_offsets": _kinds(
+        # Key version 0 predates 0.8.2.2; its values went through the same versions as those of key version 1.
+        RecordKind(0, g.OffsetCommitKey, g.OffsetCommitValue),
+        RecordKind(1, g.OffsetCommitKey, g.OffsetCommitValue),
+        RecordKind(2, g.GroupMetadataKey, g.GroupMetadataValue),
+        RecordKind(3, g.GroupIdKey, g.ConsumerGroupMetadataValue),
+        RecordKind(4, g.GroupIdKey, g.ConsumerGroupPartitionMetadataValue),
+        RecordKind(5, g.GroupMemberKey, g.ConsumerGroupMemberMetadataValue),
+        RecordKind(6, g.GroupIdKey, g.ConsumerGroupTargetAssignmentMetadataValue),
+        RecordKind(7, g.GroupMemberKey, g.ConsumerGroupTargetAssignmentMemberValue),
+        RecordKind(8, g.GroupMemberKey, g.ConsumerGroupCurrentMemberAssignmentValue),
+        RecordKind(9, g.GroupIdKey, g.ShareGroupPartitionMetadataValue),  # 3.9
+        RecordKind(10, g.GroupMemberKey, g.ShareGroupMemberMetadataValue),
+        RecordKind(11, g.GroupIdKey, g.ShareGroupMetadataValue),
+        RecordKind(12, g.GroupIdKey, g.ShareGroupTargetAssignmentMetadataValue),
+        RecordKind(13, g.GroupMemberKey, g.ShareGroupTargetAssignmentMemberValue),
+        RecordKind(14, g.GroupMemberKey, g.ShareGroupCurrentMemberAssignmentValue),
+        RecordKind(15, g.GroupIdKey, g.ShareGroupStatePartitionMetadataValue),
+        RecordKind(16, g.RegularExpressionKey, g.ConsumerGroupRegularExpressionValue),
+        RecordKind(17, g.GroupIdKey, g.StreamsGroupMetadataValue),
+        RecordKind(19, g.GroupMemberKey, g.StreamsGroupMemberMetadataValue),
+        RecordKind(20, g.GroupIdKey, g.StreamsGroupTargetAssignmentMetadataValue),
+        RecordKind(21, g.GroupMemberKey, g.StreamsGroupTargetAssignmentMemberValue),
+        RecordKind(22, g.GroupMemberKey, g.StreamsGroupCurrentMemberAssignmentValue),
+        RecordKind(23, g.GroupIdKey, g.StreamsGroupTopologyValue),
+    ),
+    "transaction_state": _kinds(RecordKind(0, t.TransactionLogKey, t.TransactionLogValue)),
+    "share_group_state": _kinds(
+        RecordKind(0, s.SharePartitionKey, s.ShareSnapshotValue),
+        RecordKind(1, s.SharePartitionKey, s.ShareUpdateValue),
+    ),
 }
 """By serde, then by number."""
 

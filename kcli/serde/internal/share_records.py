@@ -1,8 +1,7 @@
 """Records of share coordinators in ``__share_group_state`` (KIP-932): tables, compared with Kafka's by a test. Pure."""
 
-from typing import ClassVar
-
 from kcli.core.protocol.schema import INT8, INT16, INT32, INT64, STRING, UUID, Array, Struct, field
+from kcli.serde.internal.group_records import RecordValue
 
 
 class SharePartitionKey(Struct):
@@ -18,10 +17,7 @@ class StateBatch(Struct):
     delivery_count: int = field(INT16)
 
 
-class ShareSnapshotValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareSnapshotValue(RecordValue):
     snapshot_epoch: int = field(INT32)
     state_epoch: int = field(INT32)
     leader_epoch: int = field(INT32)
@@ -32,10 +28,7 @@ class ShareSnapshotValue(Struct):
     state_batches: list[StateBatch] = field(Array(StateBatch))
 
 
-class ShareUpdateValue(Struct):
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
+class ShareUpdateValue(RecordValue):
     snapshot_epoch: int = field(INT32)
     leader_epoch: int = field(INT32)
     start_offset: int = field(INT64)

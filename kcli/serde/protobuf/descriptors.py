@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from kcli.serde.extras import library
 from kcli.serde.protobuf.protoc import compile_path, compile_texts
 from kcli.serde.protobuf.well_known import is_well_known, well_known_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 MAIN = "kcli-main.proto"
 """The file name for a schema without one; it differs from all that it imports."""

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.serde.extras import library
 from kcli.serde.json_text import check_depth
 from kcli.serde.protobuf.descriptors import ProtoFile, from_path, from_registry, path_of
 from kcli.serde.registry.client import Schema
 from kcli.serde.schema_serde import SchemaSerde, read_schema_file, unusable_file
-
-if TYPE_CHECKING:
-    from kcli.serde.serde import JsonValue
+from kcli.serde.serde import JsonValue
 
 
 class ProtobufCodec:

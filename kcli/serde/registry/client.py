@@ -7,21 +7,18 @@ half a minute: records that name an unknown id must not cost a request each.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
+from kcli.serde.framing import SchemaId
 from kcli.serde.lru import Lru
 from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcli.serde.framing import SchemaId
-    from kcli.serde.registry.options import RegistryOptions
 
 MISSING_FOR = 30.0
 """Seconds before a missing schema is requested again."""

@@ -4,22 +4,19 @@ Runs in the thread that decodes, between two polls: it waits at most for the tim
 untrusted. Connections, clock and sleep are injected, so tests need neither sockets nor time.
 """
 
-from __future__ import annotations
-
+import http.client
 import json
 import random
+import ssl
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from kcli.core.errors import AuthError
+from kcli.core.net.tls import context_of
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Mapping, Sequence
-
-    from kcli.serde.registry.addresses import Address
-    from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.addresses import Address
+from kcli.serde.registry.options import RegistryOptions
 
 MAX_ANSWER = 16 << 20
 _CHUNK = 1 << 16
@@ -90,11 +87,7 @@ class Transport:
         for connection, fresh in self._connections(address):
             try:
                 status, data = self._exchange(connection, address, method, path, body)
-            except OSError as error:
-                self._drop(address)
-                if fresh:
-                    raise _TemporaryError(_words(error)) from None
-            except _http_errors() as error:
+            except (OSError, http.client.HTTPException) as error:
                 self._drop(address)
                 if fresh:
                     raise _TemporaryError(_words(error)) from None
@@ -151,7 +144,7 @@ class Transport:
 
     def _judge(self, address: Address, method: str, path: str, status: int, data: bytes) -> Any:
         if status >= 500 or status in _AGAIN:
-            raise _TemporaryError(_told(status, data)[1])
+            raise _TemporaryError(_message(status, data)[1])
         if status >= 300:
             raise _refusal(address, f"{method} {path}", status, data)
         try:
@@ -179,15 +172,11 @@ class Connector:
 
     def connect(self, address: Address) -> HttpConnection:
         """An open connection; OSError, or an error that another try does not cure."""
-        import http.client
-
         timeout = self._options.schema_registry_request_timeout_ms / 1000
         if not address.secure:
             plain = http.client.HTTPConnection(address.host, address.port, timeout=timeout)
             plain.connect()
             return plain
-        import ssl
-
         self._context = self._context or _tls_context(self._options)
         secure = http.client.HTTPSConnection(
             address.host, address.port, timeout=timeout, context=self._context
@@ -204,8 +193,6 @@ class Connector:
 
 
 def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
-    from kcli.core.net.tls import context_of
-
     return context_of(
         "schema.registry.ssl",
         options.schema_registry_ssl_ca_location,
@@ -217,22 +204,22 @@ def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
 
 
 def _refusal(address: Address, what: str, status: int, data: bytes) -> RegistryError:
-    code, told = _told(status, data)
+    code, message = _message(status, data)
     what = f"the schema registry {address} refuses {what}"
     if status in (401, 403):
         do = "check basic.auth.user.info or bearer.auth.token, and what this user may read"
-        return RegistryAuthError(what, why=told, do=do, status=status, code=code)
+        return RegistryAuthError(what, why=message, do=do, status=status, code=code)
     if status == 404 and code in _NOT_FOUND:
-        return SchemaNotFoundError(what, why=told, status=status, code=code)
+        return SchemaNotFoundError(what, why=message, status=status, code=code)
     do = ""
     if status < 400:
         do = "it points to another address: put that into schema.registry.url"
     elif status == 404:
         do = "check the path in schema.registry.url"
-    return RegistryError(what, why=told, do=do, status=status, code=code)
+    return RegistryError(what, why=message, do=do, status=status, code=code)
 
 
-def _told(status: int, data: bytes) -> tuple[int, str]:
+def _message(status: int, data: bytes) -> tuple[int, str]:
     """The registry's own code and message, sanitized: one line without control characters, of limited length."""
     code, message = 0, ""
     try:
@@ -248,13 +235,6 @@ def _told(status: int, data: bytes) -> tuple[int, str]:
         plain = plain[:299] + "…"
     number = code if code and code != status else status
     return code, f"{plain} ({number})" if plain else f"HTTP {number}"
-
-
-def _http_errors() -> type[Exception]:
-    """What ``http.client`` raises for a response that is not HTTP; already imported if there is a connection."""
-    import http.client
-
-    return http.client.HTTPException
 
 
 def _words(error: Exception) -> str:

@@ -33,7 +33,7 @@ def test_uniform_keeps_everything_when_nothing_changed():
     assert uniform(again(seats(m1=A, m2=(A, B), m3=B), first), {A: 4, B: 3}) == first
 
 
-def test_uniform_takes_away_what_is_no_longer_wanted_or_no_longer_there():
+def test_the_uniform_assignor_revokes_unsubscribed_and_missing_partitions():
     had = again(seats(m1=B, m2=A), {"m1": frozenset({(A, 0), (B, 0), (B, 2)}), "m2": frozenset()})
     assert uniform(had, {A: 1, B: 1}) == {"m1": {(B, 0)}, "m2": {(A, 0)}}
 

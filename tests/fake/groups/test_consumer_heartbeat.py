@@ -90,7 +90,7 @@ def test_a_member_that_joins_again_gets_what_it_has(driver: Driver):
     assert (again.member_epoch, given(again), driver.groups.generation(G)) == (2, EVERYTHING, 2)
 
 
-def test_the_assignment_is_told_when_it_changed_or_all_was_told(driver: Driver):
+def test_the_owned_partitions_are_sent_when_changed_or_in_a_full_heartbeat(driver: Driver):
     assert given(driver.ask(consumer_join("m1"))) == EVERYTHING
     assert given(driver.ask(consumer_heartbeat("m1", 2))) is None
     assert given(driver.ask(consumer_heartbeat("m1", 2, owned=EVERYTHING))) is None

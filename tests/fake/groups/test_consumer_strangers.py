@@ -73,7 +73,7 @@ def test_commit_with_a_former_epoch_is_judged_by_partition(driver: Driver, pair,
     assert code(driver.ask(commit(offsets, "m1", 4), 9)) == Code.NONE
 
 
-def test_commit_with_a_former_epoch_while_the_partition_is_given_up(driver: Driver):
+def test_commit_with_a_former_epoch_while_the_partition_is_revoked(driver: Driver):
     driver.ask(consumer_join("m1"))
     driver.ask(consumer_join("m2"))
     assert asks.given(driver.ask(consumer_heartbeat("m1", 2))) == {"a": [0, 1]}
@@ -118,7 +118,7 @@ def test_epoch_minus_2_of_a_static_member_keeps_it_in_the_group(driver: Driver):
 
 
 @pytest.mark.usefixtures("pair")
-def test_the_victim_is_told_by_whatever_it_asks(driver: Driver):
+def test_a_replaced_static_member_is_fenced_by_every_request(driver: Driver):
     driver.ask(consumer_heartbeat("m1", -1))
     assert driver.ask(consumer_heartbeat("m1", 3)).error_code == Code.UNKNOWN_MEMBER_ID
     assert code(driver.ask(commit(POSITION, "m1", 3), 9)) == Code.UNKNOWN_MEMBER_ID
@@ -136,12 +136,12 @@ def test_the_victim_is_told_by_whatever_it_asks(driver: Driver):
     ],
 )
 @pytest.mark.usefixtures("pair")
-def test_offset_fetch_checks_who_says_that_it_is_a_member(driver: Driver, member, epoch, answer):
+def test_offset_fetch_checks_the_membership_of_its_sender(driver: Driver, member, epoch, answer):
     assert driver.ask(fetch(member=member, epoch=epoch)).groups[0].error_code == answer
 
 
 @pytest.mark.usefixtures("pair")
-def test_once_it_is_empty_anybody_may_commit(driver: Driver):
+def test_once_it_is_empty_any_client_may_commit(driver: Driver):
     driver.ask(leave("m1", "m2"))
     assert code(driver.ask(commit(POSITION), 7)) == Code.NONE
     assert code(driver.ask(commit(POSITION, "", 3), 9)) == Code.UNKNOWN_MEMBER_ID

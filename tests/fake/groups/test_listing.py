@@ -87,7 +87,7 @@ def test_an_unknown_group_is_dead_and_since_version_6_an_error(driver: Driver, v
     assert row.error_message == ("Group missing not found." if new else None)
 
 
-def test_operations_are_told_when_asked_for(driver: Driver):
+def test_operations_are_reported_when_requested(driver: Driver):
     asks.lone(driver)
     told = [driver.ask(describe(operations=wish)).groups[0].authorized_operations for wish in (False, True)]
     assert told == [-2147483648, 3400]

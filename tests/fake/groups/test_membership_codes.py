@@ -155,14 +155,14 @@ def test_a_pending_member_is_no_member_yet(driver: Driver):
     assert driver.ask(join(pending)).error_code == UNKNOWN
 
 
-def test_a_full_group_takes_nobody_else(driver: Driver):
+def test_a_full_group_accepts_no_member(driver: Driver):
     driver.groups.settings.max_size = 2
     leader, _ = asks.pair(driver)
     assert driver.ask(join()).error_code == Code.GROUP_MAX_SIZE_REACHED
     assert driver.ask(heartbeat(leader, 2)).error_code == OK
 
 
-def test_during_a_rebalance_the_seats_go_to_those_who_come_first(driver: Driver):
+def test_during_a_rebalance_the_first_members_fill_the_group(driver: Driver):
     driver.groups.settings.max_size = 2
     leader, follower = asks.pair(driver)
     waiting = driver.park(join(leader))

@@ -70,7 +70,7 @@ def test_an_unknown_group_has_no_offsets(driver: Driver, version):
     assert (answer.error_code, answer.topics[0].partitions[0].committed_offset) == (Code.NONE, -1)
 
 
-def test_a_classic_group_does_not_look_at_the_member(driver: Driver):
+def test_a_classic_group_ignores_the_member(driver: Driver):
     asks.lone(driver)
     assert driver.ask(fetch(member="nobody", epoch=8), 9).groups[0].error_code == Code.NONE
 

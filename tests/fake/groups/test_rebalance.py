@@ -164,7 +164,7 @@ def test_a_group_of_another_type_can_use_the_id_once_it_is_empty(driver: Driver)
     assert driver.groups.members(G)[member].partitions == frozenset()
 
 
-def test_a_group_whose_members_all_left_still_takes_newcomers(driver: Driver):
+def test_a_group_whose_members_all_left_still_accepts_members(driver: Driver):
     """While a member id is out the group is not Empty, and has no protocol in common to compare with."""
     member = asks.lone(driver)
     pending = asks.member_id(driver)

@@ -70,7 +70,7 @@ def test_three_members_share_step_by_step(driver: Driver):
     assert_shared(clients)
 
 
-def test_who_leaves_is_replaced(driver: Driver):
+def test_a_member_that_leaves_is_replaced(driver: Driver):
     clients = [Client(driver, name) for name in ("m1", "m2", "m3")]
     settle(clients)
     driver.ask(asks.leave("m2"))

@@ -61,7 +61,7 @@ def test_commit_metadata_has_a_limit(driver: Driver, size, answer):
     assert code(driver.ask(commit(POSITION, metadata="x" * size))) == answer
 
 
-def test_commit_of_what_does_not_exist_is_told_first_and_spares_the_rest(driver: Driver):
+def test_a_commit_for_a_missing_partition_fails_first_and_spares_the_rest(driver: Driver):
     answer = driver.ask(commit({"a": {0: 1, 9: 1}, "missing": {0: 1}}), 8)
     unknown = Code.UNKNOWN_TOPIC_OR_PARTITION
     assert list(codes(answer).items()) == [
@@ -106,7 +106,7 @@ def test_leave_of_a_static_member(driver: Driver, who, answer):
     assert driver.ask(heartbeat(member, 1, instance="inst0")).error_code == expected
 
 
-def test_leave_of_an_unknown_group_is_told_by_member(driver: Driver):
+def test_leave_of_an_unknown_group_is_reported_by_member(driver: Driver):
     answer = driver.ask(leave("m"), 4)
     assert (answer.error_code, answer.members[0].error_code) == (Code.NONE, Code.UNKNOWN_MEMBER_ID)
     old = leave()

@@ -116,7 +116,7 @@ def test_a_parked_join_whose_connection_died_stays_until_its_session_ends(driver
     assert follower not in driver.groups.members(G)
 
 
-def test_a_newcomer_is_not_parked_for_ever(driver: Driver):
+def test_a_new_member_is_not_held_indefinitely(driver: Driver):
     leader = asks.lone(driver, session=600, rebalance=600)
     newcomer = driver.park(join(asks.member_id(driver), session=600, rebalance=600))
     driver.advance(299)
@@ -137,7 +137,7 @@ def test_a_consumer_without_heartbeats_is_put_out(driver: Driver):
     assert driver.ask(consumer_heartbeat("m2", 3)).error_code == Code.UNKNOWN_MEMBER_ID
 
 
-def test_a_consumer_that_does_not_give_up_its_partitions_is_put_out(driver: Driver):
+def test_a_consumer_that_does_not_revoke_its_partitions_is_evicted(driver: Driver):
     driver.ask(consumer_join("m1", rebalance=5))
     driver.ask(consumer_join("m2"))
     everything = {"a": [0, 1, 2, 3]}

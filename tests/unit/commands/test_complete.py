@@ -25,7 +25,7 @@ NOTHING = ClusterWords(None, (), (), None)
         ("kcli -b", None),
     ],
 )
-def test_what_the_words_say_about_the_cluster(line: str, said: ClusterWords | None) -> None:
+def test_words_that_name_the_cluster(line: str, said: ClusterWords | None) -> None:
     assert cluster_words(line.split()) == said
 
 

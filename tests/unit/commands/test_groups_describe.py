@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _reader
-from kcli.commands.groups import describe as module
+from kcli.commands.groups import _describe_records
+from kcli.commands.groups import _describe_run as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -195,7 +195,7 @@ def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: Stan
     ("section", "there", "not_there"),
     [("--members", "members", "partitions"), ("--offsets", "partitions", "members")],
 )
-def test_json_has_only_the_part_that_is_asked_for(
+def test_json_has_only_the_part_that_is_requested(
     admin: StandIn, section: str, there: str, not_there: str
 ) -> None:
     (item,) = items("old", section)
@@ -249,7 +249,7 @@ def test_missing_groups(admin: StandIn) -> None:
 def test_all_and_match(admin: StandIn) -> None:
     done = describe("--all", "-o", "name")
     assert done.stdout.split() == ["idle", "old", "new", "shared"]
-    assert "group vanished has gone meanwhile" in done.stderr
+    assert "group vanished has been deleted meanwhile" in done.stderr
     assert describe("old", "--match", "i*", "-o", "name").stdout.split() == ["old", "idle"]
     assert items("--match", "nothing*") == []
 
@@ -259,10 +259,10 @@ def test_a_broker_that_does_not_list_its_groups_is_a_failure(admin: StandIn) -> 
     assert "GROUP_AUTHORIZATION_FAILED" in describe("--all", "-o", "name", code=4).stderr
 
 
-def test_share_groups_are_shown_with_what_the_listing_tells(admin: StandIn) -> None:
+def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
     done = describe("shared", "--state")
     assert done.stdout.splitlines()[1].split()[:4] == ["shared", "share", "Stable", "2"]
-    assert "warning: group shared: of share groups only the listing is shown" in done.stderr
+    assert "warning: group shared: only the listing of share groups is shown" in done.stderr
     (item,) = items("shared")
     assert (item["type"], item["members"], item["partitions"]) == ("share", None, None)
     assert "shared: share, Stable, coordinator two:9092" in describe("shared", "-o", "table").stdout
@@ -297,7 +297,7 @@ def test_usage_errors(admin: StandIn, arguments: Sequence[str]) -> None:
 # --- as Kafka's script -------------------------------------------------------------------------------
 
 
-def test_kafka_columns_of_members_come_before_those_that_nobody_reads(admin: StandIn) -> None:
+def test_kafka_columns_of_members_precede_those_of_unread_partitions(admin: StandIn) -> None:
     done = describe("old", "-o", "kafka")
     assert [line.split() for line in done.stdout.splitlines()] == [
         [],
@@ -342,7 +342,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> LogReader:
         return [Record(*tp, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
 
     stand_in = LogReader({T0: some(T0), PAY: [Record(*PAY, 109, 1, 0, b"\xff", b"w" * 500)]})
-    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
     return stand_in
 
 
@@ -378,7 +378,7 @@ def test_times_of_commits_are_looked_up_only_where_they_are_shown(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], asked: bool
 ) -> None:
     stand_in = LogReader({TopicPartition("__consumer_offsets", 0): []})
-    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
     looked: list[object] = []
     monkeypatch.setattr(stand_in, "list_offsets", lambda *given: looked.append(given) or {})
     describe("idle", *arguments)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands import topics as module
+from kcli.commands import _topics_run as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
 from kcli.core.admin.brokers import LogDir, ReplicaSize
@@ -169,7 +169,7 @@ def test_unknown_offsets_are_null_and_a_warning(admin: StandIn) -> None:
     assert any("orders-1" in warning for warning in document["warnings"])
 
 
-def test_offsets_that_were_asked_for_and_are_unknown_are_a_failure(admin: StandIn) -> None:
+def test_offsets_that_were_requested_and_are_unknown_are_a_failure(admin: StandIn) -> None:
     admin.broken = TopicPartition("orders", 1)
     done = kcli("offsets", "orders", "-o", "csv")
     assert done.stdout.splitlines()[1:] == ["orders,0,10,1010,1000", "orders,1,,,"]
@@ -326,7 +326,7 @@ def test_a_topic_that_exists_and_differs_is_refused(admin: StandIn, asked: list[
     assert said in done.stderr
 
 
-def test_a_topic_that_exists_as_asked_for_is_fine(admin: StandIn) -> None:
+def test_a_topic_that_exists_as_requested_is_success(admin: StandIn) -> None:
     asked = ["--partitions", "2", "--replication-factor", "2", "--config", "retention.ms=5"]
     done = kcli("create", "orders", "--if-not-exists", *asked, "--config", "cleanup.policy=delete")
     assert (done.return_value, done.stderr) == (0, "topic orders already exists\n")

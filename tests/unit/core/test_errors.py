@@ -51,7 +51,7 @@ def test_exit_codes_of_broker_errors(code: int, exit_code: int) -> None:
     assert BrokerError(code, "x").exit_code == exit_code
 
 
-def test_a_message_of_the_broker_wins_over_the_tables_words() -> None:
+def test_a_message_of_the_broker_takes_precedence_over_the_table() -> None:
     assert "Topic is marked for deletion" in str(BrokerError(36, "x", message="Topic is marked for deletion"))
 
 

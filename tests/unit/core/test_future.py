@@ -20,7 +20,7 @@ def test_an_error_is_kept_and_raised() -> None:
         future.result()
 
 
-def test_the_first_completion_stands() -> None:
+def test_the_first_completion_counts() -> None:
     future: Future[int] = Future()
     future.set_result(1)
     future.set_result(2)

@@ -112,7 +112,7 @@ def test_values_are_read_by_their_type(key: str, text: str, value: object) -> No
         ("linger.ms", "inf"),
     ],
 )
-def test_an_illegal_value_says_what_is_legal(key: str, text: str) -> None:
+def test_an_illegal_value_is_refused_with_the_legal_ones(key: str, text: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_value(field_of(key), text, "--option")
     assert key in str(error.value)

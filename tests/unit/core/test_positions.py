@@ -61,7 +61,7 @@ def time_spec(text: str) -> OffsetSpec:
         ("@1732180000000", OffsetSpec("timestamp", 1_732_180_000_000)),
     ],
 )
-def test_places(text: str, spec: OffsetSpec) -> None:
+def test_positions_as_users_write_them(text: str, spec: OffsetSpec) -> None:
     assert parse_offset(text, NOW, UTC) == spec
 
 
@@ -90,7 +90,7 @@ def test_places(text: str, spec: OffsetSpec) -> None:
         "9" * 5000,
     ],
 )
-def test_what_is_no_place_says_so(text: str) -> None:
+def test_an_invalid_position_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not|larger than any offset"):
         parse_offset(text, NOW, UTC)
 
@@ -161,7 +161,7 @@ def test_a_range_that_ends_before_it_starts_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [":", "..", "", "a:b", "1:2:3", "1..2..3"])
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not|neither|no colon"):
         parse_range(text, NOW, UTC)
 
@@ -199,7 +199,7 @@ def test_instants(text: str, when: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "h", "3", "10:3", "24:00", "2026-02-30", "2026-11-21T25:00", "2026-1-1"]
 )
-def test_what_is_no_instant_is_refused(text: str) -> None:
+def test_an_invalid_instant_is_refused(text: str) -> None:
     if text == "3":
         assert parse_instant(text, NOW, UTC) == 3000
         return
@@ -275,7 +275,7 @@ def test_durations(text: str, ms: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "s", "1x", "1m1h", "1s1s", "-1s", "P", "PT", "P1H", "1h 30m", "1ms1s", "P1DT"]
 )
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration_ms(text)
 
@@ -286,14 +286,14 @@ def test_a_bare_number_is_no_duration_where_a_unit_is_due() -> None:
 
 
 @given(st.integers(10**9, 10**10 - 1))
-def test_epochs_of_all_units_are_told_apart(seconds: int) -> None:
+def test_epochs_of_all_units_are_distinguished(seconds: int) -> None:
     """2001 to 2286, the years for which the number of digits decides."""
     for digits in (f"{seconds}", f"{seconds}000", f"{seconds}000000", f"{seconds}000000000"):
         assert epoch_ms(digits) == seconds * 1000
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_place_or_a_value_error(text: str) -> None:
+def test_any_text_is_a_position_or_a_value_error(text: str) -> None:
     for parse in (parse_offset, parse_range, parse_instant):
         with contextlib.suppress(ValueError):
             parse(text, NOW, UTC)

@@ -40,7 +40,7 @@ def test_values_are_frozen(value: Any) -> None:
         setattr(value, value._fields[0], "other")
 
 
-def test_hooks_do_nothing_unless_somebody_listens() -> None:
+def test_hooks_do_nothing_without_a_listener() -> None:
     NO_HOOKS.log("debug", "proto", "nobody hears this")
     assert NO_HOOKS.wire is None
     seen: list[object] = []

@@ -23,7 +23,7 @@ def test_nothing_sent_is_where_it_began() -> None:
     assert tracker.place() == Place(1, 5)
 
 
-def test_the_place_is_the_lowest_row_that_is_not_settled() -> None:
+def test_the_input_position_is_the_lowest_uncompleted_row() -> None:
     tracker, (one, two) = AckTracker(), chunks(10, 10)
     tracker.sent(one)
     tracker.sent(two)
@@ -35,7 +35,7 @@ def test_the_place_is_the_lowest_row_that_is_not_settled() -> None:
     assert tracker.place() == Place(0, 20, 20, 20)
 
 
-def test_deliveries_may_be_told_before_the_chunk_is_noted() -> None:
+def test_deliveries_may_be_reported_before_the_chunk_is_noted() -> None:
     tracker, (one,) = AckTracker(), chunks(3)
     tracker.settled(one, range(1, 3))
     assert tracker.place() == Place()

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import ConfigError, KcliError
+from kcli.files.atomic import FileError
+from kcli.files.lock import LockedError
 from kcli.flows import checkpoint as module
-from kcli.flows.atomic_file import FileError
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
 from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
-from kcli.flows.file_lock import LockedError
 from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
 from kcli.flows.inputs.item import BadInput, InputRow
@@ -62,7 +62,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(tmp_path: Path, text: 
     assert path.read_text() == text
 
 
-def test_what_is_no_regular_file_is_neither_read_nor_replaced(tmp_path: Path) -> None:
+def test_a_file_that_is_not_regular_is_neither_read_nor_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), "/dev/zero", str(tmp_path)):
         with pytest.raises(ConfigError, match="is no checkpoint") as caught:
@@ -71,7 +71,7 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(tmp_path: Path) ->
 
 
 @pytest.mark.case("C14")
-def test_one_that_cannot_be_written_is_told_and_the_old_one_stays(
+def test_a_checkpoint_that_cannot_be_written_is_reported_and_the_old_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "at")
@@ -128,7 +128,7 @@ def chunk_of(name: str, line: int, units: int) -> RowChunk:
     return RowChunk(Place(), units, name, records=[InputRow(line, None, b"x", b"", None, None, b"x")])
 
 
-def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_failed_file_that_holds_something_is_refused_unless_the_run_continues(tmp_path: Path) -> None:
     path = str(tmp_path / "failed")
     file = FailedFile(path, "lines", several=False)
     file.add_bad(chunk_of("a.txt", 3, 2), 2, BadInput(3, 0, "because", b"x"))
@@ -222,7 +222,7 @@ def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None
 
 
 @pytest.mark.case("C14")
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     file = FailedFile("/dev/full", "lines", several=False)
     with pytest.raises(FileError, match="cannot write /dev/full"):
         file.add_bad(chunk_of("a.txt", 1, 1), 0, BadInput(1, 0, "because", b"x"))

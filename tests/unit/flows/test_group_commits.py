@@ -138,7 +138,7 @@ def test_a_position_that_is_not_known_is_not_committed(case: Case) -> None:
     assert case.consumer.commits == []
 
 
-def test_before_partitions_are_given_up_they_are_committed_and_then_forgotten(case: Case) -> None:
+def test_before_partitions_are_revoked_they_are_committed_and_then_forgotten(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.consumer.read(P1, 20)
     case.commits.flushed_all()
@@ -157,7 +157,7 @@ def test_what_others_have_already_is_not_committed(case: Case) -> None:
     assert case.consumer.commits == []
 
 
-def test_a_failed_commit_is_told_and_made_again(case: Case) -> None:
+def test_a_failed_commit_is_reported_and_made_again(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.commits.flushed_all()
     case.now = 5.0
@@ -169,7 +169,7 @@ def test_a_failed_commit_is_told_and_made_again(case: Case) -> None:
     assert case.consumer.commits == [{P0: 10}, {P0: 10}]
 
 
-def test_a_rebalance_goes_on_when_its_commit_fails_but_the_end_does_not_hide_it(case: Case) -> None:
+def test_a_rebalance_continues_when_its_commit_fails_but_the_end_does_not_hide_it(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.consumer.read(P1, 10)
     case.commits.flushed_all()

@@ -122,7 +122,7 @@ def test_what_waits_for_a_partition_that_is_behind_does_not_keep_us_busy() -> No
     assert merger.wait == 1.0
 
 
-def test_only_what_is_selected_and_asked_for_is_kept() -> None:
+def test_only_what_is_selected_and_requested_is_kept() -> None:
     merger, _, _ = made(P0)
     add(merger, P0, [10, 20, 30], selected=b"\0\1\0")
     assert taken(merger.drain()) == [(20, 0, 1)]

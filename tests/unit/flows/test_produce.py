@@ -16,7 +16,8 @@ from kcli.flows import produce as module
 from kcli.flows.ack_tracker import AckTracker
 from kcli.flows.failed_file import FailedFile
 from kcli.flows.inputs.chunk import RowChunk, TextChunk
-from kcli.flows.inputs.feed import Feed, InputFormat, Portion
+from kcli.flows.inputs.feed import Feed, Portion
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import InputError
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.outcomes import Outcomes
@@ -75,7 +76,7 @@ class StandIn:
         for (_, value), (chunk, row) in list(zip(self.sent, self.origins, strict=True))[done:]:
             error = BrokerError(10, "produce to t-0") if self.refuse(value) else None
             report = Report(TopicPartition("t", 0), 1, 1, 0, error, [Origin(0, chunk, range(row, row + 1))])
-            self.totals.add(report)
+            self.totals.add_report(report)
             self.told(report)
         return True
 
@@ -178,14 +179,14 @@ def test_failures_are_written_down_with_line_and_reason(tmp_path: Path) -> None:
     assert trial.tracker.place().unit == 4
 
 
-def test_failures_that_nobody_wrote_down_are_where_a_later_run_begins(tmp_path: Path) -> None:
+def test_unrecorded_failures_are_where_a_later_run_begins(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(refuse=lambda v: v == b"c"))
     trial.run(trial.feed(b"a\nb\nc\nd\n"))
     assert trial.tracker.place().unit == 2
 
 
 @pytest.mark.case("C8")
-def test_bad_input_is_told_and_written_down_and_the_rest_is_sent(tmp_path: Path) -> None:
+def test_bad_input_is_reported_and_written_down_and_the_rest_is_sent(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(), failed=True)
     lines = [b'{"value":"%d"}' % i for i in range(20)]
     lines[3] = b"{bad"
@@ -197,7 +198,7 @@ def test_bad_input_is_told_and_written_down_and_the_rest_is_sent(tmp_path: Path)
     assert trial.tracker.place().unit == 20
 
 
-def test_bad_input_ends_the_run_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_bad_input_ends_the_run_where_that_is_requested(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn())
     data = b'{"value":"a"}\n{"value":"b"}\n{bad\n{"value":"c"}\n'
     result = trial.run(trial.feed(data, "ndjson", short=False), stop_at_bad=True)
@@ -217,7 +218,7 @@ def test_slow_input_is_pushed_on_and_fast_input_is_not(tmp_path: Path) -> None:
     assert trial.producer.pushes == 1
 
 
-def test_progress_is_told_while_reading_and_while_waiting(tmp_path: Path) -> None:
+def test_progress_is_reported_while_reading_and_while_waiting(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(flushes=3))
     trial.run(trial.feed(b"ab\ncd\n"))
     assert [size for size, _, _ in trial.seen] == [6, 6, 6, 6]
@@ -259,7 +260,7 @@ def test_a_full_memory_ends_it_and_shows_what_was_not_sent(tmp_path: Path) -> No
     assert trial.tracker.place().unit == 1
 
 
-def test_a_stop_ends_the_reading_and_confirms_what_is_under_way(tmp_path: Path) -> None:
+def test_a_stop_ends_the_reading_and_confirms_what_is_in_flight(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn())
 
     def portions() -> Iterator[Portion]:

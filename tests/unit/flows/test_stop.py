@@ -9,7 +9,7 @@ import pytest
 from kcli.flows.stop import SIGNALS, Stop
 
 
-def test_the_first_request_sets_the_flag_and_wakes_everybody() -> None:
+def test_the_first_request_sets_the_flag_and_wakes_all_waiters() -> None:
     woken: list[str] = []
     with Stop() as stop:
         stop.wake(lambda: woken.append("a"))
@@ -21,7 +21,7 @@ def test_the_first_request_sets_the_flag_and_wakes_everybody() -> None:
         assert select.select([descriptor], [], [], 0)[0] == [descriptor]
 
 
-def test_who_comes_late_is_woken_too() -> None:
+def test_a_late_waiter_is_woken_too() -> None:
     woken: list[str] = []
     with Stop() as stop:
         stop.request()

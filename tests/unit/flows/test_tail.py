@@ -71,7 +71,7 @@ def test_equal_times_are_ordered_by_partition_and_offset() -> None:
     assert last(log, 4) == [(0, 2), (1, 0), (1, 1), (1, 2)]
 
 
-def test_fewer_records_than_asked_for_are_all() -> None:
+def test_fewer_records_than_requested_are_all() -> None:
     assert last(Log({P0: [record(P0, 4), record(P0, 9)], P1: []}), 10) == [(0, 4), (0, 9)]
 
 
@@ -94,7 +94,7 @@ def test_gaps_make_the_step_longer() -> None:
     assert all(later > earlier for earlier, later in itertools.pairwise(steps))
 
 
-def test_a_partition_without_enough_records_in_the_step_is_looked_at_again() -> None:
+def test_a_partition_without_enough_records_in_the_step_is_read_again() -> None:
     """P1 is compacted: its two newest records are old, but newer than all of P0."""
     log = Log(
         {

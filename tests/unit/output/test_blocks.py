@@ -52,7 +52,7 @@ def test_a_block_is_its_rows(form: str, blocks: list[Block]) -> None:
     assert printed(form, blocks, one_by_one=False) == printed(form, blocks, one_by_one=True)
 
 
-def test_what_is_said_of_a_frame_is_said_in_each_of_its_rows() -> None:
+def test_frame_fields_are_repeated_in_each_of_its_rows() -> None:
     assert printed("tsv", [block("g", [1, 2, 3])], one_by_one=False).splitlines() == [
         "group\ttopic\tnumber\tat\tnote",
         "g\ta\t1\t\t",

@@ -30,7 +30,8 @@ from kcli.output.records import (
     ValueFormatter,
 )
 from kcli.output.template import Template
-from kcli.serde import DecodeError, Place, Serde
+from kcli.serde.errors import DecodeError
+from kcli.serde.serde import Place, Serde
 from tests.batches import batch_of, fetched_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -273,7 +274,7 @@ def test_only_what_is_written_is_decoded_and_counted() -> None:
     assert decoders.undecoded[op.VALUE].first == "j-0@2: the value is no number: not four bytes; look at it"
 
 
-def test_a_serde_is_told_where_the_bytes_stand() -> None:
+def test_a_serde_error_names_the_position_of_the_bytes() -> None:
     key, value = Number(), Number()
     decoders = Decoders(key, value)
     NdjsonFormatter(decoders).batch(fetched_of(DECODED[1:2]), None, b"")

@@ -53,7 +53,7 @@ def test_the_keys_are_always_the_same() -> None:
     assert list(shown()) == list(shown(**full))
 
 
-def test_null_and_empty_are_told_apart() -> None:
+def test_null_and_empty_are_distinguished() -> None:
     assert (shown()["key"], shown()["value"]) == (None, None)
     assert (shown(key=b"")["key"], shown(value=b"")["value"]) == ("", "")
     assert "key_encoding" not in shown(key=b"")

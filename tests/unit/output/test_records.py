@@ -77,7 +77,7 @@ FIVE = [b"v%d" % n for n in range(5)]
     ],
 )
 @pytest.mark.parametrize("form", MAKERS)
-def test_only_what_was_asked_for(
+def test_only_what_was_requested(
     form: str, first: int, stop: int | None, limit: int | None, offsets: list[int]
 ) -> None:
     batch = fetched(FIVE, 100, first, stop)
@@ -124,7 +124,7 @@ def test_values_are_bytes_as_they_are_with_a_delimiter_behind_each(limit: int | 
     assert found.count == (limit or 3)
 
 
-def test_a_template_sees_what_only_the_batch_knows() -> None:
+def test_a_template_has_the_fields_of_the_batch() -> None:
     found = TemplateFormatter(Template("%o %x %y\\n")).batch(fetched([b"v"]), None, b"")
     assert found.data == b"100 9 2\n"
 

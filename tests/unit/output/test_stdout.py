@@ -36,7 +36,7 @@ def test_what_is_taken_in_parts_is_written_whole() -> None:
     assert stream.taken == b"x" * 100 + b"y" * 10 + ("ü" * 10).encode()
 
 
-def test_a_stream_that_takes_nothing_is_an_error() -> None:
+def test_a_stream_that_accepts_nothing_is_an_error() -> None:
     with pytest.raises(BlockingIOError):
         Output(Sips(None), isatty=False).write(b"x")
 

@@ -77,7 +77,7 @@ def test_table_groups_digits_and_stays_a_table_in_a_pipe() -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_table_fits_the_terminal_and_wide_is_as_wide_as_it_takes() -> None:
+def test_table_fits_the_terminal_and_wide_does_not() -> None:
     row = {**ROWS[0], "name": "a-name-that-is-too-long-for-it"}
     lines = printed("table", [row], isatty=True, width=70).splitlines()
     assert max(map(len, lines)) <= 70
@@ -131,7 +131,7 @@ def test_headings_break_before_anything_is_left_out() -> None:
     )
 
 
-def test_notes_wrap_and_what_there_is_no_room_for_is_said() -> None:
+def test_notes_wrap_and_truncation_is_reported() -> None:
     assert table([LATE], width=40, color="always") == (
         "\x1b[1m             LAG-\x1b[0m\n"
         "\x1b[1mGROUP     RECORDS   NOTE\x1b[0m\n"
@@ -184,7 +184,7 @@ def test_prose_is_folded_between_words(text: str, lines: list[str]) -> None:
     assert style.folded(text, 5) == lines
 
 
-def test_table_takes_colour_where_asked() -> None:
+def test_table_has_colour_where_requested() -> None:
     assert "\x1b[1m" in printed("table", color="always")
 
 

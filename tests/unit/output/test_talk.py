@@ -36,7 +36,7 @@ def test_colour(terminal: bool, environ: dict[str, str], choice: str | None, wan
     assert wants_colour(Terminal() if terminal else io.StringIO(), environ, choice) is wanted
 
 
-def test_a_closed_stream_takes_no_colour() -> None:
+def test_a_closed_stream_gets_no_colour() -> None:
     stream = Terminal()
     stream.close()
     assert wants_colour(None, {}, None) is False
@@ -64,7 +64,7 @@ def test_quiet_and_verbose() -> None:
 
 
 @pytest.mark.case("C13")
-def test_what_is_said_is_sanitised_and_a_closed_stderr_is_no_error() -> None:
+def test_what_is_reported_is_sanitised_and_a_closed_stderr_is_no_error() -> None:
     stream = io.StringIO()
     Talk(stream).warn("topic \x1b[2J")
     assert "\x1b" not in stream.getvalue()
@@ -116,7 +116,7 @@ def test_json_progress_is_ndjson_and_ends_with_the_total() -> None:
         (100, 120, 5.0, "0s left"),
     ],
 )
-def test_the_time_that_is_left_is_told_where_there_is_an_end(
+def test_the_remaining_time_is_shown_where_there_is_an_end(
     total: int | None, done: int, seconds: float, left: str | None
 ) -> None:
     bar = Progress(Talk(io.StringIO()), "scanned", style="line", total=total)

@@ -85,7 +85,7 @@ def test_what_a_record_does_not_have(text: str, expected: bytes) -> None:
     assert rendered(text, NULLS) == expected
 
 
-def test_null_is_written_as_asked_for() -> None:
+def test_null_is_written_as_requested() -> None:
     assert rendered("%k=%v{base64}", NULLS, null=b"NULL") == b"NULL=NULL"
     assert rendered("%h{%k=%v,}", null=b"NULL") == b"a=1,b=NULL,\xff=,"
 
@@ -149,7 +149,7 @@ def test_no_newline_is_added() -> None:
         ("\\x１２", "escape"),
     ],
 )
-def test_what_is_not_a_verb_or_an_escape_is_named(text: str, said: str) -> None:
+def test_an_unknown_verb_or_escape_is_named(text: str, said: str) -> None:
     with pytest.raises(TemplateError) as error:
         Template(text)
     assert said in str(error.value)

@@ -55,7 +55,7 @@ def test_origins_name_the_line_where_a_value_begins() -> None:
 
 
 @pytest.mark.parametrize("text", ["=b", ": b", r"a=\u12", r"a=\uzzzz"])
-def test_what_is_refused_names_the_line(text: str) -> None:
+def test_a_refusal_names_the_line(text: str) -> None:
     with pytest.raises(ConfigError, match="f:2"):
         parse_properties("x=1\n" + text, "f")
 

@@ -92,7 +92,9 @@ def test_kcli_x_variables() -> None:
         ({"environ": {"KCLI_X_CLIENT_IDD": "1"}}, "KCLI_X_CLIENT_IDD", "client.id"),
     ],
 )
-def test_unknown_keys_name_the_place_and_the_nearest(sources: dict[str, Any], where: str, near: str) -> None:
+def test_unknown_keys_are_reported_with_their_location_and_the_nearest(
+    sources: dict[str, Any], where: str, near: str
+) -> None:
     with pytest.raises(ConfigError, match="unknown option") as caught:
         resolve(Sources(**sources))
     assert where in caught.value.what
@@ -113,7 +115,7 @@ def test_java_only_keys_are_kept_apart() -> None:
     assert set(found.values) == {"bootstrap_servers"}
 
 
-def test_kafka_variables_are_said_when_used_and_only_then() -> None:
+def test_kafka_variables_are_reported_when_used_and_only_then() -> None:
     environ = {"KAFKA_BOOTSTRAP_SERVERS": "k:1", "KAFKA_SECURITY_PROTOCOL": "SSL"}
     said = resolve(Sources(environ=environ)).notes
     assert said == ("using KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL from the environment",)
@@ -227,7 +229,7 @@ SASL: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("sayer", SASL, ids=name_of)
-def test_what_this_version_cannot_do_is_refused_wherever_it_is_said(sayer: dict[str, Any]) -> None:
+def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="not supported yet") as caught:
         resolved(SAYERS[0][1], sayer)
     assert caught.value.exit_code == 2
@@ -247,7 +249,7 @@ def test_secrets_of_refused_options_are_not_shown() -> None:
     assert "hunter2" not in f"{caught.value.what}{caught.value.why}{caught.value.do}"
 
 
-def test_a_wrong_protocol_of_the_environment_is_no_reason_to_go_on_in_plaintext() -> None:
+def test_a_wrong_protocol_in_the_environment_never_falls_back_to_plaintext() -> None:
     with pytest.raises(ConfigError, match="KAFKA_SECURITY_PROTOCOL"):
         resolved(SAYERS[0][1], {"environ": {"KAFKA_SECURITY_PROTOCOL": "TLS"}})
 
@@ -262,7 +264,7 @@ def test_pem_stores_are_read() -> None:
 
 
 @pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)
-def test_a_profile_that_is_asked_for_is_refused_whoever_names_the_broker(sayer: dict[str, Any]) -> None:
+def test_a_requested_profile_is_refused_even_with_a_named_broker(sayer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="KCLI_PROFILE=prod: profiles are not supported yet"):
         resolved(sayer, {"environ": {"KCLI_PROFILE": "prod"}})
 

@@ -64,7 +64,7 @@ def test_a_batch_that_is_cut_off_is_left_out_and_its_size_is_known(keep: int) ->
     assert splitter.needed == (len(TWO) if keep >= 12 else HEADER_SIZE)
 
 
-def test_nothing_but_a_part_of_a_batch_can_be_told_from_nothing() -> None:
+def test_a_partial_batch_is_distinguished_from_an_empty_response() -> None:
     part, nothing = split_batches(ONE[:50]), split_batches(b"")
 
     assert list(part) == list(nothing) == []
@@ -93,7 +93,7 @@ def test_garbage_is_refused_even_when_cut_off() -> None:
 
 @pytest.mark.case("F2")
 @pytest.mark.parametrize("at", [21, 22, 30, 45, 60, 61, len(ONE) - 1])
-def test_a_flipped_bit_is_told_with_offsets_and_both_checksums(at: int) -> None:
+def test_a_flipped_bit_is_reported_with_offsets_and_both_checksums(at: int) -> None:
     """"""
     batch = bytearray(ONE)
     batch[:8] = struct.pack(">q", 500)

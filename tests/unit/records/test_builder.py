@@ -149,7 +149,7 @@ def test_a_few_large_additions_are_sent_without_a_copy() -> None:
     assert len(builder.wire()) == 4
 
 
-def test_a_sealed_batch_takes_no_more() -> None:
+def test_a_sealed_batch_accepts_no_more_records() -> None:
     builder = BatchBuilder(room=1000)
     builder.append(None, b"x", (), 5)
     builder.seal()

@@ -72,7 +72,7 @@ def test_fields_of_a_transactional_batch() -> None:
     assert (batch.leader_epoch, batch.max_timestamp) == (3, 1_700_000_000_000)
 
 
-def test_a_control_batch_is_told_by_its_attributes() -> None:
+def test_a_control_batch_is_recognised_by_its_attributes() -> None:
     [batch] = split_batches(JAVA["commit-marker"])
     batch.verify()
 

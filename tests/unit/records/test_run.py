@@ -31,7 +31,7 @@ def test_neighbours_are_one() -> None:
     assert plain_run(data, run.size, transactional=True, verify=False) is None  # a marker
 
 
-def test_damage_inside_is_told_with_the_offsets_of_its_batch() -> None:
+def test_damage_inside_is_reported_with_the_offsets_of_its_batch() -> None:
     raw = bytearray(joined(batch(0, count=3).raw, batch(3, count=2).raw))
     second = len(batch(0, count=3).raw)
     raw[second + HEADER_SIZE] = 0x7E  # the first record's length

@@ -25,7 +25,7 @@ def test_elsewhere_when_one_of_the_range_is_taken() -> None:
     assert LOW <= ports[0] < HIGH
 
 
-def test_any_never_takes_9092() -> None:
+def test_any_port_is_never_9092() -> None:
     assert choose_ports(1, ANY, taken(), rng=RNG)[0] >= LOW
 
 

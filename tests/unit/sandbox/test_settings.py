@@ -18,7 +18,7 @@ def test_three_nodes_get_smaller_heaps() -> None:
     assert resolve(Settings(brokers=3), None, default_data="/d").heap_mb == 384
 
 
-def test_what_is_not_said_stays_as_it_was() -> None:
+def test_fields_that_are_not_given_stay_as_they_were() -> None:
     kept = make_state(brokers=3, version="3.9.2")
     found = resolve(Settings(), kept, default_data="/other")
     assert (found.version, found.brokers, found.data) == ("3.9.2", 3, "/data/default")

@@ -4,9 +4,13 @@ import json
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from kcli.serde import Place, Registry, RegistryOptions, Serde, open_serdes, parse_serdes
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
+from kcli.serde.registry.client import Registry
+from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
+from kcli.serde.serde import Place, Serde
 from tests.registry.server import FakeRegistry, RefusedError
 
 OPTIONS = RegistryOptions(schema_registry_url="http://registry.invalid:8081")

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, Place, SchemaNotFoundError
+from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
+from kcli.serde.serde import Place
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
 
@@ -289,7 +290,7 @@ def test_which_schema_is_written(text: str, schema_id: int) -> None:
     assert one.encode(value, PLACE)[:5] == b"\0\0\0\0" + bytes([schema_id])
 
 
-def test_keys_have_a_subject_of_their_own_and_it_is_asked_for_once() -> None:
+def test_keys_have_a_subject_of_their_own_that_is_requested_once() -> None:
     found = content(topic_key="string")
     one = serde("avro", found)
     one.prepare("topic", "key")
@@ -298,12 +299,12 @@ def test_keys_have_a_subject_of_their_own_and_it_is_asked_for_once() -> None:
     assert found.asked == ["GET /subjects/topic-key/versions/latest"]
 
 
-def test_a_strategy_without_a_name_is_told() -> None:
+def test_a_strategy_without_a_name_is_reported() -> None:
     with pytest.raises(ConfigError, match="needs the name of the record"):
         serde("avro:strategy=record", FakeRegistry()).prepare("topic", "value")
 
 
-def test_a_subject_that_is_not_there_is_told_with_what_to_do() -> None:
+def test_a_missing_subject_is_reported_with_a_remedy() -> None:
     with pytest.raises(SchemaNotFoundError) as caught:
         serde("avro", FakeRegistry()).encode(1, PLACE)
     assert "register=true" in caught.value.do

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.serde import DecodeError
+from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
@@ -57,7 +57,7 @@ HUGE = b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"  # 2**63 - 1
         (DECIMAL, b"\x80\x40" + bytes(4096), "a decimal of 4096 bytes"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(schema: Any, data: bytes, why: str) -> None:
+def test_faults_are_reported(schema: Any, data: bytes, why: str) -> None:
     with pytest.raises(DecodeError) as caught:
         with_schema(schema).decode(HEAD + data, PLACE)
     assert why in caught.value.why

@@ -5,7 +5,10 @@ import sys
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.serde import Registry, RegistryOptions, open_serdes, parse_serdes
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
+from kcli.serde.registry.client import Registry
+from kcli.serde.registry.options import RegistryOptions
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import OPTIONS, registry
 

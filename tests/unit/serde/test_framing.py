@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.serde import DecodeError, Place, schema_id_of
-from kcli.serde.framing import Framed, frame, unframe
+from kcli.serde.errors import DecodeError
+from kcli.serde.framing import Framed, frame, schema_id_of, unframe
+from kcli.serde.serde import Place
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import serde
 
@@ -66,7 +67,7 @@ def test_the_long_form_of_the_first_message_and_a_path_behind_a_guid() -> None:
 
 
 @pytest.mark.parametrize("path", [b"", b"\1", b"\2", b"\2\1", b"\xff" * 9, b"\xfe\x07", b"\x80"])
-def test_a_malformed_path_is_told(path: bytes) -> None:
+def test_a_malformed_path_is_reported(path: bytes) -> None:
     with pytest.raises(DecodeError, match="which Protobuf message") as caught:
         unframe(b"\0\0\0\0\7" + path, VALUE, with_path=True)
     assert caught.value.schema_id == 7
@@ -111,7 +112,7 @@ def test_frames_come_back(schema_id: int, payload: bytes, path: list[int]) -> No
     assert framed == Framed(schema_id, payload, tuple(path))
 
 
-def test_a_serde_tells_the_schema_of_bytes_that_it_cannot_decode(tmp_path: Path) -> None:
+def test_a_serde_names_the_schema_of_bytes_that_it_cannot_decode(tmp_path: Path) -> None:
     (tmp_path / "s.avsc").write_text('"int"')
     framed, bare = serde("avro", FakeRegistry()), serde(f"avro:file={tmp_path / 's.avsc'}")
     assert (framed.names_schemas, bare.names_schemas, serde("int").names_schemas) == (True, False, False)

@@ -16,7 +16,7 @@ from kcli.core.group.consumer_protocol import (
 )
 from kcli.core.protocol import compiler
 from kcli.core.types import TopicPartition
-from kcli.serde import DecodeError, EncodeError, Place
+from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.internal.group_records import (
     NEVER,
     GroupMetadataValue,
@@ -27,6 +27,7 @@ from kcli.serde.internal.group_records import (
 from kcli.serde.internal.kinds import KINDS, RecordKind
 from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from kcli.serde.json_text import dump_json
+from kcli.serde.serde import Place
 from tests.unit.serde.schemas import serde
 
 OFFSET_KEY = struct.pack(">hh1sh1si", 1, 1, b"g", 1, b"t", 3)
@@ -83,7 +84,7 @@ def group(version: int, protocol_type: str, subscription: bytes, assignment: byt
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_the_members_of_a_consumer_group_are_told(version: int) -> None:
+def test_the_members_of_a_consumer_group_are_listed(version: int) -> None:
     parts = (TopicPartition("t", 0), TopicPartition("t", 1))
     found = group(
         version, "consumer", encode_subscription(Subscription(("t",))), encode_assignment(Assignment(parts))

@@ -2,18 +2,31 @@
 
 import functools
 import zipfile
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from kcli.core.protocol.schema import INT64, STRING, Struct, field
 from kcli.sandbox.errors import DownloadError
 from kcli.sandbox.fetch import Fetcher
 from kcli.sandbox.jar_list import repository_of
 from kcli.sandbox.paths import cache_root
-from kcli.serde.internal.group_records import NEVER, LegacyOffsetCommitValue, OffsetCommitValue
+from kcli.serde.internal.group_records import NEVER, OffsetCommitValue
 from kcli.serde.internal.kinds import KINDS, RecordKind
 from tests.protocol.compare import struct_differences
 from tests.protocol.kafka_json import Definition, _parse, _repository, versions_of
+
+
+class LegacyOffsetCommitValue(Struct):
+    """The value of Kafka before 0.8.2.2: the fields of version 0 of ``OffsetCommitValue``."""
+
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = NEVER
+
+    offset: int = field(INT64)
+    metadata: str = field(STRING)
+    commit_timestamp: int = field(INT64)
+
 
 NEWEST, OLDER = "4.3.1", "3.9.2"
 JARS = {
@@ -47,9 +60,9 @@ def definitions(artifact: str, version: str) -> dict[str, Definition]:
 
 
 def _complete(fields: list[Definition]) -> None:
-    for field in fields:
-        field.setdefault("versions", field.get("taggedVersions"))
-        _complete(field.get("fields", []))
+    for row in fields:
+        row.setdefault("versions", row.get("taggedVersions"))
+        _complete(row.get("fields", []))
 
 
 def case_id(case: Any) -> str:

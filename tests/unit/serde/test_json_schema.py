@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, open_serdes, parse_serdes
+from kcli.serde.errors import DecodeError, EncodeError
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
@@ -39,7 +41,7 @@ def test_values_come_back(content: FakeRegistry) -> None:
     assert one.encode_text(one.decode_text(data, PLACE).encode(), PLACE) == data
 
 
-def test_reading_asks_nobody() -> None:
+def test_reading_sends_no_request() -> None:
     one = open_serdes(parse_serdes(["value=jsonschema"])).value
     assert one is not None
     assert one.decode(b'\0\0\0\0\7{"a":1}', PLACE) == {"a": 1}
@@ -77,7 +79,7 @@ def test_what_does_not_fit_says_where(content: FakeRegistry, value: Any, why: st
         {"pattern": "("},
     ],
 )
-def test_a_schema_that_cannot_be_applied_is_told_and_nothing_is_fetched(schema: Any) -> None:
+def test_a_schema_that_cannot_be_applied_is_reported_and_nothing_is_fetched(schema: Any) -> None:
     found = FakeRegistry()
     found.register("topic-value", {"schema": json.dumps(schema), "schemaType": "JSON"})
     with pytest.raises(EncodeError, match="cannot be applied"):

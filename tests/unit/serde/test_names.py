@@ -3,8 +3,17 @@
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.serde import SerdeSpec, SerdeSpecs, parse_serde, parse_serdes
-from kcli.serde.names import ARGUMENTS, INTERNAL, NAMES, PLAIN, WITH_SCHEMA
+from kcli.serde.names import (
+    ARGUMENTS,
+    INTERNAL,
+    NAMES,
+    PLAIN,
+    WITH_SCHEMA,
+    SerdeSpec,
+    SerdeSpecs,
+    parse_serde,
+    parse_serdes,
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,7 +76,7 @@ def test_arguments_and_other_names(text: str, name: str, arguments: dict[str, st
         ("avro:strategy=topc", "did you mean topic?"),
     ],
 )
-def test_what_is_wrong_is_told_with_what_is_right(text: str, said: str) -> None:
+def test_faults_are_reported_with_the_valid_form(text: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_serdes([text])
     assert said in caught.value.do

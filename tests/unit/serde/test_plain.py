@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.serde import DecodeError, EncodeError, Place, Serde, SerdeSpec, SerdeSpecs, open_serdes
+from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import MAX_DEPTH, dump_json, parse_json
-from kcli.serde.names import PLAIN
+from kcli.serde.names import PLAIN, SerdeSpec, SerdeSpecs
+from kcli.serde.opening import open_serdes
+from kcli.serde.serde import Place, Serde
 
 PLACE = Place("topic", "key")
 SIZES = {"short": 2, "int": 4, "long": 8}

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, Place, Serde
+from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.protobuf.protoc import compile_texts
+from kcli.serde.serde import Place, Serde
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
@@ -90,7 +91,7 @@ def test_values_come_back(content: FakeRegistry) -> None:
     assert one.encode_text(one.decode_text(data, PLACE).encode(), PLACE) == data
 
 
-def test_what_cannot_tell_absent_from_zero_is_shown(content: FakeRegistry) -> None:
+def test_fields_that_cannot_distinguish_absent_from_zero_are_shown(content: FakeRegistry) -> None:
     one = ours(content)
     assert one.decode(one.encode({}, PLACE), PLACE) == EMPTY
 
@@ -126,7 +127,7 @@ def test_a_path_to_nowhere_is_a_decode_error(content: FakeRegistry) -> None:
         serde("protobuf", content).decode(b"\0\0\0\0\1\2\x12", PLACE)
 
 
-def test_a_message_that_is_not_there_is_told_with_those_that_are(content: FakeRegistry) -> None:
+def test_a_missing_message_type_is_reported_with_those_that_exist(content: FakeRegistry) -> None:
     with pytest.raises(ConfigError, match=r"there are shop\.First, shop\.Order"):
         serde("protobuf:message=shop.Nothing", content).prepare("topic", "value")
 
@@ -146,7 +147,7 @@ def test_a_message_that_is_not_there_is_told_with_those_that_are(content: FakeRe
         ("x", "shop.Order"),
     ],
 )
-def test_what_does_not_fit_is_told(content: FakeRegistry, value: Any, why: str) -> None:
+def test_what_does_not_fit_is_reported(content: FakeRegistry, value: Any, why: str) -> None:
     with pytest.raises(EncodeError) as caught:
         ours(content).encode(value, PLACE)
     assert why in caught.value.why
@@ -231,7 +232,7 @@ def test_a_registry_that_has_text_only() -> None:
         ('syntax = "proto3"; message A { B b = 1; }', {}, "not defined"),
     ],
 )
-def test_schemas_that_cannot_be_used_are_told(schema: str, references: dict[str, str], why: str) -> None:
+def test_schemas_that_cannot_be_used_are_reported(schema: str, references: dict[str, str], why: str) -> None:
     found, rows = TextOnly(), []
     for name, text in references.items():
         found.register(name, {"schema": text, "schemaType": "PROTOBUF"})

@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from kcli.serde import Registry, SchemaNotFoundError
-from kcli.serde.errors import RegistryError
-from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Schema
+from kcli.serde.errors import RegistryError, SchemaNotFoundError
+from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Registry, Schema
 from kcli.serde.registry.options import RegistryOptions
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import registry
@@ -20,7 +19,7 @@ def filled(count: int = 1) -> FakeRegistry:
     return found
 
 
-def test_a_schema_is_asked_for_once() -> None:
+def test_a_schema_is_requested_once() -> None:
     found = filled()
     one = registry(found)
     assert one.by_id(1) is one.by_id(1)
@@ -28,7 +27,7 @@ def test_a_schema_is_asked_for_once() -> None:
     assert found.asked == ["GET /schemas/ids/1", "GET /subjects/s/versions/1"]
 
 
-def test_the_latest_version_is_asked_for_each_time() -> None:
+def test_the_latest_version_is_requested_each_time() -> None:
     found = filled(2)
     one = registry(found)
     assert [one.latest("s").version, one.latest("s").id] == [2, 2]
@@ -45,7 +44,7 @@ def test_memory_is_bounded() -> None:
     assert [asked[-1] for asked in found.asked] == ["1", "2", "3", "2"]
 
 
-def test_a_schema_that_is_missing_is_not_asked_for_again_for_a_while() -> None:
+def test_a_missing_schema_is_not_requested_again_for_a_while() -> None:
     now = [0.0]
     found = filled()
     one = registry(found, now=lambda: now[0])
@@ -84,7 +83,7 @@ def test_subjects_are_quoted() -> None:
     assert one.register("new", Schema(-1, "AVRO", '"int"')) == 1
 
 
-def test_a_guid_is_asked_for_as_such() -> None:
+def test_a_guid_is_requested_as_such() -> None:
     found = filled()
     guid = UUID(found.schemas[0].guid)
     assert registry(found).by_id(guid).text == found.schemas[0].body["schema"]

@@ -7,8 +7,9 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
-from kcli.serde import RegistryOptions, is_registry_key, parse_registry_pairs
 from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.keys import is_registry_key
+from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 
 
 def options(**texts: str) -> RegistryOptions:
@@ -35,7 +36,7 @@ def test_keys_of_kafka_clients_are_not_ours(key: str) -> None:
     assert not is_registry_key(key)
 
 
-def test_a_misspelt_key_is_told_with_the_nearest() -> None:
+def test_a_misspelt_key_is_reported_with_the_nearest() -> None:
     assert is_registry_key("schema.registry.ulr")
     with pytest.raises(ConfigError, match=r"unknown option 'schema\.registry\.ulr' in -X") as caught:
         parse_registry_pairs([("schema.registry.ulr", "x", "-X")])
@@ -70,7 +71,7 @@ def test_addresses(url: str, shown: list[str]) -> None:
 @pytest.mark.parametrize(
     "url", ["h:8081", "ftp://h", "http://", "http://h:port", "http://h?x=1", "http://h:99999"]
 )
-def test_what_is_no_address(url: str) -> None:
+def test_invalid_addresses(url: str) -> None:
     with pytest.raises(ConfigError, match="is no address"):
         addresses(RegistryOptions(schema_registry_url=url))
 
@@ -92,7 +93,7 @@ def test_without_an_address() -> None:
         ({}, ""),
     ],
 )
-def test_who_we_are(given: dict[str, str], header: str) -> None:
+def test_client_software_name(given: dict[str, str], header: str) -> None:
     (address,) = addresses(options(**{"schema.registry.url": "https://h"} | given))
     assert address.authorization == header
     assert not header or header not in repr(address) + str(address)
@@ -115,7 +116,7 @@ def test_half_of_a_credential_is_refused(given: dict[str, str], said: str) -> No
     assert "nocolon" not in str(caught.value) + caught.value.do
 
 
-def test_secrets_do_not_travel_unencrypted_unless_it_is_said() -> None:
+def test_secrets_are_not_sent_unencrypted_unless_requested() -> None:
     given = options(**{"schema.registry.url": "http://me:geheim@h", "basic.auth.credentials.source": "URL"})
     with pytest.raises(ConfigError, match="unencrypted") as caught:
         addresses(given)

@@ -156,7 +156,7 @@ def test_a_kept_connection_that_was_closed_costs_no_try() -> None:
         (400, b"[1]", RegistryError, "HTTP 400", 1),
     ],
 )
-def test_a_refusal_is_told_in_plain_words(
+def test_a_refusal_is_reported_in_plain_words(
     status: int, body: bytes, kind: type[RegistryError], why: str, exit_code: int
 ) -> None:
     with pytest.raises(RegistryError) as caught:
@@ -214,7 +214,7 @@ def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
         ),
     ],
 )
-def test_who_we_are_goes_with_each_request(options: dict[str, str], headers: dict[str, str]) -> None:
+def test_the_client_id_is_in_each_request(options: dict[str, str], headers: dict[str, str]) -> None:
     wire = Wire(OK)
     wire.transport(**options).ask("GET", "/x")
     assert headers.items() <= wire.asked[0][3].items()

@@ -85,7 +85,7 @@ def _check(
             if tp in holder:
                 raise _fault(assignor, f"assigns {tp} twice", f"to {holder[tp]!r} and to {member!r}")
             if member not in claimants.get(tp, {member}):
-                raise _fault(assignor, f"assigns {tp} to {member!r}", "its owner has to give it up first")
+                raise _fault(assignor, f"assigns {tp} to {member!r}", "its owner has to revoke it first")
             holder[tp] = member
 
 

@@ -50,43 +50,43 @@ class Arrival:
 
 
 class ArrivalLog:
-    """``sent_out``: the members of the first eviction. One that is evicted later came back before that, or is new.
+    """``evicted``: the members of the first eviction. One that is evicted later came back before that, or is new.
 
-    ``inside``: the members listed now, by member id; ``gone``: those listed before and missing now. ``keeps_id``: see
+    ``present``: the members listed now, by member id; ``gone``: those listed before and missing now. ``keeps_id``: see
     ``ListedMember``.
     """
 
     def __init__(self, *, keeps_id: bool) -> None:
         self.keeps_id = keeps_id
-        self.sent_out: tuple[ListedMember, ...] = ()
-        self.sent_out_at = 0.0
-        self.inside: dict[str, Arrival] = {}
+        self.evicted: tuple[ListedMember, ...] = ()
+        self.evicted_at = 0.0
+        self.present: dict[str, Arrival] = {}
         self.gone: dict[str, Arrival] = {}
 
-    def evicted(self, members: Iterable[ListedMember], now: float) -> None:
+    def record_eviction(self, members: Iterable[ListedMember], now: float) -> None:
         """Records that these members were evicted."""
         gone = tuple(members)
-        if not self.sent_out:
-            self.sent_out, self.sent_out_at = gone, now
+        if not self.evicted:
+            self.evicted, self.evicted_at = gone, now
         for member in gone:
-            self.inside.pop(member.member_id, None)
+            self.present.pop(member.member_id, None)
 
-    def looked(self, members: Collection[ListedMember], now: float) -> None:
-        """Records the members that are listed now, waiting to rejoin or inside; the barrier is not among them."""
-        before = self.inside
-        self.inside = {
-            one.member_id: self.inside.get(one.member_id) or self._arrival(one, now) for one in members
+    def record_listing(self, members: Collection[ListedMember], now: float) -> None:
+        """Records the members that are listed now, waiting to rejoin or present; the barrier is not among them."""
+        before = self.present
+        self.present = {
+            one.member_id: self.present.get(one.member_id) or self._arrival(one, now) for one in members
         }
 
-        for member_id in before.keys() - self.inside.keys():
+        for member_id in before.keys() - self.present.keys():
             self.gone[member_id] = replace(before[member_id], left_at=now)
 
-    def unassigned(self, member_ids: Iterable[str], now: float) -> None:
+    def record_unassigned(self, member_ids: Iterable[str], now: float) -> None:
         """Records that a generation of a classic group begins in which these members own nothing."""
         for member_id in member_ids:
-            arrival = self.inside.get(member_id)
+            arrival = self.present.get(member_id)
             if arrival is not None and arrival.unassigned_since is None:
-                self.inside[member_id] = replace(arrival, unassigned_since=now)
+                self.present[member_id] = replace(arrival, unassigned_since=now)
 
     def _arrival(self, member: ListedMember, now: float) -> Arrival:
         """A member that is listed in a group of the new protocol has an epoch, and may commit."""
@@ -95,24 +95,24 @@ class ArrivalLog:
     @property
     def arrivals(self) -> tuple[Arrival, ...]:
         """All members that have come since the eviction, also those that are missing again."""
-        return (*self.inside.values(), *self.gone.values())
+        return (*self.present.values(), *self.gone.values())
 
     @property
     def back(self) -> int:
         """How many of the evicted members have come back, as far as names can tell."""
-        there = Counter(one.member.name(keeps_id=self.keeps_id) for one in self.inside.values())
+        there = Counter(one.member.name(keeps_id=self.keeps_id) for one in self.present.values())
         return (self._names & there).total()
 
     @property
     def all_back(self) -> bool:
         """Whether as many members of each name are present as were evicted."""
-        return self.back == len(self.sent_out)
+        return self.back == len(self.evicted)
 
     @property
     def last_arrival(self) -> float:
         """When the newest of the present members arrived; the time of the eviction if there is none."""
-        return max((one.at for one in self.inside.values()), default=self.sent_out_at)
+        return max((one.at for one in self.present.values()), default=self.evicted_at)
 
     @property
     def _names(self) -> Counter[Hashable]:
-        return Counter(one.name(keeps_id=self.keeps_id) for one in self.sent_out)
+        return Counter(one.name(keeps_id=self.keeps_id) for one in self.evicted)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
@@ -55,24 +55,37 @@ from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
-LOOK = 0.05  # seconds between two polls of the group
-HOLD = 8.0  # seconds for the other members to come back: more than two of their heartbeat intervals
+POLL_SECONDS = 0.05  # seconds between two polls of the group
+HOLD_SECONDS = 8.0  # seconds for the other members to come back: more than two of their heartbeat intervals
 # this member was evicted: another barrier is active
-SENT_OUT = frozenset(
+EVICTED_CODES = frozenset(
     {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
 )
 _REASON = "the group's offsets are rewound"
 _FIRST_WITH_MANY = 3  # LeaveGroup: for other members, and several at once
 
 
-class SentOutError(MembershipError):
-    """The barrier is not a member of its group any more: something evicted it, most likely another rewind."""
+class HoldTimes(NamedTuple):
+    """How long a group is held, in seconds: at most ``members`` until the evicted members are back, then ``quiet`` after
+    the last of them came back, and at least ``since_eviction``.
+    """
+
+    members: float = HOLD_SECONDS
+    quiet: float = 0.0
+    since_eviction: float = 0.0
+
+
+DEFAULT_TIMES = HoldTimes()
+
+
+class EvictedError(MembershipError):
+    """The barrier is not a member of its group any more: most likely another rewind evicted it."""
 
 
 class Barrier(ABC):
     """``seize``, ``commit``, ``hold``, ``verify``, in this order; then the caller rejoins or leaves.
 
-    Each raises SentOutError when the barrier has been evicted. ``may_have_committed``: in this rewind, by this barrier
+    Each raises EvictedError when the barrier has been evicted. ``may_have_committed``: in this rewind, by this barrier
     or by an earlier one.
     """
 
@@ -85,36 +98,28 @@ class Barrier(ABC):
         self._link = link
         self._membership = membership
         self.may_have_committed = False
-        self.door = ArrivalLog(keeps_id=self.by_epoch)
+        self.arrival_log = ArrivalLog(keeps_id=self.by_epoch)
 
     @abstractmethod
     def seize(self, deadline: float) -> None:
         """Returns once no other member owns anything; MembershipError if the others keep coming back."""
 
-    def hold(
-        self,
-        offsets: Offsets,
-        deadline: float,
-        *,
-        patience: float = HOLD,
-        quiet: float = 0.0,
-        least: float = 0.0,
-    ) -> int:
-        """Holds the group until the evicted members are back, or for ``patience`` seconds; returns how many are back.
+    def hold(self, offsets: Offsets, deadline: float, times: HoldTimes = DEFAULT_TIMES) -> int:
+        """Holds the group until the evicted members are back, or ``times`` are over; returns how many are back.
 
-        Also waits until the last of them has been back for ``quiet`` seconds, and until ``least`` seconds have passed
-        since the eviction: they may still be processing what they had read before. What they commit meanwhile is
-        corrected.
+        The members may still be processing what they had read before. What they commit meanwhile is corrected.
         """
-        loop, quiet = self._cluster.loop, max(quiet, self.least_quiet)
-        corrects = quiet > 0 or least > 0
+        loop, quiet = self._cluster.loop, max(times.quiet, self.least_quiet)
+        corrects = quiet > 0 or times.since_eviction > 0
         began = quiet_since = loop.now()
-        patient_until, give_up = began + patience, min(deadline, began + patience + least + 2 * quiet)
+        patient_until = began + times.members
+        give_up = min(deadline, patient_until + times.since_eviction + 2 * quiet)
         while True:
-            group = self._look_as_member(deadline)
-            waited = self.door.all_back or loop.now() >= patient_until
+            group = self._describe_as_member(deadline)
+            log = self.arrival_log
+            waited = log.all_back or loop.now() >= patient_until
             if corrects and waited and loop.now() < give_up:
-                until = self._admit(group, deadline)
+                until = self._admit_waiting_members(group, deadline)
                 if until is not None:
                     patient_until, quiet_since = max(patient_until, until), loop.now()
                     continue
@@ -122,12 +127,12 @@ class Barrier(ABC):
                 self.commit(offsets, deadline)
                 quiet_since = loop.now()
             now = loop.now()
-            ready = max(max(quiet_since, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            ready = max(max(quiet_since, log.last_arrival) + quiet, log.evicted_at + times.since_eviction)
             if now >= give_up or (waited and now >= ready):
-                return self.door.back
-            self._cluster.sleep(LOOK)
+                return log.back
+            self._cluster.sleep(POLL_SECONDS)
 
-    def _admit(self, group: Any, deadline: float) -> float | None:  # noqa: ARG002 - see ``ClassicBarrier``
+    def _admit_waiting_members(self, group: Any, deadline: float) -> float | None:  # noqa: ARG002 - see ``ClassicBarrier``
         """Lets waiting members join a generation in which they own nothing. Returns the time until which evicted members
         are awaited; None if no member was waiting.
         """
@@ -142,10 +147,12 @@ class Barrier(ABC):
     def try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
         """Commits as the group's only member; the result of each partition. Raises errors that concern them all."""
 
-        def check(answer: Any) -> dict[TopicPartition, BrokerError | None]:
-            told = dict(read_commit(answer, {}))
-            codes = {tp: told.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
-            errors = {w: BrokerError(code, f"commit of {w}") if code else None for w, code in codes.items()}
+        def check(response: Any) -> dict[TopicPartition, BrokerError | None]:
+            found = dict(read_commit(response, {}))
+            codes = {tp: found.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
+            errors = {
+                tp: BrokerError(code, f"commit of {tp}") if code else None for tp, code in codes.items()
+            }
             for error in errors.values():
                 if error is not None and _about_all(error):
                     raise error
@@ -166,18 +173,18 @@ class Barrier(ABC):
             except BrokerError as error:
                 if not unanswered:
                     self.may_have_committed = before
-                if error.code in SENT_OUT:
-                    raise self._sent_out() from error
+                if error.code in EVICTED_CODES:
+                    raise self._evicted_error() from error
                 if error.code != STALE_MEMBER_EPOCH or self._cluster.loop.now() >= deadline:
                     raise
-            self._cluster.sleep(LOOK)  # the heartbeats bring the current epoch
+            self._cluster.sleep(POLL_SECONDS)  # the heartbeats bring the current epoch
 
     def _commit_request(self, offsets: Offsets) -> Request:
         with self._membership.lock:
             made_as = self._membership.metadata
         # The heartbeats found that it was evicted; a commit without a generation might be accepted.
         if made_as.generation_id < 0:
-            raise self._sent_out()
+            raise self._evicted_error()
         self.may_have_committed = True
         return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
 
@@ -186,11 +193,11 @@ class Barrier(ABC):
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The committed offsets of these partitions now."""
 
-        def check(answer: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
-            if code := fetch_error(answer):
+        def check(response: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
+            if code := fetch_error(response):
                 raise BrokerError(code, f"reading the offsets of group {self._membership.group_id} back")
             found = dict.fromkeys(partitions, None)
-            for tp, code, offset in read_fetch(answer):
+            for tp, code, offset in read_fetch(response):
                 if code != NONE:
                     raise BrokerError(code, f"reading {tp} back")
                 found[tp] = offset
@@ -225,9 +232,9 @@ class Barrier(ABC):
                 sent(future)
             return future
 
-        def checked(answer: Any) -> T:
+        def checked(response: Any) -> T:
             try:
-                return check(answer)
+                return check(response)
             except BrokerError as error:
                 self._link.refuted(error, self._cluster.loop.now())
                 raise
@@ -246,7 +253,7 @@ class Barrier(ABC):
         return node
 
     @abstractmethod
-    def _question(self) -> Request:
+    def _describe_request(self) -> Request:
         """The request that describes the group."""
 
     @abstractmethod
@@ -262,31 +269,31 @@ class Barrier(ABC):
             if one.member_id != own_id
         ]
 
-    def _look(self, deadline: float) -> Any:
+    def _describe(self, deadline: float) -> Any:
         """Describes the group and updates the arrival log. Also counts as a poll of this member."""
         member, now = self._membership, self._cluster.loop.now()
         with member.lock:
             member.polled_at = now
 
-        def check(answer: Any) -> Any:
-            group = answer.groups[0]
+        def check(response: Any) -> Any:
+            group = response.groups[0]
             if group.error_code not in (NONE, GROUP_ID_NOT_FOUND):
                 raise BrokerError(group.error_code, f"describing group {member.group_id}")
             return group
 
-        group = self._call(self._question, check, deadline, f"describing group {member.group_id}")
-        self.door.looked(self._listed(group), self._cluster.loop.now())
+        group = self._call(self._describe_request, check, deadline, f"describing group {member.group_id}")
+        self.arrival_log.record_listing(self._listed(group), self._cluster.loop.now())
         return group
 
-    def _look_as_member(self, deadline: float) -> Any:
-        group = self._look(deadline)
+    def _describe_as_member(self, deadline: float) -> Any:
+        group = self._describe(deadline)
         if all(one.member_id != self._membership.member_id for one in group.members):
-            raise self._sent_out()
+            raise self._evicted_error()
         return group
 
     def _others(self, deadline: float) -> list[ListedMember]:
         """All other members of the group, waiting to rejoin or inside."""
-        return self._listed(self._look_as_member(deadline))
+        return self._listed(self._describe_as_member(deadline))
 
     def _evict(self, others: Sequence[ListedMember], deadline: float) -> None:
         if not others:
@@ -301,25 +308,25 @@ class Barrier(ABC):
             request.require_version(_FIRST_WITH_MANY)
             return request
 
-        def check(answer: Any) -> None:
-            if answer.error_code != NONE:
-                raise BrokerError(answer.error_code, f"evicting the members of {self._membership.group_id}")
+        def check(response: Any) -> None:
+            if response.error_code != NONE:
+                raise BrokerError(response.error_code, f"evicting the members of {self._membership.group_id}")
 
         self._call(make, check, deadline, f"evicting the other members of group {self._membership.group_id}")
-        self.door.evicted(others, self._cluster.loop.now())
+        self.arrival_log.record_eviction(others, self._cluster.loop.now())
 
-    def _gave_up(self) -> MembershipError:
+    def _not_held_error(self) -> MembershipError:
         return MembershipError(
             f"group {self._membership.group_id} could not be held",
-            why="its members came back faster than they were sent out",
+            why="its members rejoined faster than they were evicted",
             do=f"try again; {self._outcome}",
         )
 
-    def _sent_out(self) -> SentOutError:
-        return SentOutError(
-            f"group {self._membership.group_id}: another rewind of it is going on, or this one stood still for too long",
-            why=f"this member was sent out of the group; {self._outcome}",
-            do="try again when the other one is done",
+    def _evicted_error(self) -> EvictedError:
+        return EvictedError(
+            f"group {self._membership.group_id}: another rewind is in progress, or this one was paused for too long",
+            why=f"this member was evicted from the group; {self._outcome}",
+            do="try again when the other rewind has ended",
         )
 
     @property
@@ -334,7 +341,7 @@ def _about_all(error: BrokerError) -> bool:
     if error.code in (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID):
         return False
     return (
-        error.code in (*SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS)
+        error.code in (*EVICTED_CODES, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS)
         or classify_error(error).retriable
     )
 
@@ -343,7 +350,9 @@ def differing(
     found: Mapping[TopicPartition, OffsetAndMetadata | None], offsets: Offsets
 ) -> dict[TopicPartition, OffsetAndMetadata | None]:
     """The partitions whose committed offset differs from the wanted one."""
-    return {tp: place for tp, place in found.items() if place is None or place.offset != offsets[tp].offset}
+    return {
+        tp: commit for tp, commit in found.items() if commit is None or commit.offset != offsets[tp].offset
+    }
 
 
 def rewind(
@@ -360,6 +369,6 @@ def rewind(
     found = barrier.verify(offsets, deadline)
     wrong = differing(found, offsets)
     if wrong:
-        told = ", ".join(f"{tp}: {place.offset if place else 'none'}" for tp, place in wrong.items())
-        raise KcliError("the offsets were changed while they were rewound", why=told, do="try again")
+        why = ", ".join(f"{tp}: {commit.offset if commit else 'none'}" for tp, commit in wrong.items())
+        raise KcliError("the offsets were changed while they were rewound", why=why, do="try again")
     return found

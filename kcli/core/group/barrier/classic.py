@@ -24,7 +24,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError
 from kcli.core.future import Future
-from kcli.core.group.barrier.barrier import HOLD, LOOK, SENT_OUT, Barrier
+from kcli.core.group.barrier.barrier import EVICTED_CODES, HOLD_SECONDS, POLL_SECONDS, Barrier
 from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.member_requests import join_request, sync_request
@@ -45,35 +45,35 @@ _PREPARING = "PreparingRebalance"
 
 
 class ClassicBarrier(Barrier):
-    """For classic groups. ``offers``: the group's assignors, with a subscription that may be empty."""
+    """For classic groups. ``protocols``: the group's assignors, with a subscription that may be empty."""
 
     def __init__(
         self,
         cluster: Cluster,
         link: CoordinatorLink,
         membership: Membership,
-        offers: list[JoinGroupRequestProtocol],
+        protocols: list[JoinGroupRequestProtocol],
         session_timeout_ms: int,
     ) -> None:
         super().__init__(cluster, link, membership)
-        self._offers = offers
+        self._protocols = protocols
         self._session_timeout_ms = session_timeout_ms
 
     def seize(self, deadline: float) -> None:
         """Evicts the other members; JoinGroup is answered once the coordinator waits for none of them."""
         member = self._membership
-        join = self._join_again if member.is_member else self._enter
+        join = self._join_again if member.is_member else self._join_as_new_member
         while self._cluster.loop.now() < deadline:
             joined = join(deadline)
             join = self._join_again
             if joined is None:
-                self._cluster.sleep(LOOK)
+                self._cluster.sleep(POLL_SECONDS)
                 continue
-            if self._lead(joined, deadline) and len(joined.members) <= 1:
+            if self._lead_generation(joined, deadline) and len(joined.members) <= 1:
                 return
-        raise self._gave_up()
+        raise self._not_held_error()
 
-    def _lead(self, joined: JoinGroupResponse, deadline: float) -> bool:
+    def _lead_generation(self, joined: JoinGroupResponse, deadline: float) -> bool:
         """Begins the generation, in which no member owns anything; False if another member leads, or it is over."""
         member = self._membership
         with member.lock:
@@ -84,10 +84,12 @@ class ClassicBarrier(Barrier):
             if member.state is not MemberState.STABLE:
                 member.happened(MemberEvent.JOIN)
                 member.happened(MemberEvent.JOINED, "as the leader that assigns nothing")
-        self.door.unassigned([one.member_id for one in joined.members], self._cluster.loop.now())
+        self.arrival_log.record_unassigned(
+            [one.member_id for one in joined.members], self._cluster.loop.now()
+        )
         return True
 
-    def _admit(self, group: Any, deadline: float) -> float | None:
+    def _admit_waiting_members(self, group: Any, deadline: float) -> float | None:
         """Members waiting to rejoin are listed already but cannot commit: commits of an earlier generation fail.
 
         A client may keep such a commit and send it after it has joined, or keep its position in a partition that is
@@ -96,39 +98,43 @@ class ClassicBarrier(Barrier):
         """
         if group.group_state != _PREPARING:
             return None
-        complete = self._let_in(deadline)
-        return self._cluster.loop.now() + (0.0 if complete else HOLD)
+        complete = self._join_with_waiting_members(deadline)
+        return self._cluster.loop.now() + (0.0 if complete else HOLD_SECONDS)
 
-    def _let_in(self, deadline: float) -> bool:
+    def _join_with_waiting_members(self, deadline: float) -> bool:
         """Joins together with the waiting members, so that a generation begins. A coordinator waits for each up to its
         rebalance timeout, the barrier only for two heartbeat intervals: then it evicts them all again, and returns
         False.
         """
         loop = self._cluster.loop
-        give_up, ended = loop.now() + HOLD, False
+        give_up, ended = loop.now() + HOLD_SECONDS, False
 
         def waits(joining: Future[Any]) -> None:
             nonlocal ended
             ended = self._evict_when(lambda _group: loop.now() >= give_up, joining, deadline) or ended
 
         joined = self._join(deadline, waits)
-        if joined is not None and not self._lead(joined, deadline) and joined.leader != joined.member_id:
+        if (
+            joined is not None
+            and not self._lead_generation(joined, deadline)
+            and joined.leader != joined.member_id
+        ):
             self.seize(deadline)  # another leader has assigned them partitions
             ended = True
         return not ended
 
-    def _question(self) -> Request:
+    def _describe_request(self) -> Request:
         return DescribeGroupsRequest(groups=[self._membership.group_id])
 
     def _instance_id(self, described: Any) -> str | None:
         found: str | None = described.group_instance_id
         return found
 
-    def _enter(self, deadline: float) -> JoinGroupResponse | None:
+    def _join_as_new_member(self, deadline: float) -> JoinGroupResponse | None:
         """Joins as a new member. The barrier's JoinGroup is pending before the others are evicted: a group that is
         empty for a moment accepts commits from any client (aiokafka's members send them).
         """
-        self._become_known(deadline)
+        self._obtain_member_id(deadline)
 
         def listed(group: Any) -> bool:
             return any(one.member_id == self._membership.member_id for one in group.members)
@@ -140,28 +146,28 @@ class ClassicBarrier(Barrier):
         did.
         """
         while not joining.done and self._cluster.loop.now() < deadline:
-            group = self._look(deadline)
+            group = self._describe(deadline)
             if due(group):
                 self._evict(self._listed(group), deadline)
                 return True
-            self._cluster.sleep(LOOK)
+            self._cluster.sleep(POLL_SECONDS)
         return False
 
-    def _become_known(self, deadline: float) -> None:
+    def _obtain_member_id(self, deadline: float) -> None:
         """Obtains a member id (KIP-394)."""
         member = self._membership
         with member.lock:
             member.happened(MemberEvent.JOIN)
 
         def make() -> Request:
-            request = join_request(member, self._session_timeout_ms, self._offers)
+            request = join_request(member, self._session_timeout_ms, self._protocols)
             request.require_version(_FIRST_WITH_IDS)
             return request
 
-        def check(answer: JoinGroupResponse) -> str:
-            if answer.error_code != MEMBER_ID_REQUIRED:
-                raise BrokerError(answer.error_code, f"joining group {member.group_id}")
-            return answer.member_id
+        def check(response: JoinGroupResponse) -> str:
+            if response.error_code != MEMBER_ID_REQUIRED:
+                raise BrokerError(response.error_code, f"joining group {member.group_id}")
+            return response.member_id
 
         try:
             member_id = self._call(make, check, deadline, "asking to join the group", purpose=GROUP)
@@ -183,20 +189,20 @@ class ClassicBarrier(Barrier):
         def make() -> Request:
             with member.lock:
                 if not member.member_id:  # else it would be promised a new id, and all would wait for it
-                    raise self._sent_out()
-                return join_request(member, self._session_timeout_ms, self._offers)
+                    raise self._evicted_error()
+                return join_request(member, self._session_timeout_ms, self._protocols)
 
         try:
-            answer: JoinGroupResponse = self._ask(
+            response: JoinGroupResponse = self._ask(
                 make, max(0.0, deadline - self._cluster.loop.now()), deadline, sent
             )
         except BrokerError as error:
             if error.code == REBALANCE_IN_PROGRESS:
                 return None
-            if error.code in SENT_OUT:
-                raise self._sent_out() from error
+            if error.code in EVICTED_CODES:
+                raise self._evicted_error() from error
             raise refused(member.group_id, error, member.instance_id) from error
-        return answer
+        return response
 
     def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
         """Assigns nothing to any member; False if the group has moved on already.
@@ -225,10 +231,10 @@ class ClassicBarrier(Barrier):
     ) -> Any:
         """Uses the connection for joins: while a join is pending on it, other requests use another connection."""
 
-        def check(answer: Any) -> Any:
-            if answer.error_code != NONE:
-                raise BrokerError(answer.error_code, f"holding group {self._membership.group_id}")
-            return answer
+        def check(response: Any) -> Any:
+            if response.error_code != NONE:
+                raise BrokerError(response.error_code, f"holding group {self._membership.group_id}")
+            return response
 
         what = "becoming the only member of the group"
         return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout, sent=sent)

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import TimedOutError
-from kcli.core.group.barrier.barrier import HOLD, LOOK, Barrier
+from kcli.core.group.barrier.barrier import HOLD_SECONDS, POLL_SECONDS, Barrier
 from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
@@ -47,32 +47,32 @@ class ConsumerBarrier(Barrier):
         if self._membership.is_member:
             self._wait_until_stable(deadline)
         else:
-            self._enter(deadline)
+            self._join_as_new_member(deadline)
         while self._cluster.loop.now() < deadline:
             self._evict(self._others(deadline), deadline)
-            if self._take_what_is_given() == self._wanted():
+            if self._accept_assignment() == self._wanted():
                 return
-            self._cluster.sleep(LOOK)
-        raise self._gave_up()
+            self._cluster.sleep(POLL_SECONDS)
+        raise self._not_held_error()
 
-    def _enter(self, deadline: float) -> None:
+    def _join_as_new_member(self, deadline: float) -> None:
         """Joins as a new member, with the topics of its heartbeats. The others are evicted first, so that it is
         assigned everything at once: a coordinator computes an assignment once a second, and members that are back by
         then get a share.
         """
         member = self._membership
-        self._evict(self._listed(self._look(deadline)), deadline)
+        self._evict(self._listed(self._describe(deadline)), deadline)
         with member.lock:
-            self._heartbeats.begin(self._heartbeats.topics, self._cluster.loop.now())
+            self._heartbeats.begin_join(self._heartbeats.topics, self._cluster.loop.now())
             member.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
         while member.state is not MemberState.STABLE:
             self._check_allowed()
             if self._cluster.loop.now() >= deadline:
                 raise TimedOutError(
-                    f"group {member.group_id} could not be joined in time", why="no answer yet"
+                    f"group {member.group_id} could not be joined in time", why="no response yet"
                 )
-            self._cluster.sleep(LOOK)
+            self._cluster.sleep(POLL_SECONDS)
 
     def _check_allowed(self) -> None:
         """Raises the error by which the coordinator refused this member."""
@@ -89,12 +89,12 @@ class ConsumerBarrier(Barrier):
         This barrier acknowledges meanwhile, or the two would wait for each other.
         """
         loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + HOLD + _QUIET)
-        while self._look_as_member(deadline).group_state != _STABLE and loop.now() < give_up:
-            self._take_what_is_given()
-            self._cluster.sleep(LOOK)
+        give_up = min(deadline, loop.now() + HOLD_SECONDS + _QUIET)
+        while self._describe_as_member(deadline).group_state != _STABLE and loop.now() < give_up:
+            self._accept_assignment()
+            self._cluster.sleep(POLL_SECONDS)
 
-    def _take_what_is_given(self) -> Partitions:
+    def _accept_assignment(self) -> Partitions:
         """Accepts the assignment and returns what it owns; nothing is read from those partitions."""
         self._check_allowed()
         with self._membership.lock:
@@ -105,7 +105,7 @@ class ConsumerBarrier(Barrier):
         self._wake_heartbeat()
         return owned
 
-    def _question(self) -> Request:
+    def _describe_request(self) -> Request:
         group_id = self._membership.group_id
         return ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
 

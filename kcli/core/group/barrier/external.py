@@ -18,7 +18,7 @@ from types import TracebackType
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import BrokerError
 from kcli.core.group.barrier.arrivals import ArrivalLog
-from kcli.core.group.barrier.barrier import HOLD, Barrier, Offsets
+from kcli.core.group.barrier.barrier import DEFAULT_TIMES, Barrier, HoldTimes, Offsets
 from kcli.core.group.barrier.classic import ClassicBarrier
 from kcli.core.group.barrier.consumer import ConsumerBarrier
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
@@ -69,9 +69,9 @@ class ExternalBarrier:
         self.release()
 
     @property
-    def door(self) -> ArrivalLog:
+    def arrival_log(self) -> ArrivalLog:
         """Which members were evicted, and which have come back since."""
-        return self._barrier.door
+        return self._barrier.arrival_log
 
     @property
     def may_have_committed(self) -> bool:
@@ -94,26 +94,13 @@ class ExternalBarrier:
         return self._barrier.verify(partitions, self._cluster.deadline(timeout))
 
     def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
-        """The result of each partition. Raises errors about them all: SentOutError if the group has another barrier."""
+        """The result of each partition. Raises errors about them all: EvictedError if the group has another barrier."""
         self._check_alive()
         return self._barrier.try_commit(offsets, self._cluster.deadline(timeout))
 
-    def wait_for_members(
-        self,
-        offsets: Offsets,
-        timeout: float,
-        *,
-        patience: float = HOLD,
-        quiet: float = 0.0,
-        least: float = 0.0,
-    ) -> int:
-        """Waits until the evicted members are back, or for ``patience`` seconds; returns how many are.
-
-        What they commit while they rejoin, for ``quiet`` seconds after that, and for ``least`` seconds since the
-        eviction, is corrected (KIP-848) or refused (classic).
-        """
-        deadline = self._cluster.deadline(timeout)
-        return self._barrier.hold(offsets, deadline, patience=patience, quiet=quiet, least=least)
+    def hold(self, offsets: Offsets, timeout: float, times: HoldTimes = DEFAULT_TIMES) -> int:
+        """See ``Barrier.hold``. Late commits are corrected (KIP-848) or refused (classic)."""
+        return self._barrier.hold(offsets, self._cluster.deadline(timeout), times)
 
     def release(self) -> None:
         """Leaves; the members are assigned their partitions with their next heartbeat. May be called again."""

@@ -1,6 +1,5 @@
-#include "arguments.h"
+#include "module.h"
 #include "checksum.h"
-#include "kernels.h"
 
 /* A thread switch costs less than this many bytes take: a tenth of a microsecond. */
 enum { WORTH_RELEASING_CRC = 2048 };
@@ -31,7 +30,7 @@ checksum_of(extend_function *extend, PyObject *const *args, Py_ssize_t count)
 {
     uint32_t crc = 0;
     Py_buffer data;
-    if (!check_arguments("crc32c", count, 1, 2) || (count > 1 && !take_checksum(args[1], &crc)))
+    if (count > 1 && !take_checksum(args[1], &crc))
         return NULL;
     if (PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE) < 0)
         return NULL;
@@ -41,14 +40,14 @@ checksum_of(extend_function *extend, PyObject *const *args, Py_ssize_t count)
 }
 
 PyObject *
-crc32c(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+crc32c(PyObject *const *args, Py_ssize_t count)
 {
     return checksum_of(extend_checksum, args, count);
 }
 
 /* What processors without the instructions get; apart, so that a test reaches it on every machine. */
 PyObject *
-crc32c_tables(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+crc32c_tables(PyObject *const *args, Py_ssize_t count)
 {
     return checksum_of(extend_checksum_by_tables, args, count);
 }
@@ -67,12 +66,12 @@ checksum_buffer(PyObject *object, uint32_t *crc, Py_ssize_t *size)
 
 /* crc32c_patch(crc, old, new, tail). Inverting cancels out in the difference of two checksums of one length. */
 PyObject *
-crc32c_patch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+crc32c_patch(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     uint32_t crc, old, new;
     Py_ssize_t old_size, new_size;
     int64_t tail;
-    if (!check_arguments("crc32c_patch", count, 4, 4) || !take_checksum(args[0], &crc)
+    if (!take_checksum(args[0], &crc)
         || !checksum_buffer(args[1], &old, &old_size) || !checksum_buffer(args[2], &new, &new_size)
         || !take_int64(args[3], &tail))
         return NULL;

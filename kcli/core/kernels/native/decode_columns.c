@@ -1,6 +1,5 @@
 /* Where the fields of all records are, as the lists of Columns. They are Python objects, so the GIL stays. */
-#include "arguments.h"
-#include "kernels.h"
+#include "module.h"
 #include "quick.h"
 
 enum {
@@ -128,12 +127,11 @@ decode(struct reader *reader, int64_t count)
 
 /* decode_columns(payload, count) */
 PyObject *
-decode_columns(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+decode_columns(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     int64_t records;
     Py_buffer view;
-    if (!check_arguments("decode_columns", count, 2, 2) || !take_int64(args[1], &records)
-        || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
+    if (!take_int64(args[1], &records) || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
         return NULL;
     struct reader reader = open_reader(view.buf, view.len);
     PyObject *result = decode(&reader, records);

@@ -1,6 +1,5 @@
 /* The values of a payload as output. */
-#include "arguments.h"
-#include "kernels.h"
+#include "module.h"
 #include "values.h"
 
 static PyObject *
@@ -37,11 +36,11 @@ decode_payload(PyObject *payload, int64_t count, struct values *values)
 
 /* decode_values(payload, count, first_delta, last_delta, delimiter, null) */
 PyObject *
-decode_values(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+decode_values(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct values values = {0};
     int64_t records;
-    if (!check_arguments("decode_values", count, 6, 6) || !take_int64(args[1], &records)
+    if (!take_int64(args[1], &records)
         || !take_limit(args[2], &values.first_delta) || !take_limit(args[3], &values.last_delta))
         return NULL;
     PyObject *delimiter = keep_some_bytes(Py_NewRef(args[4]), &values.delimiter);

@@ -3,8 +3,7 @@
  * In three steps: collect the records that fit, holding references to their bytes; take exactly the memory that they
  * need; write them, without the GIL when they are many. What a caller's list holds by then does not matter any more.
  */
-#include "arguments.h"
-#include "kernels.h"
+#include "module.h"
 #include "scratch.h"
 
 /* A record to be written and the objects its bytes belong to. */
@@ -157,12 +156,11 @@ take_line(const struct source *source, Py_ssize_t index, struct held *held)
 
 /* encode_lines(lines, start, first_delta, timestamp_delta, key, headers, room) */
 PyObject *
-encode_lines(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_lines(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct source source = {.take = take_line};
     Py_ssize_t start;
-    if (!check_arguments("encode_lines", count, 7, 7) || !take_start(args[1], &start)
-        || !take_int64(args[3], &source.common.timestamp_delta))
+    if (!take_start(args[1], &start) || !take_int64(args[3], &source.common.timestamp_delta))
         return NULL;
     source.first = args[0];
     const Py_ssize_t end = PySequence_Size(args[0]);
@@ -185,12 +183,11 @@ take_pair(const struct source *source, Py_ssize_t index, struct held *held)
 
 /* encode_keyed(keys, values, start, first_delta, timestamp_delta, headers, room) */
 PyObject *
-encode_keyed(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_keyed(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct source source = {.take = take_pair};
     Py_ssize_t start;
-    if (!check_arguments("encode_keyed", count, 7, 7) || !take_start(args[2], &start)
-        || !take_int64(args[4], &source.common.timestamp_delta))
+    if (!take_start(args[2], &start) || !take_int64(args[4], &source.common.timestamp_delta))
         return NULL;
     source.first = args[0];
     source.second = args[1];
@@ -264,10 +261,10 @@ take_row(const struct source *source, Py_ssize_t index, struct held *held)
 
 /* encode_rows(rows, start, first_delta, base_timestamp, room) */
 PyObject *
-encode_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_rows(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     Py_ssize_t start;
-    if (!check_arguments("encode_rows", count, 5, 5) || !take_start(args[1], &start))
+    if (!take_start(args[1], &start))
         return NULL;
     const struct source source = {.take = take_row, .first = args[0], .base_timestamp = args[3]};
     const Py_ssize_t end = PySequence_Size(args[0]);
@@ -276,11 +273,10 @@ encode_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count
 
 /* encode_record(key, value, headers, offset_delta, timestamp_delta) */
 PyObject *
-encode_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_record(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct held held = {0};
-    if (!check_arguments("encode_record", count, 5, 5) || !take_int64(args[3], &held.fields.offset_delta)
-        || !take_int64(args[4], &held.fields.timestamp_delta))
+    if (!take_int64(args[3], &held.fields.offset_delta) || !take_int64(args[4], &held.fields.timestamp_delta))
         return NULL;
     PyObject *encoded = NULL;
     if ((held.owners[0] = keep_bytes(Py_NewRef(args[0]), &held.fields.key)) != NULL

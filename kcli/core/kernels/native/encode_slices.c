@@ -1,7 +1,6 @@
 /* Records of slices: measured first, then written, without the GIL when they are many. */
-#include "kernels.h"
+#include "module.h"
 #include "scratch.h"
-#include "slices.h"
 
 enum {
     SMALLEST = 6, /* bytes of a record whose header block is empty */
@@ -120,11 +119,11 @@ encode(struct parcel *parcel)
 
 /* encode_slices(text, slices, start, headers, first_delta, timestamp_delta, room) */
 PyObject *
-encode_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_slices(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct parcel parcel = {0};
     Py_ssize_t start;
-    if (!check_arguments("encode_slices", count, 7, 7) || !take_start(args[2], &start)
+    if (!take_start(args[2], &start)
         || !take_int64(args[4], &parcel.first_delta) || !take_int64(args[5], &parcel.common.timestamp_delta)
         || !take_limit(args[6], &parcel.room))
         return NULL;

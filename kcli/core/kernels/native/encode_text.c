@@ -4,9 +4,8 @@
  * the last run without the GIL. Lines that are nothing but a value have a way of their own: all but the offset and the
  * value is the same in their records.
  */
-#include "kernels.h"
+#include "module.h"
 #include "scratch.h"
-#include "text.h"
 
 /* A line that is taken, with the body size of its record. */
 struct entry {
@@ -210,12 +209,10 @@ encode(struct lot *lot)
 /* encode_text(text, start, end, delimiter, key_delimiter, key, headers, null_marker, empty_is_null, first_delta,
  * timestamp_delta, room, longest) */
 PyObject *
-encode_text(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+encode_text(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct lot lot = {0};
     struct text *text = &lot.text;
-    if (!check_arguments("encode_text", count, 13, 13))
-        return NULL;
     PyObject *result = NULL, *key = NULL, *headers = NULL;
     if (take_region(text, args) && (key = keep_bytes(Py_NewRef(args[5]), &text->cut.key)) != NULL
         && (headers = keep_some_bytes(Py_NewRef(args[6]), &lot.common.headers)) != NULL

@@ -1,6 +1,5 @@
 /* Which records have some bytes in their key or value. */
-#include "arguments.h"
-#include "kernels.h"
+#include "module.h"
 #include "lines.h"
 #include "quick.h"
 #include "scratch.h"
@@ -94,11 +93,11 @@ find(struct search *search, struct reader *reader, int64_t count)
 
 /* find_in_records(payload, count, in_key, needle, at) */
 PyObject *
-find_in_records(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+find_in_records(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct search search = {0};
     int64_t records;
-    if (!check_arguments("find_in_records", count, 5, 5) || !take_int64(args[1], &records) ||
+    if (!take_int64(args[1], &records) ||
         !take_int64(args[4], &search.at))
         return NULL;
     const int in_key = PyObject_IsTrue(args[2]);

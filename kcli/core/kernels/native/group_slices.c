@@ -2,9 +2,8 @@
 #include <stdlib.h>
 
 #include "hash.h"
-#include "kernels.h"
+#include "module.h"
 #include "scratch.h"
-#include "slices.h"
 
 /* A slice by its row, and the partition that it goes to. */
 struct member {
@@ -154,11 +153,10 @@ make_groups(struct grouping *grouping)
 
 /* group_slices(text, slices, partitions, sticky) */
 PyObject *
-group_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+group_slices(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct grouping grouping = {0};
-    if (!check_arguments("group_slices", count, 4, 4) || !take_limit(args[2], &grouping.partitions)
-        || !take_int64(args[3], &grouping.sticky))
+    if (!take_limit(args[2], &grouping.partitions) || !take_int64(args[3], &grouping.sticky))
         return NULL;
     if (grouping.partitions < 1)
         return PyErr_Format(PyExc_ValueError, "no key has a place in %lld partitions",

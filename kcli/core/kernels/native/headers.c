@@ -1,6 +1,5 @@
 /* Header blocks: a count, then a name and a value for each. Python objects all through, so the GIL stays. */
-#include "arguments.h"
-#include "kernels.h"
+#include "module.h"
 #include "reader.h"
 
 /* A name that is not UTF-8 stays bytes. */
@@ -70,12 +69,11 @@ decode(struct reader *reader)
 
 /* decode_headers(payload, start, end) */
 PyObject *
-decode_headers(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+decode_headers(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     Py_ssize_t start, end;
     Py_buffer view;
-    if (!check_arguments("decode_headers", count, 3, 3) || !take_start(args[1], &start)
-        || !take_start(args[2], &end))
+    if (!take_start(args[1], &start) || !take_start(args[2], &end))
         return NULL;
     if (start == end)
         return PyTuple_New(0); /* formats before magic 2 have no header block */
@@ -158,8 +156,9 @@ put_down(const struct pair *pairs, Py_ssize_t count)
 }
 
 PyObject *
-encode_headers(PyObject *Py_UNUSED(module), PyObject *headers)
+encode_headers(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
+    PyObject *headers = args[0];
     const Py_ssize_t count = PySequence_Size(headers);
     if (count < 0)
         return NULL;

@@ -1,8 +1,6 @@
 /* Where keys and values stand in a region of lines, as slices. */
-#include "kernels.h"
+#include "module.h"
 #include "scratch.h"
-#include "slices.h"
-#include "text.h"
 
 struct index {
     struct text text;
@@ -71,11 +69,11 @@ index_region(struct index *index)
 
 /* index_text(text, start, end, delimiter, key_delimiter, null_marker, empty_is_null, longest) */
 PyObject *
-index_text(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+index_text(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct index index = {0};
     PyObject *result = NULL;
-    if (check_arguments("index_text", count, 8, 8) && take_region(&index.text, args)
+    if (take_region(&index.text, args)
         && take_nulls(&index.text, args[5], args[6]) && take_limit(args[7], &index.text.region.longest))
         result = index_region(&index);
     drop_text(&index.text);

@@ -1,7 +1,6 @@
 /* Which partition a key belongs to, as Java's default partitioner has it. */
-#include "arguments.h"
+#include "module.h"
 #include "hash.h"
-#include "kernels.h"
 
 static bool
 hash_object(PyObject *object, uint32_t *digest)
@@ -16,10 +15,10 @@ hash_object(PyObject *object, uint32_t *digest)
 }
 
 PyObject *
-murmur2(PyObject *Py_UNUSED(module), PyObject *key)
+murmur2(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     uint32_t digest;
-    return hash_object(key, &digest) ? PyLong_FromUnsignedLong(digest) : NULL;
+    return hash_object(args[0], &digest) ? PyLong_FromUnsignedLong(digest) : NULL;
 }
 
 static bool
@@ -53,10 +52,10 @@ append_partitions(PyObject *found, PyObject *keys, int64_t partitions)
 }
 
 PyObject *
-partition_keys(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+partition_keys(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     int64_t partitions;
-    if (!check_arguments("partition_keys", count, 2, 2) || !take_int64(args[1], &partitions))
+    if (!take_int64(args[1], &partitions))
         return NULL;
     if (partitions < 1)
         return PyErr_Format(PyExc_ValueError, "no key has a place in %lld partitions", (long long)partitions);

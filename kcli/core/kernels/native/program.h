@@ -2,7 +2,7 @@
 #ifndef KCLI_PROGRAM_H
 #define KCLI_PROGRAM_H
 
-#include "arguments.h"
+#include "module.h"
 
 /* In the order and with the numbers of render_ops.py. */
 enum operation_code { LITERAL, NUMBER, TIME, TIMESTAMP_TYPE, BYTES, LENGTH, HEADERS, EXTRA };

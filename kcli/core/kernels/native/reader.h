@@ -10,12 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "corruption.h"
 #include "varint.h"
 
 enum {
     SMALLEST_RECORD = 7, /* seven fields of at least one byte each */
     SMALLEST_HEADER = 2, /* two lengths */
+};
+
+/* What contradicts itself. Kernels run without the GIL, so they only note it; module.c raises it later. */
+struct corruption {
+    int64_t position; /* in the decompressed payload */
+    const char *why;  /* a format with up to two %lld */
+    long long first;
+    long long second;
 };
 
 struct reader {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "decimal.h"
-#include "kernels.h"
+#include "module.h"
 #include "quick.h"
 
 /* A record that is wanted, for the second pass. */
@@ -494,10 +494,10 @@ drop(struct rendering *rendering)
 
 /* render_records(payload, count, program, facts, first_delta, last_delta, limit, selected, extras) */
 PyObject *
-render_records(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+render_records(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct rendering rendering = {.day = {.text = "1970-01-01"}};
-    if (!check_arguments("render_records", count, 9, 9) || !take_int64(args[1], &rendering.count)
+    if (!take_int64(args[1], &rendering.count)
         || !take_facts(&rendering.facts, args[3]) || !take_limit(args[4], &rendering.first_delta)
         || !take_limit(args[5], &rendering.last_delta) || !take_limit(args[6], &rendering.limit))
         return NULL;

@@ -1,7 +1,6 @@
 /* Runs of plain batches: neighbours that need no look at each one, taken through one call. */
-#include "arguments.h"
+#include "module.h"
 #include "checksum.h"
-#include "kernels.h"
 #include "values.h"
 
 enum {
@@ -122,12 +121,11 @@ walk_releasing(struct walk *walk)
 
 /* walk_batches(data, start, limit, transactional, verify) */
 PyObject *
-walk_batches(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+walk_batches(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     Py_ssize_t start;
     struct walk walk = {.then = -1};
-    if (!check_arguments("walk_batches", count, 5, 5) || !take_start(args[1], &start)
-        || !take_limit(args[2], &walk.limit))
+    if (!take_start(args[1], &start) || !take_limit(args[2], &walk.limit))
         return NULL;
     const int transactional = PyObject_IsTrue(args[3]);
     const int verify = transactional < 0 ? -1 : PyObject_IsTrue(args[4]);
@@ -238,12 +236,11 @@ decode_data(PyObject *data, struct run *run, struct values *values)
 
 /* decode_run(data, first_offset, last_offset, delimiter, null) */
 PyObject *
-decode_run(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+decode_run(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct values values = {0};
     struct run run;
-    if (!check_arguments("decode_run", count, 5, 5) || !take_limit(args[1], &run.first_offset)
-        || !take_limit(args[2], &run.last_offset))
+    if (!take_limit(args[1], &run.first_offset) || !take_limit(args[2], &run.last_offset))
         return NULL;
     PyObject *delimiter = keep_some_bytes(Py_NewRef(args[3]), &values.delimiter);
     PyObject *null = delimiter ? keep_some_bytes(Py_NewRef(args[4]), &values.null) : NULL;

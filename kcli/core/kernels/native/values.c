@@ -1,6 +1,6 @@
 #include "values.h"
 
-#include "arguments.h"
+#include "module.h"
 #include "quick.h"
 
 bool

@@ -39,31 +39,27 @@ def read_csv(text: str) -> list[SavedOffset]:
     width = 0
     try:
         for cells in reader:
-            place = f"line {reader.line_num}"
+            location = f"line {reader.line_num}"
             if not cells or (not width and _is_header(cells)):
                 continue
             width = width or len(cells)
-            found.append(_saved(place, cells, width))
+            found.append(_saved(location, cells, width))
     except csv.Error as error:
         raise BrokenFileError(f"line {reader.line_num}", str(error)) from None
     return found
 
 
-def _saved(place: str, cells: Sequence[str], width: int) -> SavedOffset:
+def _saved(location: str, cells: Sequence[str], width: int) -> SavedOffset:
     if len(cells) not in (3, 4):
         raise BrokenFileError(
-            place, f"it has {len(cells)} columns, not topic,partition,offset or group,topic,partition,offset"
+            location,
+            f"it has {len(cells)} columns, not topic,partition,offset or group,topic,partition,offset",
         )
     if len(cells) != width:
-        raise BrokenFileError(place, f"it has {len(cells)} columns, the lines before have {width}")
+        raise BrokenFileError(location, f"it has {len(cells)} columns, the lines before have {width}")
     topic, partition, offset = (cell.strip() for cell in cells[-3:])
-    return SavedOffset(
-        fields.topic(place, topic),
-        fields.partition(place, partition),
-        fields.offset(place, offset),
-        group=fields.group(place, cells[0]) if width == len(COLUMNS) else None,
-        place=place,
-    )
+    group = fields.group(location, cells[0]) if width == len(COLUMNS) else None
+    return fields.saved_offset(location, topic, partition, offset, group=group)
 
 
 def _is_header(cells: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""kcli's own format: one object of the kind OffsetExport per line, with all that is known of a commit. Pure.
+"""kcli's own format: one object of the kind OffsetExport per line, with all known fields of a commit. Pure.
 
 Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
 ``at`` is when the commit was read, ``timestamp`` that of the first unread record in ms, ``drained`` means that there
@@ -48,41 +48,43 @@ def _item(saved: SavedOffset) -> dict[str, Any]:
     }
 
 
-def _saved(place: str, line: str) -> SavedOffset:
+def _saved(location: str, line: str) -> SavedOffset:
     try:
         item = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BrokenFileError(place, f"it is not JSON: {getattr(error, 'msg', error)}") from None
+        raise BrokenFileError(location, f"it is not JSON: {getattr(error, 'msg', error)}") from None
     if not isinstance(item, dict) or item.get("kind") != KIND:
-        raise BrokenFileError(place, f"it is no object of the kind {KIND}")
-    return SavedOffset(
-        fields.topic(place, item.get("topic")),
-        fields.partition(place, item.get("partition")),
-        fields.offset(place, item.get("offset")),
-        group=fields.group(place, item["group"]) if item.get("group") is not None else None,
-        leader_epoch=_optional(place, item, "leader_epoch", int),
-        metadata=_optional(place, item, "metadata", str),
-        cluster=_optional(place, item, "cluster", str),
-        topic_id=_optional(place, item, "topic_id", str),
-        timestamp=fields.timestamp(place, item["timestamp"]) if item.get("timestamp") is not None else None,
-        drained=_optional(place, item, "drained", bool),
-        at_ms=_instant(place, _optional(place, item, "at", str)),
-        place=place,
+        raise BrokenFileError(location, f"it is not an object of the kind {KIND}")
+    return fields.saved_offset(
+        location,
+        item.get("topic"),
+        item.get("partition"),
+        item.get("offset"),
+        group=fields.group(location, item["group"]) if item.get("group") is not None else None,
+        leader_epoch=_optional(location, item, "leader_epoch", int),
+        metadata=_optional(location, item, "metadata", str),
+        cluster=_optional(location, item, "cluster", str),
+        topic_id=_optional(location, item, "topic_id", str),
+        timestamp=fields.timestamp(location, item["timestamp"])
+        if item.get("timestamp") is not None
+        else None,
+        drained=_optional(location, item, "drained", bool),
+        at_ms=_instant(location, _optional(location, item, "at", str)),
     )
 
 
-def _optional(place: str, item: dict[str, Any], key: str, kind: type) -> Any:
+def _optional(location: str, item: dict[str, Any], key: str, kind: type) -> Any:
     value = item.get(key)
     if value is None or type(value) is kind:
         return value
-    raise BrokenFileError(place, f"its {key} is {value!r}")
+    raise BrokenFileError(location, f"its {key} is {value!r}")
 
 
-def _instant(place: str, text: str | None) -> int | None:
+def _instant(location: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
         instant = parse_instant(text, 0)
     except ValueError as error:
-        raise BrokenFileError(place, str(error)) from None
-    return fields.timestamp(place, instant)
+        raise BrokenFileError(location, str(error)) from None
+    return fields.timestamp(location, instant)

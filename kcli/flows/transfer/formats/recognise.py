@@ -10,10 +10,8 @@ from typing import Any
 from kcli.core.errors import ConfigError
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.formats.kafka_csv import read_csv
-from kcli.flows.transfer.formats.kafka_utils_json import read_kafka_utils
-from kcli.flows.transfer.formats.kcl_json import read_kcl
 from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
-from kcli.flows.transfer.formats.rpk_text import read_rpk
+from kcli.flows.transfer.formats.other_tools import read_kafka_utils, read_kcl, read_rpk
 from kcli.flows.transfer.formats.zookeeper_text import is_zookeeper_line, read_zookeeper
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
@@ -34,19 +32,19 @@ def parse_offsets(data: bytes, name: str) -> OffsetFile:
     """
     try:
         form, offsets = _read(_text(data))
-        _check_twice(offsets)
+        _check_duplicates(offsets)
     except BrokenFileError as error:
         raise ConfigError(
-            f"{name} cannot be read: {error.place}", why=error.reason, do=f"correct it; {_FORMS}"
+            f"{name} cannot be read: {error.location}", why=error.reason, do=f"correct it; {_FORMS}"
         ) from None
     if not offsets:
-        raise ConfigError(f"{name} holds no offsets", why="there is nothing to be read in it", do=_FORMS)
+        raise ConfigError(f"{name} has no offsets", why="the file is empty", do=_FORMS)
     return OffsetFile(form, tuple(offsets))
 
 
 def _read(text: str) -> tuple[str, list[SavedOffset]]:
     try:
-        return _read_as_it_begins(text)
+        return _read_recognised(text)
     except NotJsonError:
         try:  # a group may be named "[", so that Kafka's csv begins with it
             return "kafka", read_csv(text)
@@ -55,7 +53,7 @@ def _read(text: str) -> tuple[str, list[SavedOffset]]:
         raise
 
 
-def _read_as_it_begins(text: str) -> tuple[str, list[SavedOffset]]:
+def _read_recognised(text: str) -> tuple[str, list[SavedOffset]]:
     start = text.lstrip()[:1]
     if start == "[":
         return "kcl", read_kcl(_document(text))
@@ -64,7 +62,7 @@ def _read_as_it_begins(text: str) -> tuple[str, list[SavedOffset]]:
             return "ndjson", read_ndjson(text)
         document = _document(text)
         if "groupid" not in document:
-            raise BrokenFileError("line 1", f"it is no object of the kind {KIND}, and has no groupid")
+            raise BrokenFileError("line 1", f"it is not an object of the kind {KIND}, and has no groupid")
         return "kafka-utils", read_kafka_utils(document)
     first = next((line for line in text.split("\n") if line.strip()), "")
     if is_zookeeper_line(first.strip()):
@@ -98,11 +96,11 @@ def _document(text: str) -> Any:
         raise BrokenFileError("line 1", "it is nested too deeply") from None
 
 
-def _check_twice(offsets: list[SavedOffset]) -> None:
+def _check_duplicates(offsets: list[SavedOffset]) -> None:
     seen: dict[tuple[str | None, str, int | None, int], str] = {}
     for saved in offsets:
         key = (saved.group, saved.topic, saved.broker, saved.partition)
         if key in seen:
             whose = f" of group {saved.group}" if saved.group is not None else ""
-            raise BrokenFileError(saved.place, f"{saved.tp}{whose} stands there twice: see {seen[key]}")
-        seen[key] = saved.place
+            raise BrokenFileError(saved.location, f"{saved.tp}{whose} occurs twice: see {seen[key]}")
+        seen[key] = saved.location

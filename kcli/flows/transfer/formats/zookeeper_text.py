@@ -9,14 +9,20 @@ from collections.abc import Iterable
 from kcli.flows.transfer.formats import fields
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
-from kcli.flows.transfer.zookeeper.place import ANY_BROKER, CONSUMERS, Place, is_node_name, parse_path
+from kcli.flows.transfer.zookeeper.offset_node import (
+    ANY_BROKER,
+    CONSUMERS,
+    OffsetNode,
+    is_node_name,
+    parse_path,
+)
 
 BEGIN = f"{CONSUMERS}/"
 
 
 def zookeeper_lines(offsets: Iterable[SavedOffset]) -> str:
     """The lines; each offset has a group that ``can_be_written``."""
-    return "".join(f"{place_of(saved, saved.group or '').path}:{saved.offset}\n" for saved in offsets)
+    return "".join(f"{offset_node(saved, saved.group or '').path}:{saved.offset}\n" for saved in offsets)
 
 
 def can_be_written(group: str | None) -> bool:
@@ -24,10 +30,10 @@ def can_be_written(group: str | None) -> bool:
     return group is not None and is_node_name(group)
 
 
-def place_of(saved: SavedOffset, group: str, topic: str | None = None) -> Place:
+def offset_node(saved: SavedOffset, group: str, topic: str | None = None) -> OffsetNode:
     """The node for an offset of the file, for that group, and for another topic if given."""
     broker = ANY_BROKER if saved.broker is None else saved.broker
-    return Place(group, topic or saved.topic, broker, saved.partition)
+    return OffsetNode(group, topic or saved.topic, broker, saved.partition)
 
 
 def is_zookeeper_line(line: str) -> bool:
@@ -39,20 +45,18 @@ def is_zookeeper_line(line: str) -> bool:
 def read_zookeeper(text: str) -> list[SavedOffset]:
     """The offsets; BrokenFileError names the invalid line."""
     lines = ((f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1))
-    return [_saved(place, line) for place, line in lines if line]
+    return [_saved(location, line) for location, line in lines if line]
 
 
-def _saved(place: str, line: str) -> SavedOffset:
+def _saved(location: str, line: str) -> SavedOffset:
     path, _colon, offset = line.rpartition(":")
     found = parse_path(path)
     if found is None:
-        raise BrokenFileError(place, f"{line[:200]!r} is not /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET")
+        raise BrokenFileError(
+            location, f"{line[:200]!r} is not /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET"
+        )
     group, topic, broker, partition = found
-    return SavedOffset(
-        fields.topic(place, topic),
-        fields.partition(place, partition),
-        fields.offset(place, offset),
-        group=fields.group(place, group),
-        broker=None if broker == ANY_BROKER else fields.partition(place, broker),
-        place=place,
+    number = None if broker == ANY_BROKER else fields.partition_number(location, broker)
+    return fields.saved_offset(
+        location, topic, partition, offset, group=fields.group(location, group), broker=number
     )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from kcli.core.errors import ConfigError
-from kcli.flows.transfer.zookeeper.place import is_node_name
+from kcli.flows.transfer.zookeeper.offset_node import is_node_name
 
 PORT = 2181
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\],]+)(?::([0-9]{1,5}))?")

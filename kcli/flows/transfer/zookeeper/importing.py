@@ -1,4 +1,4 @@
-"""An import into ZooKeeper: planned, executed, read back. Reports only what was seen, not what is assumed.
+"""An import into ZooKeeper: planned, executed, read back. Reports only what was read back.
 
 A node is set only if it has the version that the plan saw, so that no concurrent change is lost. The old offsets are on
 disk before the first node is set, in the text format that ``groups import --zookeeper`` reads.
@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kcli.core.errors import KcliError, OutcomeUnknownError
-from kcli.flows.atomic_file import replace_file, sync_folder
-from kcli.flows.rewind.execute import FAILED, REFUSED, UNKNOWN, VERIFIED
+from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.xdg import state_home
 from kcli.flows.rewind.journal import JournalError, new_id
 from kcli.flows.rewind.judge import OVERWRITTEN
+from kcli.flows.rewind.outcomes import FAILED, REFUSED, UNKNOWN, VERIFIED
 from kcli.flows.rewind.plan import NotPossibleError
-from kcli.flows.transfer.importing import Aim
-from kcli.flows.transfer.zookeeper.place import Place, is_node_name
+from kcli.flows.transfer.importing import ImportTarget
+from kcli.flows.transfer.zookeeper.offset_node import OffsetNode, is_node_name
 from kcli.flows.transfer.zookeeper.planning import (
     Found,
     NodeGroup,
     NodeItem,
     NodePlan,
-    place,
+    node_of,
     plan_nodes,
     refusal,
 )
@@ -34,7 +35,6 @@ from kcli.flows.transfer.zookeeper.reading import (
     running,
 )
 from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
-from kcli.flows.xdg import state_home
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +61,23 @@ class NodeReport:
 
 
 def survey_nodes(
-    zookeeper: ZooKeeper, chosen: Sequence[Aim], to: str, now_ms: int, *, force: bool
+    zookeeper: ZooKeeper, targets: Sequence[ImportTarget], to: str, now_ms: int, *, force: bool
 ) -> NodePlan:
     """The plan; ``to`` describes the import in words. Nothing is changed."""
-    aims = [aim for aim in chosen if is_node_name(aim.group)]
-    groups = list(dict.fromkeys(aim.group for aim in aims))
-    stored, unread = offsets_at(zookeeper, [place(aim) for aim in aims])
+    valid = [target for target in targets if is_node_name(target.group)]
+    groups = list(dict.fromkeys(target.group for target in valid))
+    stored, unread = offsets_at(zookeeper, [node_of(target) for target in valid])
     cluster = cluster_id(zookeeper)
     found = Found(
         cluster,
         stored,
         unread,
-        partitions_of(zookeeper, list(dict.fromkeys(aim.tp.topic for aim in chosen))),
+        partitions_of(zookeeper, list(dict.fromkeys(target.tp.topic for target in targets))),
         running(zookeeper, groups),
         frozenset(existing(zookeeper, groups)),
     )
     kept = str(state_home() / "zookeeper" / f"{new_id(now_ms)}.txt")
-    return NodePlan(cluster, to, kept, plan_nodes(chosen, found, force=force))
+    return NodePlan(cluster, to, kept, plan_nodes(targets, found, force=force))
 
 
 def execute_nodes(
@@ -99,20 +99,19 @@ def execute_nodes(
     if kept and all(_untouched(outcome) for outcome in outcomes.values()):
         os.unlink(plan.kept)
         kept = False
+
+    def not_set(item: NodeItem) -> NodeOutcome:
+        return NodeOutcome(item, REFUSED, seen.get(item.node, _offset(item.before)), item.refusal)
+
     reports = []
     for group in plan.groups:
         if group in going:
-            refused = [
-                NodeOutcome(item, REFUSED, _offset(item.before), item.refusal) for item in group.refused
-            ]
-            done = [outcomes[item.place] for item in group.todo]
+            done = [outcomes[item.node] for item in group.todo]
+            refused = map(not_set, group.refused)
             reports.append(NodeReport(group, (*done, *refused), late.get(group.group)))
         else:
-            untried = [
-                NodeOutcome(item, REFUSED, seen.get(item.place, _offset(item.before)), item.refusal)
-                for item in group.items
-            ]
-            reports.append(NodeReport(group, tuple(untried), group.refusal or changed.get(group.group)))
+            error = group.refusal or changed.get(group.group)
+            reports.append(NodeReport(group, tuple(map(not_set, group.items)), error))
     return reports, kept
 
 
@@ -123,17 +122,17 @@ def _untouched(outcome: NodeOutcome) -> bool:
 
 def _changed(
     zookeeper: ZooKeeper, groups: Sequence[NodeGroup]
-) -> tuple[dict[str, KcliError], dict[Place, int | None]]:
+) -> tuple[dict[str, KcliError], dict[OffsetNode, int | None]]:
     """Groups that no longer match the plan, and why; and the current offsets, None where unknown."""
     ids = running(zookeeper, [group.group for group in groups])
-    stored, unread = offsets_at(zookeeper, [item.place for group in groups for item in group.todo])
+    stored, unread = offsets_at(zookeeper, [item.node for group in groups for item in group.todo])
     found: dict[str, KcliError] = {}
-    seen: dict[Place, int | None] = {}
+    seen: dict[OffsetNode, int | None] = {}
     for group in groups:
         error = refusal(group.group, ids[group.group])
         for item in group.todo:
-            seen[item.place] = _offset(stored.get(item.place))
-            error = error or unread.get(item.place) or _moved(item, stored.get(item.place))
+            seen[item.node] = _offset(stored.get(item.node))
+            error = error or unread.get(item.node) or _moved(item, stored.get(item.node))
         if error is not None:
             found[group.group] = error
     return found, seen
@@ -143,9 +142,9 @@ def _moved(item: NodeItem, now: Stored | None) -> KcliError | None:
     if now == item.before:
         return None
     return NotPossibleError(
-        f"the offsets of group {item.place.group} have changed since the plan was made",
-        why=f"{item.place} was at {_shown(_offset(item.before))}, now it is at {_shown(_offset(now))}",
-        do="nothing was done; look at the plan again",
+        f"the offsets of group {item.node.group} have changed since the plan was made",
+        why=f"{item.node} was at {_shown(_offset(item.before))}, now it is at {_shown(_offset(now))}",
+        do="nothing was done; run the command again to see the new plan",
     )
 
 
@@ -160,16 +159,16 @@ def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliEr
     for group, ids in came.items():
         if ids:
             found[group] = NotPossibleError(
-                f"consumers of group {group} came while its offsets were set",
-                why=f"they may have begun at the old ones, and will overwrite these: {', '.join(ids[:5])}",
-                do="stop them, look at the offsets with `kcli groups export --zookeeper`, and import again",
+                f"consumers of group {group} started while its offsets were set",
+                why=f"they may have read the old offsets, and will overwrite the new ones: {', '.join(ids[:5])}",
+                do="stop them, check the offsets with `kcli groups export --zookeeper`, and import again",
             )
     return found
 
 
 def _keep(path: str, items: Sequence[NodeItem]) -> bool:
     """Writes the old offsets to disk; writes nothing where there are none."""
-    lines = [f"{item.place.path}:{item.before.offset}\n" for item in items if item.before is not None]
+    lines = [f"{item.node.path}:{item.before.offset}\n" for item in items if item.before is not None]
     if not lines:
         return False
     folder = os.path.dirname(path)
@@ -179,28 +178,28 @@ def _keep(path: str, items: Sequence[NodeItem]) -> bool:
         replace_file(path, "".join(lines).encode())
     except OSError as error:
         raise JournalError(
-            f"cannot keep the old offsets in {path}",
+            f"cannot store the old offsets in {path}",
             why=(error.strerror or str(error)).lower(),
-            do="nothing was set; make room, or set XDG_STATE_HOME to another place",
+            do="nothing was set; make room, or set XDG_STATE_HOME to another directory",
         ) from None
     return True
 
 
 def _write(item: NodeItem) -> Write:
     version = None if item.before is None else item.before.version
-    return Write(item.place.path, str(item.new).encode(), version)
+    return Write(item.node.path, str(item.new).encode(), version)
 
 
 def _outcomes(
     zookeeper: ZooKeeper, items: Sequence[NodeItem], errors: dict[str, KcliError | None]
-) -> dict[Place, NodeOutcome]:
+) -> dict[OffsetNode, NodeOutcome]:
     try:
-        stored, unread = offsets_at(zookeeper, [item.place for item in items])
+        stored, unread = offsets_at(zookeeper, [item.node for item in items])
     except KcliError as error:
-        stored, unread = {}, {item.place: error for item in items}
+        stored, unread = {}, {item.node: error for item in items}
     return {
-        item.place: _outcome(
-            item, errors[item.place.path], unread.get(item.place), _offset(stored.get(item.place))
+        item.node: _outcome(
+            item, errors[item.node.path], unread.get(item.node), _offset(stored.get(item.node))
         )
         for item in items
     }

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.rewind.plan import NotPossibleError
-from kcli.flows.transfer.formats.zookeeper_text import place_of
-from kcli.flows.transfer.importing import Aim, Here, ImportRefusedError, stranger
-from kcli.flows.transfer.zookeeper.place import ANY_BROKER, Place, is_node_name
+from kcli.flows.transfer.formats.zookeeper_text import offset_node
+from kcli.flows.transfer.importing import ImportRefusedError, ImportTarget, mismatch
+from kcli.flows.transfer.zookeeper.offset_node import ANY_BROKER, OffsetNode, is_node_name
 from kcli.flows.transfer.zookeeper.reading import Partitions, Stored
 
 _LISTED = 5
@@ -17,15 +17,15 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The current state of the aims in ZooKeeper.
+    """What ZooKeeper has of the targets.
 
     ``unread``: nodes that cannot be read. ``topics`` None: no brokers are registered there, so partitions are not
     known. ``running`` are the ids of consumers, by group; ``groups`` those that exist.
     """
 
     cluster: str = ""
-    stored: Mapping[Place, Stored] = field(default_factory=dict)
-    unread: Mapping[Place, KcliError] = field(default_factory=dict)
+    stored: Mapping[OffsetNode, Stored] = field(default_factory=dict)
+    unread: Mapping[OffsetNode, KcliError] = field(default_factory=dict)
     topics: Mapping[str, Partitions | None] | None = None
     running: Mapping[str, Sequence[str]] = field(default_factory=dict)
     groups: frozenset[str] = frozenset()
@@ -35,7 +35,7 @@ class Found:
 class NodeItem:
     """One node. ``before`` None: it does not exist yet. ``new`` None: ``refusal`` says why it is not changed."""
 
-    place: Place
+    node: OffsetNode
     before: Stored | None
     new: int | None
     note: str = ""
@@ -79,7 +79,7 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """The whole import. ``to`` describes it in words, ``kept`` is the file for the old offsets."""
+    """The whole import. ``to`` describes it in words, ``kept`` is the path of the file for the old offsets."""
 
     cluster: str
     to: str
@@ -92,27 +92,27 @@ class NodePlan:
         return any(group.todo for group in self.groups)
 
     @property
-    def refused(self) -> list[tuple[Place, KcliError]]:
+    def refused(self) -> list[tuple[OffsetNode, KcliError]]:
         """The refused nodes and their errors, of groups that can be imported."""
         items = (item for group in self.groups if group.refusal is None for item in group.items)
-        return [(item.place, item.refusal) for item in items if item.refusal is not None]
+        return [(item.node, item.refusal) for item in items if item.refusal is not None]
 
 
-def place(aim: Aim) -> Place:
-    """The node of the aim."""
-    return place_of(aim.saved, aim.group, aim.tp.topic)
+def node_of(target: ImportTarget) -> OffsetNode:
+    """The node of a partition that is imported."""
+    return offset_node(target.saved, target.group, target.tp.topic)
 
 
-def plan_nodes(chosen: Sequence[Aim], found: Found, *, force: bool) -> tuple[NodeGroup, ...]:
-    """The groups with their items; a refusal does not affect the others. ``force`` as in ``Wish``."""
+def plan_nodes(targets: Sequence[ImportTarget], found: Found, *, force: bool) -> tuple[NodeGroup, ...]:
+    """The groups with their items; a refusal does not affect the others. ``force`` as in ``ImportRequest``."""
     items: dict[str, list[NodeItem]] = {}
-    for aim in chosen:
-        items.setdefault(aim.group, []).append(_item(aim, found, force=force))
+    for target in targets:
+        items.setdefault(target.group, []).append(_item(target, found, force=force))
     return tuple(
         NodeGroup(
             group,
             group in found.groups,
-            tuple(sorted(rows, key=lambda item: item.place)),
+            tuple(sorted(rows, key=lambda item: item.node)),
             refusal(group, found.running.get(group, ())),
         )
         for group, rows in items.items()
@@ -124,66 +124,60 @@ def refusal(group: str, running: Sequence[str]) -> KcliError | None:
     if not is_node_name(group):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set in ZooKeeper",
-            why="no node can have that name",
-            do="give it another one with --group",
+            why="ZooKeeper does not accept that name for a node",
+            do="use another group name with --group",
         )
     if not running:
         return None
     more = f" and {len(running) - _LISTED} more" if len(running) > _LISTED else ""
     return NotPossibleError(
         f"group {group} has consumers ({len(running)}) in ZooKeeper",
-        why=f"they go on from positions of their own, and would overwrite these: "
+        why=f"they continue from their own positions, and would overwrite the new offsets: "
         f"{', '.join(running[:_LISTED])}{more}",
-        do="stop them and try again; one that died is forgotten after its session timeout",
+        do="stop them and try again; a dead consumer is removed after its session timeout",
     )
 
 
-def _item(aim: Aim, found: Found, *, force: bool) -> NodeItem:
-    where = place(aim)
-    before = found.stored.get(where)
+def _item(target: ImportTarget, found: Found, *, force: bool) -> NodeItem:
+    node = node_of(target)
+    before = found.stored.get(node)
     try:
-        note = _checked(aim, where, found, force=force)
+        if node in found.unread:
+            raise found.unread[node]
+        _check_partition(node, found)
+        reason = mismatch(target.saved, target.tp.topic, found.cluster)
+        if reason and not force:
+            raise ImportRefusedError(
+                f"{node}: the offset of the file is not one of this topic",
+                why=reason,
+                do="--force uses the offset unchanged",
+            )
     except KcliError as error:
-        return NodeItem(where, before, None, f"refused: {error.why or error.what}", error)
-    return NodeItem(where, before, aim.saved.offset, note)
+        return NodeItem(node, before, None, f"refused: {error.why or error.what}", error)
+    return NodeItem(node, before, target.saved.offset, f"forced: {reason}" if reason else "")
 
 
-def _checked(aim: Aim, where: Place, found: Found, *, force: bool) -> str:
-    """Returns a note; raises the reason why the offset must not be set there."""
-    if where in found.unread:
-        raise found.unread[where]
-    _check_partition(where, found)
-    reason = stranger(aim, Here(found.cluster, {}, {}))
-    if reason and not force:
-        raise ImportRefusedError(
-            f"{where}: the offset of the file is not one of this topic",
-            why=reason,
-            do="--force takes the offset as it is",
-        )
-    return f"forced: {reason}" if reason else ""
-
-
-def _check_partition(where: Place, found: Found) -> None:
+def _check_partition(node: OffsetNode, found: Found) -> None:
     """Rejects a partition unknown to the brokers: setting it would create a node that no consumer reads."""
     if found.topics is None:
         return
-    topic = found.topics[where.topic]
+    topic = found.topics[node.topic]
     if topic is None:
         raise NotFoundError(
-            f"topic {where.topic} does not exist",
-            why=f"the brokers of this ZooKeeper have no topic {where.topic}",
+            f"topic {node.topic} does not exist",
+            why=f"the brokers of this ZooKeeper have no topic {node.topic}",
             do="--map-topic NAME-IN-THE-FILE=NAME-HERE, or leave it out with -t",
         )
-    if (topic.numbers is None) != (where.broker != ANY_BROKER):
+    if (topic.numbers is None) != (node.broker != ANY_BROKER):
         theirs, ours = ("0.7", "0.8 or later") if topic.numbers is None else ("0.8 or later", "0.7")
         raise ImportRefusedError(
-            f"{where}: the offset is of another layout",
+            f"{node}: the offset is of another layout",
             why=f"the topic's partitions are those of Kafka {theirs}, the file's of {ours}",
-            do="offsets of 0.7 mean nothing to later versions, nor the other way round",
+            do="leave it out with -t: offsets of 0.7 and of later versions cannot be converted",
         )
-    if topic.numbers is not None and where.partition not in topic.numbers:
+    if topic.numbers is not None and node.partition not in topic.numbers:
         raise NotFoundError(
-            f"partition {where} does not exist",
+            f"partition {node} does not exist",
             why=f"the topic has {len(topic.numbers)} partitions",
             do="leave it out with -t",
         )

@@ -12,10 +12,10 @@ from kcli.flows.transfer.exporting import Export
 from kcli.flows.transfer.formats import fields
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
-from kcli.flows.transfer.zookeeper.place import (
+from kcli.flows.transfer.zookeeper.offset_node import (
     ANY_BROKER,
     CONSUMERS,
-    Place,
+    OffsetNode,
     group_path,
     members_path,
     offsets_path,
@@ -54,43 +54,43 @@ def export_zookeeper(
 
     Errors are as in ``export_offsets``, plus one for each node that does not contain an offset. ``at_ms`` is now.
     """
-    there, errors = _existing(zookeeper, names)
-    stored, unread = offsets_at(zookeeper, _places(zookeeper, there, wanted, errors))
+    present, errors = _existing(zookeeper, names)
+    stored, unread = offsets_at(zookeeper, _offset_nodes(zookeeper, present, wanted, errors))
     errors += unread.values()
     cluster = cluster_id(zookeeper) if stored else ""
-    groups = {place.group for place in (*stored, *unread)}
+    groups = {node.group for node in (*stored, *unread)}
     return Export(
         tuple(
             SavedOffset(
-                place.topic,
-                place.partition,
+                node.topic,
+                node.partition,
                 one.offset,
-                group=place.group,
+                group=node.group,
                 cluster=cluster or None,
                 at_ms=at_ms,
-                broker=None if place.broker == ANY_BROKER else place.broker,
+                broker=None if node.broker == ANY_BROKER else node.broker,
             )
-            for place, one in sorted(stored.items())
+            for node, one in sorted(stored.items())
         ),
-        len(there),
-        () if errors else tuple(name for name in there if name not in groups),
+        len(present),
+        () if errors else tuple(name for name in present if name not in groups),
         tuple(errors),
     )
 
 
 def offsets_at(
-    zookeeper: ZooKeeper, places: Iterable[Place]
-) -> tuple[dict[Place, Stored], dict[Place, KcliError]]:
+    zookeeper: ZooKeeper, nodes: Iterable[OffsetNode]
+) -> tuple[dict[OffsetNode, Stored], dict[OffsetNode, KcliError]]:
     """The contents of these nodes, and the errors of those that cannot be read; nodes in neither do not exist."""
-    stored: dict[Place, Stored] = {}
-    errors: dict[Place, KcliError] = {}
-    by_path = {place.path: place for place in places}
-    for path, told in zookeeper.nodes(by_path).items():
+    stored: dict[OffsetNode, Stored] = {}
+    errors: dict[OffsetNode, KcliError] = {}
+    by_path = {node.path: node for node in nodes}
+    for path, found in zookeeper.nodes(by_path).items():
         try:
-            if isinstance(told, KcliError):
-                raise told
-            if told is not None:
-                stored[by_path[path]] = _offset(path, told)
+            if isinstance(found, KcliError):
+                raise found
+            if found is not None:
+                stored[by_path[path]] = _offset(path, found)
         except KcliError as error:
             errors[by_path[path]] = error
     return stored, errors
@@ -115,9 +115,9 @@ def existing(zookeeper: ZooKeeper, groups: Collection[str]) -> set[str]:
 
 def cluster_id(zookeeper: ZooKeeper) -> str:
     """The id of the cluster that uses this ZooKeeper; empty if it has none (before 0.10.1) or cannot be read."""
-    told = zookeeper.nodes([_CLUSTER])[_CLUSTER]
+    node = zookeeper.nodes([_CLUSTER])[_CLUSTER]
     try:
-        document = json.loads(told.data) if isinstance(told, Node) else None
+        document = json.loads(node.data) if isinstance(node, Node) else None
     except (ValueError, RecursionError):
         return ""
     found = document.get("id") if isinstance(document, dict) else None
@@ -134,10 +134,10 @@ def partitions_of(zookeeper: ZooKeeper, topics: Collection[str]) -> dict[str, Pa
     found = zookeeper.nodes(f"{_TOPICS}/{topic}" for topic in topics)
     known: dict[str, Partitions | None] = {}
     for topic in topics:
-        told = found[f"{_TOPICS}/{topic}"]
-        if isinstance(told, KcliError):
-            raise told
-        known[topic] = None if told is None else Partitions(_numbers(told.data))
+        node = found[f"{_TOPICS}/{topic}"]
+        if isinstance(node, KcliError):
+            raise node
+        known[topic] = None if node is None else Partitions(_numbers(node.data))
     return known
 
 
@@ -146,32 +146,32 @@ def partitions_of(zookeeper: ZooKeeper, topics: Collection[str]) -> dict[str, Pa
 
 def _existing(zookeeper: ZooKeeper, names: Sequence[str] | None) -> tuple[list[str], list[KcliError]]:
     """The requested groups that exist, and the errors of the others."""
-    told = zookeeper.children([CONSUMERS])[CONSUMERS]
-    if isinstance(told, KcliError):
-        raise told
-    if told is None:
+    present = zookeeper.children([CONSUMERS])[CONSUMERS]
+    if isinstance(present, KcliError):
+        raise present
+    if present is None:
         raise NotFoundError(
             f"ZooKeeper at {zookeeper.hosts} has no groups",
             why=f"there is no {CONSUMERS}",
             do="name the chroot if there is one: --zookeeper HOST:PORT/CHROOT, as in zookeeper.connect",
         )
     if names is None:
-        return told, []
+        return present, []
     missing: list[KcliError] = []
     for name in names:
-        if name not in told:
-            near = near_names(name, told, 3)
-            hint = f"did you mean {', '.join(near)}?" if near else "--all exports all groups that there are"
+        if name not in present:
+            near = near_names(name, present, 3)
+            hint = f"did you mean {', '.join(near)}?" if near else "--all exports all groups"
             missing.append(NotFoundError(f"group {name} does not exist in ZooKeeper", do=hint))
-    return sorted(name for name in names if name in told), missing
+    return sorted(name for name in names if name in present), missing
 
 
-def _places(
+def _offset_nodes(
     zookeeper: ZooKeeper,
     groups: Iterable[str],
     wanted: Callable[[TopicPartition], bool],
     errors: list[KcliError],
-) -> list[Place]:
+) -> list[OffsetNode]:
     """The offset nodes of groups; ``errors`` gets nodes that cannot be read, and nodes whose names are not partitions.
 
     The latter are reported where the whole topic is wanted.
@@ -182,7 +182,7 @@ def _places(
         for path, names in good(zookeeper.children(roots), errors).items()
         for topic in names
     }
-    found: list[Place] = []
+    found: list[OffsetNode] = []
     for path, names in good(zookeeper.children(topics), errors).items():
         group, topic = topics[path]
         for name in names:
@@ -190,17 +190,19 @@ def _places(
             if not wanted(TopicPartition(topic, partition)):
                 continue
             if partition < 0 or not is_topic_name(topic):
-                errors.append(KcliError(f"{path}/{name} is no offset", why="its name is no partition's"))
+                errors.append(
+                    KcliError(f"{path}/{name} is not an offset", why="its name is not that of a partition")
+                )
             else:
-                found.append(Place(group, topic, broker, partition))
+                found.append(OffsetNode(group, topic, broker, partition))
     return found
 
 
 def _offset(path: str, node: Node) -> Stored:
     try:
-        return Stored(fields.offset(path, node.data.decode("utf-8", "replace").strip()), node.version)
+        return Stored(fields.offset_number(path, node.data.decode("utf-8", "replace").strip()), node.version)
     except BrokenFileError as error:
-        raise KcliError(f"{path} holds no offset", why=error.reason) from None
+        raise KcliError(f"{path} contains no offset", why=error.reason) from None
 
 
 def _numbers(data: bytes) -> frozenset[int] | None:

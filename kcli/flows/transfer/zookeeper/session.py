@@ -15,13 +15,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from kcli.core.clock import monotonic
-from kcli.core.errors import (
-    AuthError,
-    ConnectError,
-    KcliError,
-    NotFoundError,
-    OutcomeUnknownError,
-)
+from kcli.core.errors import AuthError, ConnectError, KcliError, NotFoundError, OutcomeUnknownError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.zookeeper.hosts import Hosts
 from kcli.serde.extras import library
@@ -72,14 +66,14 @@ class ZooKeeper:
             if not self._client.start_async().wait(max(0.1, deadline - monotonic())):
                 raise ConnectError(
                     f"no session with ZooKeeper at {self.hosts.servers}",
-                    why=f"it takes connections, but did not answer as ZooKeeper does within {self.timeout:g} s",
+                    why=f"it accepts connections, but sent no ZooKeeper response within {self.timeout:g} s",
                     do="check that it is the client port of a ZooKeeper that has its quorum",
                 )
             if self.hosts.chroot and self.node("/") is None:
                 raise NotFoundError(
                     f"there is no {self.hosts.chroot} in ZooKeeper at {self.hosts.servers}",
-                    why="the chroot behind the hosts does not exist",
-                    do="take it from zookeeper.connect of the brokers or consumers",
+                    why="the chroot that follows the hosts does not exist",
+                    do="use that of zookeeper.connect of the brokers or consumers",
                 )
         except BaseException:
             self.close()
@@ -109,15 +103,15 @@ class ZooKeeper:
         ConnectError if the server no longer responds.
         """
         found: dict[str, Node | KcliError | None] = {}
-        for path, answer in self._pipelined(self._client.get_async, paths):
-            found[path] = Node(answer[0], answer[1].version) if isinstance(answer, tuple) else answer
+        for path, response in self._pipelined(self._client.get_async, paths):
+            found[path] = Node(response[0], response[1].version) if isinstance(response, tuple) else response
         return found
 
     def children(self, paths: Iterable[str]) -> dict[str, list[str] | KcliError | None]:
         """The sorted names of each node's children; None and errors as in ``nodes``."""
         found: dict[str, list[str] | KcliError | None] = {}
-        for path, answer in self._pipelined(self._client.get_children_async, paths):
-            found[path] = sorted(answer) if isinstance(answer, list) else answer
+        for path, response in self._pipelined(self._client.get_children_async, paths):
+            found[path] = sorted(response) if isinstance(response, list) else response
         return found
 
     def write(self, writes: Iterable[Write]) -> dict[str, KcliError | None]:
@@ -127,9 +121,11 @@ class ZooKeeper:
         """
         asked = {one.path: one for one in writes}
         outcomes: dict[str, KcliError | None] = {}
-        for path, answer in self._pipelined(lambda path: self._start(asked[path]), asked, lost=_unknown):
+        for path, response in self._pipelined(lambda path: self._start(asked[path]), asked, lost=_unknown):
             absent = NotPossibleError(f"{path} was not set", why="it has been deleted meanwhile")
-            outcomes[path] = answer if isinstance(answer, KcliError) else absent if answer is None else None
+            outcomes[path] = (
+                response if isinstance(response, KcliError) else absent if response is None else None
+            )
         return outcomes
 
     # --- requests in flight ------------------------------------------------------------------------------
@@ -161,48 +157,48 @@ class ZooKeeper:
                 return
             path, asked = waiting.popleft()
             try:
-                answer = self._answer(path, asked, 0 if gone else self.timeout)
+                response = self._response(path, asked, 0 if gone else self.timeout)
             except ConnectError as error:
                 if lost is None:
                     raise
                 gone = gone or error
-                answer = lost(gone, path)
-            yield path, answer
+                response = lost(gone, path)
+            yield path, response
 
-    def _answer(self, path: str, asked: Any, timeout: float) -> Any:
+    def _response(self, path: str, asked: Any, timeout: float) -> Any:
         """The response, None if there is no such node, or the server's error; ConnectError if there was no response."""
         if asked is None:
-            raise ConnectError(f"{path} was not asked for")
+            raise ConnectError(f"{path} was not requested")
         try:
             return asked.get(timeout=timeout)
         except self._errors.NoNodeError:
             return None
         except (self._errors.KazooException, self._client.handler.timeout_exception) as error:
-            told = self._explained(path, error)
-        if isinstance(told, ConnectError):
-            raise told
-        return told
+            found = self._explained(path, error)
+        if isinstance(found, ConnectError):
+            raise found
+        return found
 
     def _explained(self, path: str, error: Exception) -> KcliError:
         errors, servers = self._errors, self.hosts.servers
         if isinstance(error, errors.NoAuthError | errors.AuthFailedError):
             return AuthError(
-                f"ZooKeeper at {servers} does not allow it: {path}",
-                why=f"{type(error).__name__}: the node's ACL has no right for everybody, and kcli does not log in",
-                do="give the right with setAcl in ZooKeeper's shell, or use a tool that logs in",
+                f"ZooKeeper at {servers} denies access to {path}",
+                why=f"{type(error).__name__}: the node's ACL has no right for everyone, and kcli does not authenticate",
+                do="grant access with setAcl in ZooKeeper's shell, or use a tool that authenticates",
             )
         if isinstance(error, errors.BadVersionError | errors.NodeExistsError):
             return NotPossibleError(
                 f"{path} was not set",
-                why="somebody else has set it since the plan was made",
-                do="find out who commits for this group, and look at the plan again",
+                why="another client has set it since the plan was made",
+                do="find out which client commits for this group, and run the command again to see the new plan",
             )
         if isinstance(error, errors.ZookeeperError) and not isinstance(error, self._lost_kinds()):
             return KcliError(f"ZooKeeper at {servers} refuses {path}", why=_reason(error))
         slow = not isinstance(error, errors.KazooException)
         return ConnectError(
             f"the connection to ZooKeeper at {servers} was lost at {path}",
-            why=f"no answer within {self.timeout:g} s" if slow else _reason(error),
+            why=f"no response within {self.timeout:g} s" if slow else _reason(error),
             do="check the server; --timeout gives it more time",
         )
 
@@ -233,13 +229,8 @@ class _Forward(logging.Handler):
 
 def good(found: Mapping[str, T | KcliError | None], errors: list[KcliError]) -> dict[str, T]:
     """The nodes that exist and can be read; errors are added to ``errors``."""
-    there: dict[str, T] = {}
-    for path, told in found.items():
-        if isinstance(told, KcliError):
-            errors.append(told)
-        elif told is not None:
-            there[path] = told
-    return there
+    errors += [one for one in found.values() if isinstance(one, KcliError)]
+    return {path: one for path, one in found.items() if one is not None and not isinstance(one, KcliError)}
 
 
 def _reach(hosts: Hosts, deadline: float) -> None:

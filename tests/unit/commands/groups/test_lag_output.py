@@ -1,4 +1,4 @@
-"""Where the rows of ``kcli groups lag`` go while it watches: a screen is filled and not run over."""
+"""How ``kcli groups lag --watch`` prints rows: a sample fills the screen and is not higher."""
 
 import io
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ def watched(**terminal: Any) -> str:
     out = Output(stream, kind="table", **terminal)
     invocation = cast(Invocation, SimpleNamespace(out=out, talk=SimpleNamespace(warnings=[])))
     with LagOutput(invocation, "group", "Qx3", watched=True) as output:
-        output.show(1_795_255_200_250, [ROWS[:40], ROWS[40:]])
+        output.show_sample(1_795_255_200_250, [ROWS[:40], ROWS[40:]])
     return stream.getvalue().decode()
 
 

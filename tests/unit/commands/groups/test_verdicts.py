@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from kcli.commands.groups._verdicts import tell_refused
+from kcli.commands.groups._verdicts import report_refused
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 
@@ -25,5 +25,5 @@ def test_the_reason_comes_before_the_remedy(reasons: list[str], told: str) -> No
     said: list[str] = []
     inv = cast(Any, SimpleNamespace(talk=SimpleNamespace(warn=said.append)))
     refused = [(tp, KcliError("it", why=why, do=DO)) for tp, why in zip((P0, P1), reasons, strict=False)]
-    tell_refused(inv, refused, possible=True)
+    report_refused(inv, refused, possible=True)
     assert said == [told]

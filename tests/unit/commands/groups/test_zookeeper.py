@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
+from kcli.commands.groups import _zookeeper_session
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
 from kcli.flows.transfer.zookeeper import session
@@ -24,7 +25,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Nodes:
     found.put(f"{ORDERS}/0", 12)
     found.put(f"{ORDERS}/1", 99)
     found.put("/consumers/old/offsets/orders/1-0", 5000)
-    monkeypatch.setattr(session, "ZooKeeper", lambda _hosts, **_options: found)
+    monkeypatch.setattr(_zookeeper_session, "ZooKeeper", lambda _hosts, **_options: found)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return found
 
@@ -69,7 +70,7 @@ def test_partitions_of_brokers_are_left_out_of_forms_without_brokers(nodes: Node
     assert (done.return_value, list(tmp_path.glob("*.csv"))) == (1, [])
 
 
-def test_what_may_not_be_read_is_told(nodes: Nodes) -> None:
+def test_an_unreadable_file_is_reported(nodes: Nodes) -> None:
     nodes.broken[f"{ORDERS}/0"] = AuthError("shut")
     done = kcli("export", "billing")
     assert (done.return_value, done.stdout) == (4, "orders,1,99\n")
@@ -115,9 +116,9 @@ def test_a_dry_run_shows_the_plan_and_sets_nothing(nodes: Nodes, tmp_path: Path)
         "  orders     1   99  120     +21\n"
         "  orders     2    -    1       -\n"
         "  3 partitions to be set.\n"
-        "Group state: no consumer of it runs.\n"
-        "The old offsets will be kept in a file first, which this command puts back.\n"
-        "1 partition had no offset: what is set there stays until its node is deleted.\n"
+        "Group state: no consumer is running.\n"
+        "The old offsets will be stored in a file first; importing that file restores them.\n"
+        "1 partition had no offset: the new offset stays until its node is deleted.\n"
     )
     assert (nodes.writes, kept(tmp_path)) == ([], [])
     items = json.loads(kcli("import", "-", "--dry-run", "-o", "json", stdin=LINES).stdout)["items"]
@@ -198,7 +199,7 @@ def test_some_partitions_refused_is_6_none_of_them_there_is_1(nodes: Nodes) -> N
     assert [one.path for one in nodes.writes] == [f"{ORDERS}/0"]
 
 
-def test_a_group_with_consumers_is_refused_and_the_others_done(nodes: Nodes) -> None:
+def test_a_group_with_consumers_is_refused_and_the_rest_done(nodes: Nodes) -> None:
     nodes.put("/consumers/old/ids/old_host-1", "{}")
     done = kcli("import", "-", "--yes", stdin=f"{ORDERS}/0:7\n/consumers/old/offsets/orders/1-0:1\n")
     assert done.return_value == 7
@@ -207,7 +208,7 @@ def test_a_group_with_consumers_is_refused_and_the_others_done(nodes: Nodes) -> 
     assert (nodes.text(f"{ORDERS}/0"), nodes.text("/consumers/old/offsets/orders/1-0")) == ("7", "5000")
 
 
-def test_what_others_do_meanwhile_is_told(nodes: Nodes, tmp_path: Path) -> None:
+def test_concurrent_changes_are_reported(nodes: Nodes, tmp_path: Path) -> None:
     nodes.before_write = lambda: nodes.put(f"{ORDERS}/1", 100)
     nodes.after_write = lambda: nodes.put(f"{ORDERS}/0", 13)
     done = kcli("import", "-", "--yes", "-o", "ndjson", stdin=LINES)
@@ -218,7 +219,7 @@ def test_what_others_do_meanwhile_is_told(nodes: Nodes, tmp_path: Path) -> None:
         "verified",
     ]
     assert "1 of 3 partitions of group billing were overwritten" in done.stderr
-    assert "somebody else has set it to 13" in done.stderr
+    assert "another client has set it to 13" in done.stderr
     assert len(kept(tmp_path)) == 1
 
 

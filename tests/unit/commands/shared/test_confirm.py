@@ -26,7 +26,7 @@ def on_stderr(inv: Any) -> str:
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_a_plan_that_nobody_is_asked_about_is_shown_unless_quiet(*, quiet: bool) -> None:
+def test_a_plan_without_a_prompt_is_shown_unless_quiet(*, quiet: bool) -> None:
     inv = invocation(quiet=quiet, yes=True)
     assert confirm(inv, PLAN, "Proceed?")
     assert on_stderr(inv) == ("" if quiet else PLAN + "\n")

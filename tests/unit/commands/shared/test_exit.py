@@ -79,7 +79,7 @@ def test_quiet_ends(error: BaseException, status: int, capsys: pytest.CaptureFix
 def test_too_little_memory_is_no_defect(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
     status, text = settled(error, GlobalValues(), capsys)
     assert status == 1
-    assert text.startswith("kcli: there is no memory left\n  why: the system gives no more")
+    assert text.startswith("kcli: out of memory\n  why: the system has no more memory")
 
 
 def test_an_unexpected_os_error_on_a_named_file_is_not_internal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,5 +112,5 @@ FLAGS = {
         ({"name": None, "confirmed": "x"}, ASK),
     ],
 )
-def test_who_answers_a_confirmation(flags: dict[str, object], verdict: str) -> None:
+def test_confirmation_on_a_terminal_and_without(flags: dict[str, object], verdict: str) -> None:
     assert decide(**{**FLAGS, **flags}) == verdict  # type: ignore[arg-type]

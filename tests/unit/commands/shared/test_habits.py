@@ -26,7 +26,7 @@ def test_what_to_write_instead(path: str, option: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "option"), [("kcli groups lag", "--frob"), ("kcli produce", "--describe")])
-def test_nobody_is_used_to_others(path: str, option: str) -> None:
+def test_a_group_without_commits_has_no_rate(path: str, option: str) -> None:
     assert instead_of(path, option) is None
 
 
@@ -38,7 +38,7 @@ def test_what_is_an_option_of_clients(option: str, said: str | None) -> None:
     assert as_client_option(option) == (said and f"that is an option of the client: {said}")
 
 
-def test_what_is_proposed_exists() -> None:
+def test_proposed_completions_exist() -> None:
     import re
 
     import click

@@ -59,7 +59,7 @@ def test_attached_values(arguments: list[str], words: tuple[str, ...], hold: flo
     assert parsed(*arguments)[:2] == (words, hold)
 
 
-def test_a_value_that_sticks_to_a_short_name_is_told_how_to_attach() -> None:
+def test_a_value_attached_to_a_short_option_gets_a_hint() -> None:
     done = CliRunner().invoke(root, ["run", "-w10s"], obj=GlobalValues(), standalone_mode=False)
     assert isinstance(done.exception, click.NoSuchOption)
     assert (done.exception.option_name, done.exception.possibilities) == ("-w10s", ["-w=10s"])
@@ -189,7 +189,7 @@ def test_every_option_with_an_optional_value_knows_what_one_looks_like() -> None
 
 
 @pytest.mark.parametrize("arguments", [["run", "--debug", "proto,auth"], ["--debug", "proto,auth", "run"]])
-def test_areas_behind_a_blank_are_no_word(arguments: list[str]) -> None:
+def test_areas_after_a_blank_are_no_word(arguments: list[str]) -> None:
     done = CliRunner().invoke(root, arguments, obj=GlobalValues(), standalone_mode=False)
     assert "did you mean --debug=proto,auth?" in str(getattr(done.exception, "do", ""))
 

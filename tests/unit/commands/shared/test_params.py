@@ -65,7 +65,7 @@ def test_one_topic_is_mapped_to_another() -> None:
             params.parse_topic_map(text)
 
 
-def test_headers_tell_empty_from_null() -> None:
+def test_headers_distinguish_empty_from_null() -> None:
     assert params.parse_header("n=v") == ("n", b"v")
     assert params.parse_header("n=") == ("n", b"")
     assert params.parse_header("n") == ("n", None)
@@ -145,6 +145,6 @@ def test_what_kcat_users_mean_by_o() -> None:
 
 def test_completions_offer_every_serde() -> None:
     from kcli.commands.shared.params import SERDES
-    from kcli.serde import NAMES
+    from kcli.serde.names import NAMES
 
     assert SERDES == NAMES

@@ -52,7 +52,7 @@ def test_groups_with_the_same_partitions_share_their_names() -> None:
     assert other.offsets == (8, 9)
 
 
-def test_anything_special_is_left_to_who_looks_at_each_partition() -> None:
+def test_anything_special_is_left_to_the_check_of_each_partition() -> None:
     read = CommitReader().read
     assert read([answered("t", part(0, 5), part(1, -1))]) is None
     assert read([answered("t", part(0, 5, error=3))]) is None
@@ -64,7 +64,7 @@ def test_anything_special_is_left_to_who_looks_at_each_partition() -> None:
     assert read([]) is None
 
 
-def test_what_is_looked_at_one_by_one_is_what_was_sent() -> None:
+def test_records_read_one_by_one_are_those_that_were_sent() -> None:
     topic = answered("t", part(0, 5), part(1, 6))
     assert [(one.partition_index, one.committed_offset, one.metadata) for one in topic.partitions] == [
         (0, 5, ""),

@@ -96,7 +96,7 @@ def test_no_commit_an_offset_an_error_and_what_was_left_out_are_four_things() ->
     assert "leaves it out" in str(found[TopicPartition("u", 1)])
 
 
-def test_of_all_there_is_only_the_unstable_ones_are_asked_for_again() -> None:
+def test_of_all_there_is_only_the_unstable_ones_are_requested_again() -> None:
     fetch = _Fetch({"g": None}, require_stable=True)
     (part,) = ask(fetch, 9)
     ((_, verdict, _),) = fetch.read(grouped(g={T0: (5, 0), T1: (-1, UNSTABLE_OFFSET_COMMIT)}), part)
@@ -124,7 +124,7 @@ def test_an_old_answer_is_read_with_its_own_error() -> None:
     assert fetch.outcome("g", None, 0.0) == {T0: OffsetAndMetadata(3, "m")}
 
 
-def test_a_group_that_told_nothing_has_one_error_for_all() -> None:
+def test_a_group_without_a_response_has_one_error_for_all() -> None:
     for asked in (None, [T0]):
         fetch = _Fetch({"g": asked}, require_stable=False)
         error = TimedOutError("too late")

@@ -17,14 +17,14 @@ from kcli.core.cluster.cluster import ANY
         (ConfigKind.GROUP, "7", ANY, "group", "group 7"),
     ],
 )
-def test_who_answers_and_what_counts_as_its_own(
+def test_which_address_counts_as_the_brokers_own(
     kind: ConfigKind, name: str, broker: int, source: str, text: str
 ) -> None:
     resource = ConfigResource(kind, name)
     assert (resource.broker, resource.own_source, str(resource)) == (broker, source, text)
 
 
-def test_a_value_of_somebody_else_is_a_default() -> None:
+def test_an_inherited_configuration_value_is_a_default() -> None:
     assert not ConfigEntry("k", "v", "topic", False).is_default
     assert ConfigEntry("k", "v", "dynamic broker", False).is_default
     assert not ConfigEntry("k", "v", "dynamic broker", False, own_source="dynamic broker").is_default

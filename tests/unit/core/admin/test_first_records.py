@@ -12,12 +12,12 @@ def test_a_partition_is_at_most_once_in_a_request() -> None:
     assert _shares(items) == [[(first, 5), (other, 6)], [(second, 9)], [(third, 7)]]
 
 
-def test_places_that_have_moved_to_the_same_offset_stay_two() -> None:
+def test_positions_that_moved_to_the_same_offset_stay_two() -> None:
     moved = [(_Place(T0, 5), 8), (_Place(T0, 6), 8)]
     assert _shares(moved) == [[moved[0]], [moved[1]]]
 
 
-def test_a_request_is_for_where_a_place_has_got_to_and_for_its_share_of_bytes() -> None:
+def test_a_request_asks_from_the_current_position_for_its_share_of_bytes() -> None:
     request = _request(
         [(_Place(T0, 5), 5), (_Place(U0, 1), 4), (_Place(T1, 2), 2)], 1 << 20, 1000, committed_only=True
     )

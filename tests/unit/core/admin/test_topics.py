@@ -115,7 +115,7 @@ def test_what_the_controller_did_after_its_time_was_up_is_done(monkeypatch: pyte
     assert isinstance(found["a"], BrokerError)  # it was there before
 
 
-def test_at_the_deadline_what_was_done_is_told_and_what_was_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_the_deadline_what_was_done_and_what_was_not_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, clock = rig(monkeypatch, created(a=0, b=41), *[created(b=41)] * 50)
     found = create(cluster, clock, "a", "b")
     assert found["a"] is None
@@ -127,7 +127,7 @@ def test_at_the_deadline_what_was_done_is_told_and_what_was_not(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("names", "said"), [(("a",), "topic a: gave up"), (("a", "b"), "topics a, b: gave up")]
 )
-def test_what_nobody_has_answered_to_is_named(
+def test_topics_without_a_response_are_named(
     monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], said: str
 ) -> None:
     for done, call, codes in (("create", create, created), ("delete", delete, deleted)):

@@ -217,7 +217,7 @@ def test_a_connection_closed_while_idle_is_made_again_silently(rig: Rig) -> None
     assert future.value.cluster_id == "again"
 
 
-def test_the_backoff_counts_from_the_end_and_not_from_the_next_look(rig: Rig) -> None:
+def test_the_backoff_counts_from_the_end_and_not_from_the_next_check(rig: Rig) -> None:
     rig.ask()
     made()[0].close(ConnectError("refused"))
     rig.turn(100)
@@ -270,7 +270,7 @@ def test_a_dead_broker_is_dead_for_all_purposes(rig: Rig) -> None:
     assert len(made()) == 1
 
 
-def test_after_a_failure_one_purpose_tries_and_the_others_hold_back(rig: Rig) -> None:
+def test_after_a_failure_one_purpose_tries_and_the_rest_hold_back(rig: Rig) -> None:
     rig.ask(NODE, CONTROL)
     rig.fail()
     rig.turn(0.1)
@@ -314,7 +314,7 @@ def test_a_broker_that_moves_to_another_address_is_not_held_back_by_the_old_one(
 
 
 @pytest.mark.case("N13")
-def test_an_advertised_address_that_nobody_ever_reached_is_told_as_such(rig: Rig) -> None:
+def test_an_advertised_address_that_was_never_reached_is_reported_as_such(rig: Rig) -> None:
     """The listener may be meant for others."""
     future = rig.ask()
     made()[-1].close(made()[-1].explain(ConnectError("cannot connect", why="Connection refused")))

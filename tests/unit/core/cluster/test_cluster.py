@@ -70,7 +70,7 @@ def test_the_next_address_is_tried_when_one_fails(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.case("N3")
-def test_an_address_that_swallows_everything_leaves_time_for_the_others(
+def test_an_address_that_swallows_everything_leaves_time_for_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def script(node: Any, request: Any) -> Any:
@@ -187,7 +187,7 @@ def test_one_refresh_is_in_flight_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.case("S0-25")
-def test_refreshes_keep_their_distance_however_often_they_are_asked_for(
+def test_refreshes_keep_their_distance_however_often_they_are_requested(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, brokers, clock = connected(monkeypatch)
@@ -226,7 +226,7 @@ def test_metadata_is_asked_again_after_its_age(monkeypatch: pytest.MonkeyPatch) 
     assert len(brokers.asked(MetadataRequest)) == 1
 
 
-def test_topics_that_are_wanted_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_that_are_wanted_are_requested_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
     cluster.ensure_topics(["t"], clock() + 5)
     [(_, _, request)] = brokers.asked(MetadataRequest)
@@ -239,7 +239,7 @@ def test_ensure_topics_connects_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
     assert "t" in cluster.ensure_topics(["t"], clock() + 5).topics
 
 
-def test_a_topic_that_no_answer_mentions_is_asked_for_with_pauses_until_the_deadline(
+def test_a_topic_that_no_answer_mentions_is_requested_with_pauses_until_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, brokers, clock = connected(monkeypatch)
@@ -249,7 +249,7 @@ def test_a_topic_that_no_answer_mentions_is_asked_for_with_pauses_until_the_dead
     assert clock() < 1004
 
 
-def test_a_topic_without_a_leader_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_without_a_leader_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
     brokers.script = metadata_of(topic("t", partition(0, leader=-1)))
     cluster.ensure_topics(["t"], clock() + 5)

@@ -71,7 +71,7 @@ def test_one_request_for_all_keys_or_one_for_each(asked: Any, newest: int, reply
 
 @pytest.mark.case("S3-3")
 @pytest.mark.parametrize(("newest", "reply"), [(6, many), (3, one)])
-def test_a_single_key_is_asked_for_the_same_way(asked: Any, newest: int, reply: Any) -> None:
+def test_a_single_key_is_looked_up_the_same_way(asked: Any, newest: int, reply: Any) -> None:
     cluster, coordinators, _, _ = asked(reply, newest)
     assert found(cluster, coordinators.find(TRANSACTION, "b")) == 2
     assert coordinators.known(TRANSACTION, "b") == 2
@@ -100,7 +100,7 @@ def test_each_key_has_its_own_error(asked: Any) -> None:
     assert isinstance(single.error, BrokerError)
 
 
-def test_an_empty_answer_to_one_key_names_nobody(asked: Any) -> None:
+def test_an_empty_response_to_one_key_names_no_coordinator(asked: Any) -> None:
     """Also where the answer is of the form that has no keys."""
     for newest in (6, 3):
         cluster, coordinators, _, _ = asked(lambda _request: FindCoordinatorResponse(), newest)
@@ -115,7 +115,7 @@ def test_when_the_broker_is_gone_every_key_says_so(asked: Any) -> None:
     assert [str(error) for error in got.values()] == ["b1 is gone"] * 3
 
 
-def test_a_transactional_id_is_not_asked_for_in_version_0(asked: Any) -> None:
+def test_a_transactional_id_is_not_looked_up_in_version_0(asked: Any) -> None:
     """It would be taken for a group's name. (The scripted broker sends nothing, so the floor is looked at.)"""
     cluster, coordinators, brokers, _ = asked(one, 3)
     found(cluster, coordinators.find_many(TRANSACTION, ["a"]))
@@ -127,7 +127,7 @@ def test_a_transactional_id_is_not_asked_for_in_version_0(asked: Any) -> None:
     assert isinstance(error, UnsupportedError)
 
 
-def test_the_route_looks_up_what_it_does_not_know_and_forgets_what_was_refuted(asked: Any) -> None:
+def test_the_route_looks_up_unknown_keys_and_forgets_refuted_ones(asked: Any) -> None:
     cluster, coordinators, brokers, clock = asked()
     route = ToCoordinator[str](cluster, coordinators, str)
     assert route.places(["a", "b"], clock() + 5) == {"a": 1, "b": 2}

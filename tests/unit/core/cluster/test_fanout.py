@@ -100,7 +100,7 @@ def test_a_partition_whose_leader_moved_is_asked_again_alone(monkeypatch: pytest
     assert asked[2:] in ([[0]], [[0], [0]])  # once more at the old leader, when the news are a moment late
 
 
-def test_an_error_of_one_partition_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_one_partition_leaves_the_rest_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def script(node: Any, numbers: list[int]) -> Any:
         return [(n, TOPIC_AUTHORIZATION_FAILED if n == 2 else 0, n) for n in numbers]
 
@@ -234,12 +234,12 @@ def well(node: int, names: list[str]) -> list[Any]:
     return [(name, 0, node) for name in names]
 
 
-def test_answers_come_in_the_order_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_in_the_order_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     got, _, _ = fan(monkeypatch, ["2b", "1a", "2a", "1b"], well)
     assert list(got.items()) == [("2b", 2), ("1a", 1), ("2a", 2), ("1b", 1)]
 
 
-def test_what_was_refused_is_looked_up_anew_and_asked_for_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_keys_are_looked_up_again_and_requested_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     def script(node: int, names: list[str]) -> list[Any]:
         return [(name, 16 if (node, name) == (1, "1a") else 0, node) for name in names]
 
@@ -250,7 +250,7 @@ def test_what_was_refused_is_looked_up_anew_and_asked_for_elsewhere(monkeypatch:
     assert len(brokers.asked(ListOffsetsRequest)) == 3
 
 
-def test_a_part_that_its_broker_cannot_be_asked_is_refused_beside_the_others(
+def test_a_part_that_its_broker_does_not_support_is_refused_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def parts(made: list[Part[str]]) -> list[Part[str]]:
@@ -311,12 +311,12 @@ def test_errors_of_the_route_are_final_unless_they_may_pass(monkeypatch: pytest.
     assert all("1a" not in keys for keys in route.renewed)
 
 
-def test_what_an_answer_tells_twice_or_unasked_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_and_unrequested_entries_of_a_response_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     got, _, _ = fan(monkeypatch, ["1a"], lambda *_: [("x", 0, 9), ("1a", 0, 1), ("1a", 30, 2)])
     assert got == {"1a": 1}
 
 
-def test_keys_with_a_try_of_unknown_outcome_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_with_a_try_of_unknown_outcome_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
     def script(node: int, names: list[str]) -> Any:

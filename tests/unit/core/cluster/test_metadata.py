@@ -38,7 +38,7 @@ def test_a_view_is_replaced_and_never_changed() -> None:
         before.version = 9  # type: ignore[misc]
 
 
-def test_topics_that_were_not_asked_for_stay() -> None:
+def test_topics_that_were_not_requested_stay() -> None:
     view = after(view_of(topic("a", partition(0))), topic("b", partition(0)))
     assert set(view.topics) == {"a", "b"}
 
@@ -83,7 +83,7 @@ def test_a_recreated_topic_replaces_the_old_one_epochs_and_all() -> None:
 
 
 @pytest.mark.case("B10")
-def test_new_partitions_are_found_and_old_ones_keep_their_news() -> None:
+def test_new_partitions_are_found_and_old_ones_keep_their_state() -> None:
     old = view_of(topic("t", partition(0, epoch=9)))
     view = after(old, topic("t", partition(0, leader=2, epoch=8), partition(1, leader=2, epoch=0)))
     assert leaders(view) == [(1, 9), (2, 0)]
@@ -104,7 +104,7 @@ def test_a_leader_that_is_not_among_the_brokers_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("tp", [TopicPartition("t", 1), TopicPartition("u", 0), TopicPartition("t", -1)])
-def test_what_is_not_known_has_no_leader(tp: TopicPartition) -> None:
+def test_an_unknown_partition_has_no_leader(tp: TopicPartition) -> None:
     assert view_of(topic("t", partition(0))).leader(tp) is None
 
 
@@ -126,7 +126,7 @@ def test_an_unknown_id_without_a_name_is_left_out() -> None:
     assert set(apply_answer(view_of(), answer(nameless), []).topics) == set()
 
 
-def test_an_id_learned_later_is_kept_when_an_old_broker_does_not_tell_it() -> None:
+def test_an_id_learned_later_is_kept_when_an_old_broker_omits_it() -> None:
     view = after(view_of(topic("t", partition(0))), topic("t", partition(0, epoch=6), topic_id=NO_UUID))
     assert view.topics["t"].id == b"i" * 16
     assert leaders(view) == [(1, 6)]

@@ -14,7 +14,7 @@ def rig() -> tuple[StallReporter, list[tuple[str, str]]]:
     return StallReporter(hooks, "proto"), said
 
 
-def test_what_is_soon_over_is_not_told() -> None:
+def test_short_waits_are_not_reported() -> None:
     troubles, said = rig()
     for _ in range(5):
         troubles.met(P0, KcliError("no"), 100)
@@ -23,7 +23,7 @@ def test_what_is_soon_over_is_not_told() -> None:
     assert said == []
 
 
-def test_what_lasts_is_told_once_for_a_topic_and_so_is_its_end() -> None:
+def test_what_lasts_is_reported_once_for_a_topic_and_so_is_its_end() -> None:
     troubles, said = rig()
     for now in range(60):
         for tp in (P0, P1, OTHER):
@@ -37,7 +37,7 @@ def test_what_lasts_is_told_once_for_a_topic_and_so_is_its_end() -> None:
     assert said == [("info", "topic t: no retries any more")]
 
 
-def test_another_time_is_told_again() -> None:
+def test_another_time_is_reported_again() -> None:
     troubles, said = rig()
     for start in (0, 100):
         troubles.met(P0, KcliError("no"), start)

@@ -57,7 +57,7 @@ def test_the_version_is_the_newest_that_this_broker_offers() -> None:
     assert peer.sent() == [(3, 7, 1)]
 
 
-def test_a_refusal_is_read_as_version_0_and_asked_again() -> None:
+def test_a_refusal_is_read_as_version_0_and_the_request_repeated() -> None:
     peer = Peer()
     peer.connection.connected(0.0, 10.0)
     peer.take()
@@ -113,7 +113,7 @@ def test_an_answer_out_of_order_is_refused() -> None:
         peer.feed(metadata(2))
 
 
-def test_an_answer_that_nobody_asked_for_is_refused() -> None:
+def test_an_unrequested_response_is_refused() -> None:
     with pytest.raises(ProtocolError, match="correlation id 77, expected none"):
         Peer().ready().feed(metadata(77))
 
@@ -156,7 +156,7 @@ def test_an_answer_of_the_longest_allowed_size_goes_through_and_one_more_byte_no
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-def test_partial_writes_go_on_where_they_stopped() -> None:
+def test_partial_writes_continue_where_they_stopped() -> None:
     peer = Peer().ready()
     peer.ask(produce(-1, 1000))
     peer.ask(produce(-1, 1000))
@@ -181,7 +181,7 @@ def test_without_acks_a_request_is_complete_when_its_last_byte_is_written() -> N
     assert second.done
 
 
-def test_a_request_without_an_answer_does_not_disturb_the_order_of_the_others() -> None:
+def test_a_request_without_a_response_does_not_disturb_the_order_of_the_rest() -> None:
     peer = Peer().ready()
     peer.ask(produce(0))
     future = peer.ask()
@@ -312,7 +312,7 @@ def test_what_was_never_sent_has_failed_for_sure(error: Any, *, connected: bool)
     assert not isinstance(future.error, OutcomeUnknownError)
 
 
-def test_a_timeout_is_told_to_all_that_were_in_flight() -> None:
+def test_a_timeout_is_reported_to_all_that_were_in_flight() -> None:
     peer = Peer().ready()
     futures = [peer.ask(), peer.ask()]
     peer.connection.close(RequestTimeoutError("no reply"))
@@ -339,7 +339,7 @@ def test_after_the_end_no_deadline_is_left() -> None:
 
 
 @pytest.mark.case("S0-67")
-def test_the_wire_hook_hears_of_every_request_and_answer() -> None:
+def test_the_wire_hook_receives_every_request_and_response() -> None:
     seen: list[tuple[Any, ...]] = []
     peer = Peer(Hooks(wire=lambda *event: seen.append(event)))
     peer.connection.connected(0.0, 10.0)
@@ -369,7 +369,7 @@ def throttled(correlation_id: int, pause_ms: int) -> bytes:
 
 
 @pytest.mark.case("B13")
-def test_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
+def test_a_throttle_time_is_obeyed_and_reported() -> None:
     """B13 (KIP-219)."""
     told: list[str] = []
     peer = Peer(Hooks(log=lambda _level, _area, message: told.append(message))).ready()
@@ -390,7 +390,7 @@ def test_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
 
 
 @pytest.mark.case("B13")
-def test_a_pause_is_nobodys_timeout() -> None:
+def test_a_throttle_pause_counts_for_no_timeout() -> None:
     """Neither of what waits for the pause to end, nor of what was in flight when it began."""
     peer = Peer().ready()
     for _ in range(2):

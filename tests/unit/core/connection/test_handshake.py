@@ -52,7 +52,7 @@ def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(
 
 
 @pytest.mark.case("B14")
-def test_a_broker_that_refuses_every_version_is_not_asked_for_ever() -> None:
+def test_a_broker_that_refuses_every_version_is_not_asked_indefinitely() -> None:
     steps = handshake("broker:9092")
     next(steps)
     steps.send(answer(35, 3))

@@ -43,7 +43,7 @@ def test_a_repeated_answer_is_refused() -> None:
         queue.take(1, "b")
 
 
-def test_an_answer_that_nobody_asked_for_is_refused() -> None:
+def test_an_unrequested_response_is_refused() -> None:
     with pytest.raises(ProtocolError, match="correlation id 9, expected none"):
         InFlight().take(9, "b")
 

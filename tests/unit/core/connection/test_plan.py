@@ -22,7 +22,7 @@ def several(count: int) -> Plan:
 
 
 @pytest.mark.case("S3-4")
-def test_a_plan_is_made_when_the_handshake_is_over_and_keeps_its_place() -> None:
+def test_a_plan_is_made_after_the_handshake_and_keeps_its_position() -> None:
     seen: list[int] = []
 
     def write(broker: Broker) -> list[Request]:
@@ -73,7 +73,7 @@ def test_a_plan_of_nothing_is_done() -> None:
     assert planned(peer, several(0)).value == []
 
 
-def test_one_request_that_cannot_be_written_leaves_the_others() -> None:
+def test_one_request_that_cannot_be_written_leaves_the_rest() -> None:
     peer = Peer()
     peer.connection.connected(0.0, 10.0)
     peer.take()

@@ -106,7 +106,7 @@ def test_the_same_offset_is_named_again_for_another_state() -> None:
     assert told(fill(found)) == {0: 5}
 
 
-def test_an_answer_is_for_what_was_asked_and_not_for_what_is_wanted_since() -> None:
+def test_a_response_is_matched_to_its_request_and_not_to_later_wishes() -> None:
     found = established(p0=5)
     found.want(P0, ask(99, version=1))
     found.drop(P0)
@@ -122,7 +122,7 @@ def test_the_epoch_after_the_last_is_1() -> None:
     assert place(fill(found)) == (7, 1)
 
 
-def test_a_broker_without_sessions_is_told_everything_each_time_others_first() -> None:
+def test_a_broker_without_fetch_sessions_gets_every_partition_each_time_in_rotation() -> None:
     found = session(p0=5, p1=6, p2=7)
     orders = []
     for _ in range(3):
@@ -161,7 +161,7 @@ def test_an_answer_of_another_session_ends_ours(number: int) -> None:
     assert place(fill(found)) == (0, 0)
 
 
-def test_the_farewell_names_the_session_and_asks_for_nothing() -> None:
+def test_the_last_fetch_request_closes_the_session_and_requests_nothing() -> None:
     request = established(p0=5).farewell()
     assert place(request) == (7, -1)
     assert told(request) == {}
@@ -222,7 +222,7 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_broker_always_knows_exactly_what_is_wanted(seed: int) -> None:
+def test_the_fetch_session_always_matches_the_wanted_partitions(seed: int) -> None:
     chance, found, broker = random.Random(seed), FetchSession(), Model()
     wanted: Told = {}
     for step in range(300):

@@ -50,7 +50,7 @@ def test_a_damaged_batch_ends_it_with_an_error() -> None:
     assert found.damage is not None
 
 
-def test_a_damaged_batch_may_be_passed_over_and_what_is_behind_it_is_asked_for_anew() -> None:
+def test_a_damaged_batch_may_be_skipped_and_the_next_one_is_fetched_again() -> None:
     """It may have held the marker of an abort: only the broker knows what is aborted behind it."""
     found = cut_out(batch(0), damaged(5), batch(10), on_corrupt="skip")
     assert (offsets(found), found.position, found.damage) == ([(0, 5)], 10, None)
@@ -64,7 +64,7 @@ def test_an_answer_of_one_damaged_batch_moves_on() -> None:
     assert (offsets(found), found.position) == ([], 10)
 
 
-def test_a_damaged_batch_before_the_position_is_nobodys_business() -> None:
+def test_a_damaged_batch_before_the_position_is_ignored() -> None:
     found = cut_out(damaged(0), batch(5), start=5, on_corrupt="skip")
     assert (offsets(found), found.skipped) == ([(5, 10)], None)
 

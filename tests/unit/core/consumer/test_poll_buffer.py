@@ -40,16 +40,16 @@ class Reader:
             row = PartitionData(partition_index=tp.partition, error_code=0, high_watermark=0, records=raw)
             found = cut(state, row, OPTIONS)
             state.fetch_from = found.position
-            arrived.add(state, found)
-        self.poll_buffer.begin(arrived)
+            arrived.add_partition(state, found)
+        self.poll_buffer.add_response(arrived)
         return arrived.size
 
     def _count(self, size: int) -> None:
         self.given_back += size
 
     def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
-        batches = self.poll_buffer.take(limit)
-        self.poll_buffer.handed_out(batches)
+        batches = self.poll_buffer.take_batches(limit)
+        self.poll_buffer.mark_returned(batches)
         return [(one.tp, one.first, one.stop) for one in batches]
 
     def place(self, tp: TopicPartition) -> tuple[int, int]:
@@ -94,26 +94,26 @@ def test_what_is_paused_is_read_again_later() -> None:
     assert dropped(pause).place(P0) == (0, 0)
 
 
-def test_what_is_being_given_up_is_read_again_if_it_is_kept_after_all() -> None:
+def test_a_partition_being_revoked_is_read_again_if_it_is_kept_after_all() -> None:
     """A rebalance that takes it away in vain must not leave a gap."""
     reader = dropped(lambda reader: setattr(reader, "withheld", frozenset({P0})))
     assert reader.place(P0) == (0, 0)
 
 
 def test_what_was_taken_away_or_sought_elsewhere_is_dropped() -> None:
-    dropped(lambda reader: reader.subscription.remove(P0))
+    dropped(lambda reader: reader.subscription.remove_partition(P0))
     assert dropped(lambda reader: reader.subscription.seek(P0, 3)).place(P0) == (3, 3)
 
 
 def test_taken_away_and_given_back_begins_where_it_now_is() -> None:
     def again(reader: Reader) -> None:
-        reader.subscription.remove(P0)
-        reader.subscription.add(P0, Span(5))
+        reader.subscription.remove_partition(P0)
+        reader.subscription.add_partition(P0, Span(5))
 
     assert dropped(again).place(P0) == (5, 5)
 
 
-def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
+def test_a_position_after_hidden_records_has_their_leader_epoch() -> None:
     """Else a check by the older epoch would find it cut (KIP-320)."""
     reader = Reader(P0)
     state = reader.subscription.get(P0)
@@ -124,8 +124,8 @@ def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
     arrived = Arrived(FetchResponse(responses=[]), lambda _size: None)
     row = PartitionData(partition_index=0, error_code=0, high_watermark=2, records=memoryview(bytes(raw)))
     found = cut(state, row, OPTIONS)
-    arrived.add(state, found)
-    reader.poll_buffer.begin(arrived)
+    arrived.add_partition(state, found)
+    reader.poll_buffer.add_response(arrived)
     assert reader.take() == [(P0, 0, 1)]
     assert (state.position, state.epoch) == (2, 5)
 
@@ -152,7 +152,7 @@ def test_a_run_is_read_from_the_position_up_to_the_stop() -> None:
     assert found.position == 5
 
 
-def test_what_was_aborted_is_looked_at_batch_by_batch() -> None:
+def test_aborted_records_are_read_batch_by_batch() -> None:
     aborted = [AbortedTransaction(producer_id=7, first_offset=0)]
     found = _cut(batch(0, 7), batch(1), marker(2, 7, abort=True), batch(3), aborted_transactions=aborted)
     assert [(b.first, b.stop) for b in found.batches] == [(1, 2), (3, 4)]
@@ -186,8 +186,8 @@ class InterruptedReader(Reader):
         batches: list[Any] = []
         with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                batches = self.poll_buffer.take(4)
-                self.poll_buffer.handed_out(batches)
+                batches = self.poll_buffer.take_batches(4)
+                self.poll_buffer.mark_returned(batches)
             except KeyboardInterrupt:
                 self.poll_buffer.take_back(batches)
                 return True
@@ -200,7 +200,7 @@ class InterruptedReader(Reader):
         self.refill()
         with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                for record in self.poll_buffer.one_by_one(self.poll_buffer.take(4)):
+                for record in self.poll_buffer.one_by_one(self.poll_buffer.take_batches(4)):
                     given.append((TopicPartition(record.topic, record.partition), record.offset))
             except KeyboardInterrupt:
                 return True
@@ -230,8 +230,8 @@ def test_ctrl_c_between_any_two_steps_loses_nothing_and_keeps_the_order(how: str
 def test_an_interrupted_poll_moves_no_position() -> None:
     reader = Reader(P0, P1)
     reader.fetched(P0, P1)
-    taken = reader.poll_buffer.take(1_000)
-    reader.poll_buffer.handed_out(taken)
+    taken = reader.poll_buffer.take_batches(1_000)
+    reader.poll_buffer.mark_returned(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(10, 10), (10, 10)]
     reader.poll_buffer.take_back(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(0, 0), (0, 0)]
@@ -240,7 +240,7 @@ def test_an_interrupted_poll_moves_no_position() -> None:
 def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
     reader = Reader(P0)
     reader.fetched(P0)
-    reader.poll_buffer.take(4)
+    reader.poll_buffer.take_batches(4)
     reader.poll_buffer.end_open()
     assert reader.place(P0) == (0, 0)
     assert reader.take() == []
@@ -248,12 +248,12 @@ def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
     assert reader.take() == [(P0, 0, 10)]
 
 
-def test_an_error_behind_what_is_read_again_is_found_again() -> None:
+def test_an_error_after_records_that_are_read_again_is_found_again() -> None:
     reader = Reader(P0)
     reader.fetched(P0)
     state = reader.subscription.get(P0)
     assert state is not None
     state.phase = Phase.FAILED
-    reader.poll_buffer.take(4)
+    reader.poll_buffer.take_batches(4)
     reader.poll_buffer.end_open()
     assert (state.phase, reader.place(P0)) == (Phase.READING, (0, 0))

@@ -28,7 +28,7 @@ PLACES = [TopicPartition("t", number) for number in range(4)]
 DOUBLING = [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
 
 
-class Group:
+class Committed:
     """Answers questions for committed offsets with an error while there are ``failures`` left."""
 
     coordinator_known_at = float("inf")
@@ -39,14 +39,14 @@ class Group:
     def coordinator(self, _now: float) -> int:
         return 1
 
-    def fetch_offsets(self, partitions: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
+    def fetch(self, partitions: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
         loop = self.world.cluster.loop
         self.world.asked.append((loop.now(), len(partitions)))
         future: Future[Any] = Future()
         loop.at(loop.now() + 0.01, lambda: future.set_result(None))
         return future
 
-    def read_offsets(
+    def read(
         self, partitions: frozenset[TopicPartition], _future: Future[Any], _now: float
     ) -> dict[TopicPartition, Any]:
         return {tp: self.world.outcome(OffsetAndMetadata(5)) for tp in partitions}
@@ -68,7 +68,7 @@ class World:
             self.cluster,
             options,
             self.subscription,
-            Group(self) if group else None,  # type: ignore[arg-type]
+            Committed(self) if group else None,  # type: ignore[arg-type]
         )
         self.subscription.assign(dict.fromkeys(PLACES, Span()))
 
@@ -109,7 +109,7 @@ def state(world: World, tp: TopicPartition) -> Any:
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["ListOffsets", "OffsetFetch"])
-def test_a_question_is_asked_again_after_pauses_that_double_and_vary(
+def test_a_request_is_repeated_after_pauses_that_double_and_vary(
     monkeypatch: pytest.MonkeyPatch, group: bool
 ) -> None:
     """KIP-580: brokers that are in trouble get less to do, and not from all consumers at the same moment."""
@@ -124,7 +124,7 @@ def test_a_question_is_asked_again_after_pauses_that_double_and_vary(
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["ListOffsets", "OffsetFetch"])
-def test_those_that_fail_together_are_asked_again_together(
+def test_keys_that_fail_together_are_requested_again_together(
     monkeypatch: pytest.MonkeyPatch, group: bool
 ) -> None:
     """A pause for each would make a request for each, of thousands."""
@@ -138,7 +138,7 @@ def test_after_a_success_the_pauses_are_short_again(monkeypatch: pytest.MonkeyPa
     world.run(lambda: all(state(world, tp).phase is Phase.READING for tp in PLACES))
     world.asked.clear()
     world.failures = 1
-    world.subscription.begin_anew(PLACES[0], EARLIEST)
+    world.subscription.reset_position(PLACES[0], EARLIEST)
     world.run(lambda: state(world, PLACES[0]).phase is Phase.READING)
     (pause,) = world.pauses()
     assert pause < 0.15

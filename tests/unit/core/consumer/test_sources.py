@@ -63,7 +63,7 @@ def test_one_answer_may_come_while_another_is_handed_out() -> None:
     assert found.room(share=100, most=1_000) == 50
     found.held = 51
     assert found.room(share=100, most=1_000) == 0
-    found.give_back(51)
+    found.release(51)
     assert found.room(share=100, most=1_000) == 50
 
 

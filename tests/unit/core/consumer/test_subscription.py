@@ -30,7 +30,7 @@ def test_a_new_assignment_replaces_the_old_one() -> None:
     assert [tp for tp, _ in found.items()] == [P1]
 
 
-def test_what_stays_assigned_goes_on_where_it_is() -> None:
+def test_partitions_that_stay_assigned_continue_at_their_position() -> None:
     """As in Java: another partition that comes or goes is no reason to read again what was read."""
     found = subscribed()
     state = found.get(P0)
@@ -43,7 +43,7 @@ def test_what_stays_assigned_goes_on_where_it_is() -> None:
     assert [tp for tp, _ in found.items()] == [P0, P2]
 
 
-def test_a_start_of_its_own_is_where_it_goes_on() -> None:
+def test_a_start_of_its_own_is_where_it_continues() -> None:
     found = subscribed()
     found.assign({P0: Span(3)})
     state = found.get(P0)
@@ -127,21 +127,21 @@ def test_nothing_assigned_is_done() -> None:
     assert Subscription().done
 
 
-def test_who_watches_is_told_what_comes_goes_and_changes() -> None:
+def test_watchers_are_notified_of_changes() -> None:
     found = Subscription()
-    first = found.watch()
+    first = found.watch_changes()
     found.assign({P0: Span(1), P1: Span(2)})
-    second = found.watch()
+    second = found.watch_changes()
     assert list(first) == list(second) == [P0, P1]
     for change in (
         lambda: found.seek(P1, 3),
         lambda: found.step_back(P1),
-        lambda: found.begin_anew(P1, -1),
+        lambda: found.reset_position(P1, -1),
         lambda: found.forget_position(P1),
         lambda: setattr(found.get(P1), "paused", True),
         lambda: setattr(found.get(P1), "phase", Phase.FAILED),
-        lambda: found.add(P1, Span(7)),
-        lambda: found.remove(P1),
+        lambda: found.add_partition(P1, Span(7)),
+        lambda: found.remove_partition(P1),
     ):
         first.clear()
         change()
@@ -149,12 +149,12 @@ def test_who_watches_is_told_what_comes_goes_and_changes() -> None:
     assert list(second) == [P0, P1]
 
 
-def test_a_state_that_was_taken_away_is_heard_of_no_more() -> None:
+def test_a_removed_state_is_no_longer_notified() -> None:
     found = subscribed()
     gone = found.get(P0)
     assert gone is not None
-    found.remove(P0)
-    changes = found.watch()
+    found.remove_partition(P0)
+    changes = found.watch_changes()
     changes.clear()
     gone.phase = Phase.RESET
     assert changes == {}
@@ -163,7 +163,7 @@ def test_a_state_that_was_taken_away_is_heard_of_no_more() -> None:
 
 def test_partitions_are_found_by_what_they_wait_for() -> None:
     found = subscribed()
-    found.begin_anew(P0, -1)
+    found.reset_position(P0, -1)
     assert [tp for tp, _ in found.in_phase(Phase.RESET)] == [P0]
     assert [tp for tp, _ in found.in_phase(Phase.READING)] == [P1]
     found.assign({})
@@ -215,7 +215,7 @@ def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() 
     assert looks < 10 * len(partitions)
     found.seek(partitions[3], 0)
     assert not found.done
-    found.remove(partitions[3])
+    found.remove_partition(partitions[3])
     assert found.done
-    found.add(partitions[3], Span(0, 1))
+    found.add_partition(partitions[3], Span(0, 1))
     assert not found.done

@@ -29,7 +29,7 @@ def beat(heartbeats: ClassicHeartbeats, now: float = 0.0) -> HeartbeatRequest:
 
 def answer(heartbeats: ClassicHeartbeats, code: str, request: Any, now: float = 0.0) -> Any:
     kind = HeartbeatResponse if isinstance(request, HeartbeatRequest) else LeaveGroupResponse
-    return heartbeats.heard(request, kind(error_code=Code[code]), now)
+    return heartbeats.handle_response(request, kind(error_code=Code[code]), now)
 
 
 @pytest.mark.parametrize("state", [S.STABLE, S.REJOIN, S.JOINING])
@@ -45,13 +45,13 @@ def test_a_member_beats_at_once_and_then_every_interval(state: MemberState) -> N
 
 
 @pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
-def test_who_is_no_member_is_silent(state: MemberState) -> None:
+def test_a_client_that_is_no_member_sends_no_heartbeats(state: MemberState) -> None:
     _, heartbeats = member_in(state)
     assert heartbeats.tick(100.0) == NEVER
     assert heartbeats.request(100.0) is None
 
 
-def test_who_has_no_member_id_yet_is_silent_until_it_is_late() -> None:
+def test_a_member_without_an_id_sends_nothing_until_it_is_late() -> None:
     member, heartbeats = member_in(S.JOINING)
     member.member_id, member.generation = "", -1
     assert heartbeats.tick(0.0) == member.late_at
@@ -75,7 +75,7 @@ def test_a_late_poll_leaves_the_group(state: MemberState) -> None:
 
 
 @pytest.mark.case("G2")
-def test_a_late_static_member_keeps_its_place() -> None:
+def test_a_late_static_member_stays_in_the_group() -> None:
     """KIP-345: whoever comes under its instance id takes it over."""
     member, heartbeats = member_in(S.STABLE, instance_id="i")
     heartbeats.tick(10.0)
@@ -90,7 +90,7 @@ def test_a_member_that_joins_again_has_its_old_id_removed_first() -> None:
     member.happened(E.JOIN)
     member.member_id, member.generation = "n", 4
     assert isinstance(heartbeats.request(11.0), LeaveGroupRequest)
-    heartbeats.unheard(None, 11.0)
+    heartbeats.handle_no_response(None, 11.0)
     again = heartbeats.request(11.2)
     assert isinstance(again, LeaveGroupRequest)
     assert again.member_id == "m"
@@ -115,7 +115,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
     member.happened(E.LEAVE)
     member.leave_by = 5.0
     heartbeats.tick(0.0)
-    heartbeats.unheard(heartbeats.request(0.0), 0.0)
+    heartbeats.handle_no_response(heartbeats.request(0.0), 0.0)
     assert heartbeats.tick(4.9) == 0.1
     assert member.state is S.LEAVING
     heartbeats.tick(5.0)
@@ -123,7 +123,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
 
 
 @pytest.mark.parametrize(("instance_id", "member_id"), [("i", "m"), (None, "")])
-def test_static_members_and_those_without_an_id_leave_without_a_word(
+def test_static_members_and_those_without_an_id_leave_silently(
     instance_id: str | None, member_id: str
 ) -> None:
     member, heartbeats = member_in(S.STABLE, instance_id=instance_id)
@@ -223,7 +223,7 @@ def test_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_on
 @pytest.mark.parametrize(
     "code", ["COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR"]
 )
-def test_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
+def test_a_coordinator_that_is_not_ready_is_retried_soon(code: str) -> None:
     """COORDINATOR_LOAD_IN_PROGRESS."""
     _, heartbeats = member_in(S.STABLE)
     assert answer(heartbeats, code, beat(heartbeats), 0.5) is None
@@ -232,5 +232,5 @@ def test_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
 
 def test_a_heartbeat_without_an_answer_is_repeated_soon() -> None:
     _, heartbeats = member_in(S.STABLE)
-    heartbeats.unheard(beat(heartbeats), 0.5)
+    heartbeats.handle_no_response(beat(heartbeats), 0.5)
     assert heartbeats.tick(0.5) == pytest.approx(0.6)

@@ -193,7 +193,7 @@ def test_at_its_deadline_a_commit_on_its_way_is_unknown_and_not_overtaken(world:
     assert [offsets[0] for _, offsets in world.sent] == [1, 2]
 
 
-def test_what_is_still_owned_is_committed_in_the_next_generation(world: World) -> None:
+def test_commits_of_owned_partitions_move_to_the_next_generation(world: World) -> None:
     world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
     future = world.submit(5, A, B)
     world.run(0.05)
@@ -232,14 +232,14 @@ def test_while_it_joins_nothing_is_judged_by_what_it_owned(world: World) -> None
     assert world.sent[-1] == (4, {0: 5})
 
 
-def test_without_a_membership_nothing_is_said(world: World) -> None:
+def test_without_a_membership_nothing_is_reported(world: World) -> None:
     """A group without members would take it from anyone."""
     world.membership.who = None
     assert set(failed(world.submit(5))) == {A}
     assert world.sent == []
 
 
-def test_a_commit_of_nobody_in_particular_goes_as_such(world: World) -> None:
+def test_a_commit_without_a_member_is_sent_as_such(world: World) -> None:
     world.commits.committer = Committer("g")
     future = world.submit(5)
     world.run()
@@ -250,7 +250,7 @@ def test_a_commit_of_nobody_in_particular_goes_as_such(world: World) -> None:
 @pytest.mark.case("G5")
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("may_pass", [True, False])
-def test_news_about_the_membership_is_told_once_and_decides_for_all(
+def test_a_membership_error_is_reported_once_and_decides_for_all(
     world: World, waits: bool, may_pass: bool
 ) -> None:
     """Only who may wait for a rebalance does, and only if it may bring something."""
@@ -293,7 +293,7 @@ def test_errors_that_no_retry_helps_end_it_at_once(world: World) -> None:
     assert str(failed(future)[A]) == "no"
 
 
-def test_whoever_leaves_abandons_what_is_not_answered(world: World) -> None:
+def test_a_leaving_member_abandons_pending_requests(world: World) -> None:
     world.say = [None]
     futures = [world.submit(1), world.submit(2)]
     world.commits.abandon(KcliError("left"))
@@ -359,7 +359,7 @@ def test_a_long_queue_costs_each_commit_the_same(world: World, why: str, same: b
     assert steps(lambda: commits(200)) < 4 * few * 1.5
 
 
-def test_a_thousand_commits_are_made_in_order_and_each_is_told_once(world: World) -> None:
+def test_a_thousand_commits_are_made_in_order_and_each_is_reported_once(world: World) -> None:
     told: list[int] = []
     for n in range(1_000):
         world.submit(n, within=100).on_done(lambda _, n=n: told.append(n))
@@ -416,7 +416,7 @@ UNWRITABLE = {
 
 
 @pytest.mark.parametrize("what", UNWRITABLE)
-def test_what_kafka_cannot_be_told_fails_by_itself(world: World, what: str) -> None:
+def test_an_offset_that_kafka_cannot_store_fails_alone(world: World, what: str) -> None:
     tp, place = UNWRITABLE[what]
     world.membership.tenures[tp] = 1
     before = world.submit(1)
@@ -463,7 +463,7 @@ def test_a_request_that_cannot_be_made_fails_its_commit_only(
 
 
 @pytest.mark.parametrize("code", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"])
-def test_who_assigned_by_hand_is_not_told_to_join(world: World, code: str) -> None:
+def test_manual_assignment_does_not_cause_a_join(world: World, code: str) -> None:
     world.commits.committer = Committer("g")
     world.say = [code]
     future = world.submit(5)
@@ -473,7 +473,7 @@ def test_who_assigned_by_hand_is_not_told_to_join(world: World, code: str) -> No
     assert "poll" not in future.error.do
 
 
-def test_an_error_that_is_not_about_who_commits_is_not_answered_by_joining(world: World) -> None:
+def test_an_error_that_is_not_about_the_membership_does_not_cause_a_join(world: World) -> None:
     world.say = ["TOPIC_AUTHORIZATION_FAILED"]
     future = world.submit(5)
     world.run()
@@ -541,7 +541,7 @@ def test_a_lookup_finds_it_and_a_final_refusal_is_raised(world: World) -> None:
         look(1.0)
 
 
-def test_who_waits_for_a_commit_does_not_wait_behind_one_that_waits_for_a_join(world: World) -> None:
+def test_waiting_for_a_commit_does_not_include_one_that_waits_for_a_join(world: World) -> None:
     """Nobody polls meanwhile, so that the join would never end."""
     world.say, world.membership.may_pass = ["REBALANCE_IN_PROGRESS"], True
     patient = world.submit(1, A)
@@ -559,7 +559,7 @@ def test_who_waits_for_a_commit_does_not_wait_behind_one_that_waits_for_a_join(w
     assert patient.error is None
 
 
-def test_a_callback_that_raises_keeps_nobody_else_from_being_told(world: World) -> None:
+def test_a_callback_that_raises_does_not_prevent_the_other_callbacks(world: World) -> None:
     """Those behind it in the same request are out of the queue already: nobody would ever tell them."""
     first = world.submit(1, B)  # on its way: the next two share a request
     failing, other = world.submit(2, A), world.submit(2, B)

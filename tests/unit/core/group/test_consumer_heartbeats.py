@@ -26,7 +26,7 @@ def joining(
     member = Membership("g", instance_id, 10.0)
     heartbeats = ConsumerGroupHeartbeats(member, 0.1, assignor=assignor)
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 0.0)
+    heartbeats.begin_join(["t"], 0.0)
     return member, heartbeats
 
 
@@ -64,10 +64,10 @@ def answer(
         heartbeat_interval_ms=interval,
         assignment=rows,
     )
-    return heartbeats.heard(request, response, now)
+    return heartbeats.handle_response(request, response, now)
 
 
-def test_the_first_heartbeat_joins_and_tells_everything() -> None:
+def test_the_first_heartbeat_joins_and_is_full() -> None:
     member, heartbeats = joining(assignor="range")
     request = beat(heartbeats)
     assert request.member_epoch == 0
@@ -81,7 +81,7 @@ def test_the_first_heartbeat_joins_and_tells_everything() -> None:
     assert heartbeats.target == {TOPIC: [0, 1]}
 
 
-def test_what_is_known_is_not_told_again_and_what_changed_is_told_at_once() -> None:
+def test_known_states_are_not_repeated_and_changes_are_reported_at_once() -> None:
     _, heartbeats = joined()
     assert heartbeats.tick(0.0) == 1.0
     second = beat(heartbeats, 1.0)
@@ -95,7 +95,7 @@ def test_what_is_known_is_not_told_again_and_what_changed_is_told_at_once() -> N
     assert [(row.topic_id, row.partitions) for row in third.topic_partitions] == [(TOPIC, [0, 1])]
 
 
-def test_a_change_while_a_heartbeat_is_on_its_way_is_told_after_its_answer() -> None:
+def test_a_change_while_a_heartbeat_is_in_flight_is_sent_after_its_response() -> None:
     _, heartbeats = joined()
     request = beat(heartbeats, 1.0)
     heartbeats.changed()
@@ -103,9 +103,9 @@ def test_a_change_while_a_heartbeat_is_on_its_way_is_told_after_its_answer() -> 
     assert heartbeats.tick(1.1) <= 1.1
 
 
-def test_what_may_not_have_been_heard_is_told_again() -> None:
+def test_fields_that_may_not_have_arrived_are_sent_again() -> None:
     _, heartbeats = joined()
-    heartbeats.unheard(beat(heartbeats, 1.0), 1.5)
+    heartbeats.handle_no_response(beat(heartbeats, 1.0), 1.5)
     assert heartbeats.tick(1.5) == pytest.approx(1.6)
     request = beat(heartbeats, 1.6)
     assert request.subscribed_topic_names == ["t"]
@@ -134,7 +134,7 @@ def test_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
     heartbeats.tick(10.0)
     member.polled_at = 10.5
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 10.5)
+    heartbeats.begin_join(["t"], 10.5)
     answer(heartbeats, join, epoch=4, given=[0], now=10.5)
     assert member.state is S.JOINING
     leave = beat(heartbeats, 10.5)
@@ -164,7 +164,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
     member.happened(E.LEAVE)
     member.leave_by = 5.0
     heartbeats.tick(0.0)
-    heartbeats.unheard(beat(heartbeats), 0.0)
+    heartbeats.handle_no_response(beat(heartbeats), 0.0)
     heartbeats.tick(5.0)
     assert member.state is S.GONE
 
@@ -174,7 +174,7 @@ SENT_AWAY = ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH", "
 
 @pytest.mark.case("G13")
 @pytest.mark.parametrize("code", SENT_AWAY)
-def test_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(code: str) -> None:
+def test_a_removed_member_has_no_partitions_and_rejoins_after_a_growing_pause(code: str) -> None:
     """Bounded retries."""
     member, heartbeats = joined()
     now, pauses = 1.0, []
@@ -184,7 +184,7 @@ def test_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(c
         assert (heartbeats.target, heartbeats.owned) == (None, {})
         member.polled_at = now
         member.happened(E.JOIN)
-        heartbeats.begin(["t"], now)
+        heartbeats.begin_join(["t"], now)
         due = heartbeats.tick(now)
         pauses.append(due - now)
         now = due
@@ -204,7 +204,7 @@ def test_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
 
 @pytest.mark.case("G13", "G14")
 @pytest.mark.parametrize("code", ["UNSUPPORTED_ASSIGNOR", "FENCED_INSTANCE_ID", "GROUP_MAX_SIZE_REACHED"])
-def test_refusals_are_for_good(code: str) -> None:
+def test_refusals_are_permanent(code: str) -> None:
     """With the remedy."""
     member, heartbeats = joining()
     answer(heartbeats, beat(heartbeats), code)
@@ -215,7 +215,7 @@ def test_refusals_are_for_good(code: str) -> None:
 
 
 @pytest.mark.case("G5")
-def test_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is() -> None:
+def test_a_topic_that_may_not_be_read_is_reported_and_the_member_stays_what_it_is() -> None:
     """As in Java's client: it goes on by itself when the permission is there."""
     for member, heartbeats in (joining(), joined()):
         before = member.state
@@ -269,7 +269,7 @@ def test_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_on
 
 
 @pytest.mark.case("G6")
-def test_a_coordinator_that_is_not_ready_is_asked_again_soon() -> None:
+def test_a_coordinator_that_is_not_ready_is_retried_soon() -> None:
     """COORDINATOR_LOAD_IN_PROGRESS."""
     member, heartbeats = joining()
     assert answer(heartbeats, beat(heartbeats), "COORDINATOR_LOAD_IN_PROGRESS") is None
@@ -285,14 +285,14 @@ def test_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
     old = beat(heartbeats, 1.0)
     member.happened(E.LOST)
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 1.0)
+    heartbeats.begin_join(["t"], 1.0)
     answer(heartbeats, old, code, given=[0], now=1.0)
     assert member.state is S.JOINING
     assert heartbeats.target is None
 
 
 @pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
-def test_who_is_no_member_is_silent(state: MemberState) -> None:
+def test_a_client_that_is_no_member_sends_no_heartbeats(state: MemberState) -> None:
     member, heartbeats = joining()
     member.cell.state = state
     assert heartbeats.tick(100.0) == NEVER

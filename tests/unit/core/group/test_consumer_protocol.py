@@ -78,7 +78,7 @@ def test_a_version_from_the_future_is_read_as_the_newest_known_one(version: int)
     assert decode_assignment(data, "m") == Assignment(OWNED)
 
 
-def test_what_is_read_does_not_look_into_the_receive_buffer() -> None:
+def test_returned_records_do_not_point_into_the_receive_buffer() -> None:
     frame = bytearray.fromhex(JAVA[3])
     read = decode_subscription(memoryview(frame), "m")
     frame[:] = bytes(len(frame))
@@ -89,7 +89,7 @@ def test_no_bytes_are_no_partitions() -> None:
     assert decode_assignment(b"", "m") == Assignment()
 
 
-def test_a_topic_or_partition_told_twice_counts_once() -> None:
+def test_a_topic_or_partition_returned_twice_counts_once() -> None:
     told = Subscription(("t", "t"), (TopicPartition("t", 1), TopicPartition("t", 1)))
     assert decode_subscription(encode_subscription(told), "m") == Subscription(
         ("t",), (TopicPartition("t", 1),)

@@ -46,7 +46,7 @@ def refresh(cluster: Cluster) -> None:
         cluster.poll(1)
 
 
-def test_one_that_died_while_nobody_asked_it_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_that_died_while_idle_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata without the broker was all that told of its death: the link waited for its return (seen on 4.3.1)."""
     world = World(monkeypatch)
     assert world.node_within(5) == 2

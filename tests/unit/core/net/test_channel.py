@@ -160,7 +160,7 @@ def test_the_next_address_is_not_taken_as_connected_by_the_events_of_the_last(ri
     assert rig.channel.connection.state is State.HANDSHAKE
 
 
-def test_when_all_are_refused_the_reasons_are_told_once_each(rig: Rig) -> None:
+def test_when_all_are_refused_the_reasons_are_reported_once_each(rig: Rig) -> None:
     FakeSocket.plan = {
         "10.0.0.1": errno.ECONNREFUSED,
         "10.0.0.2": errno.ECONNREFUSED,
@@ -210,7 +210,7 @@ def test_after_the_handshake_the_setup_timeout_is_over(rig: Rig) -> None:
     assert rig.channel.is_open
 
 
-def test_partial_writes_go_on_when_there_is_room(rig: Rig) -> None:
+def test_partial_writes_continue_when_there_is_room(rig: Rig) -> None:
     rig.connect()
     sock = made()[0]
     before, sock.room = len(sock.written), 5
@@ -263,7 +263,7 @@ def test_a_connection_that_is_being_made_is_not_idle(rig: Rig) -> None:
     assert rig.channel.last_used == rig.selector.clock()
 
 
-def test_an_address_that_cannot_be_reached_is_explained_by_who_knows_where_it_came_from(rig: Rig) -> None:
+def test_an_unreachable_address_is_explained_by_its_origin(rig: Rig) -> None:
     FakeSocket.plan = {"10.0.0.1": errno.ECONNREFUSED}
     rig.channel.explain = lambda error: ConnectError("said by metadata", why=str(error))
     future = rig.ask()
@@ -289,7 +289,7 @@ def test_an_end_without_requests_is_no_failure(rig: Rig) -> None:
     assert rig.channel.closed_idle
 
 
-def test_a_peer_that_is_not_kafka_is_told_at_once(rig: Rig) -> None:
+def test_a_peer_that_is_not_kafka_is_reported_at_once(rig: Rig) -> None:
     rig.channel.open(ADDRESSES[:1])
     rig.turn(WRITE)
     rig.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -319,7 +319,7 @@ def test_a_flood_does_not_keep_the_loop_for_itself(rig: Rig) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="SO_RCVLOWAT is set on Linux only")
-def test_of_a_large_answer_the_selector_tells_when_much_of_it_is_there(rig: Rig) -> None:
+def test_of_a_large_answer_the_selector_reports_when_much_of_it_is_there(rig: Rig) -> None:
     rig.connect().ask()
     rig.turn()
     size, sock = 900_000, made()[0]

@@ -271,7 +271,7 @@ def test_a_new_socket_of_the_same_channel_is_watched_instead(loop: Loop, selecto
     assert {10_002} == set(selector.keys) - {fd for fd, key in selector.keys.items() if key.data is None}
 
 
-def test_an_overdue_channel_is_told(loop: Loop, selector: FakeSelector) -> None:
+def test_an_overdue_channel_is_reported(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel(deadline=selector.clock() + 1))
     loop.poll(0.5)
     assert channel.events == []

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from kcli.core.producer.accumulator import Accumulator, Parked
+from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
+from kcli.core.producer.parked import Parked
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
 from tests.unit.core.net.fakes import Clock

@@ -30,7 +30,7 @@ def clock() -> Clock:
 
 
 def take(where: Any, partition: Any, clock: Clock) -> list[bytes] | None:
-    batch = where.take(partition, clock())
+    batch = where.take_batch(partition, clock())
     return None if batch is None else values_of(batch)
 
 
@@ -43,7 +43,7 @@ def test_records_keep_their_order_over_batches(clock: Clock) -> None:
     values = [b"%03d" % n + b"x" * 30 for n in range(20)]
     put(acc, P0, *values)
     found: list[bytes] = []
-    while (batch := acc.take(P0, clock())) is not None:
+    while (batch := acc.take_batch(P0, clock())) is not None:
         found += values_of(batch)
     assert found == values
 
@@ -80,12 +80,12 @@ def test_the_next_wake_is_the_earliest(clock: Clock) -> None:
     assert wake - clock() == pytest.approx(0.3)
 
 
-def test_a_flush_ends_the_lingering_of_what_is_there_and_not_of_what_comes(clock: Clock) -> None:
+def test_a_flush_ends_the_lingering_of_existing_batches_only(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
     acc.flush()
     assert acc.ready(clock())[0] == [P0]
-    acc.take(P0, clock())
+    acc.take_batch(P0, clock())
     clock.time += 0.1
     put(acc, P0, b"b")
     assert acc.ready(clock())[0] == []
@@ -94,17 +94,17 @@ def test_a_flush_ends_the_lingering_of_what_is_there_and_not_of_what_comes(clock
 def test_when_the_next_batch_of_a_partition_is_due(clock: Clock) -> None:
     acc = accumulator(clock, linger=0.5)
     put(acc, P0, b"a")
-    assert acc.due(P0, clock()) == clock() + 0.5
+    assert acc.due_at(P0, clock()) == clock() + 0.5
     acc.flush()
-    assert acc.due(P0, clock()) == clock()
-    acc.take(P0, clock())
-    assert acc.due(P0, clock()) == NEVER
+    assert acc.due_at(P0, clock()) == clock()
+    acc.take_batch(P0, clock())
+    assert acc.due_at(P0, clock()) == NEVER
 
 
-def test_a_batch_that_is_taken_takes_no_more_records(clock: Clock) -> None:
+def test_a_drained_batch_accepts_no_more_records(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    batch = acc.take(P0, clock())
+    batch = acc.take_batch(P0, clock())
     put(acc, P0, b"b")
     assert batch is not None
     assert (batch.state, values_of(batch)) == (BatchState.QUEUED, [b"a"])
@@ -114,18 +114,18 @@ def test_a_batch_that_is_taken_takes_no_more_records(clock: Clock) -> None:
 def test_peek_leaves_the_batch_open(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    first = acc.peek(P0)
+    first = acc.first_batch(P0)
     put(acc, P0, b"b")
-    assert first is acc.take(P0, clock())
-    assert acc.peek(P0) is None
-    assert acc.peek(P1) is None
+    assert first is acc.take_batch(P0, clock())
+    assert acc.first_batch(P0) is None
+    assert acc.first_batch(P1) is None
 
 
 @pytest.mark.case("S0-20", "S0-22")
 def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    batch = sent(acc.take(P0, clock()))
+    batch = sent(acc.take_batch(P0, clock()))
     batch.not_before = clock() + 100
     acc.put_back(retried(batch))
     put(acc, P1, b"b")
@@ -138,7 +138,7 @@ def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
 def test_a_batch_in_its_pause_holds_back_those_behind_it(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=100)
     put(acc, P0, b"1" * 50)
-    batch = sent(acc.take(P0, clock()))
+    batch = sent(acc.take_batch(P0, clock()))
     put(acc, P0, b"2" * 50, b"3" * 50)
     batch.not_before = clock() + 2
     acc.put_back(retried(batch))
@@ -157,7 +157,7 @@ def test_batches_come_back_in_the_order_of_their_numbers(
 ) -> None:
     acc = accumulator(clock, batch_size=80)
     put(acc, P0, *(b"%d" % n * 30 for n in range(6)))
-    flying = [sent(acc.take(P0, clock()), (base + n) % 2**31) for n in range(4)]
+    flying = [sent(acc.take_batch(P0, clock()), (base + n) % 2**31) for n in range(4)]
     for n in order:
         acc.put_back(retried(flying[n]))
     found = [take(acc, P0, clock) for _ in range(6)]
@@ -167,14 +167,14 @@ def test_batches_come_back_in_the_order_of_their_numbers(
 def test_without_numbers_a_batch_comes_back_in_front(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=80)
     put(acc, P0, b"1" * 30, b"2" * 30)
-    acc.put_back(retried(sent(acc.take(P0, clock()))))
+    acc.put_back(retried(sent(acc.take_batch(P0, clock()))))
     assert [take(acc, P0, clock) for _ in range(2)] == [[b"1" * 30], [b"2" * 30]]
 
 
-def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> None:
+def test_parts_take_the_position_and_the_memory_of_their_batch(clock: Clock) -> None:
     acc = accumulator(clock, memory=10_000)
     put(acc, P0, b"1", b"2")
-    batch = sent(acc.take(P0, clock()))
+    batch = sent(acc.take_batch(P0, clock()))
     put(acc, P0, b"3")
     parts = [open_batch(clock, P0, b"1"), open_batch(clock, P0, b"2")]
     for part in parts:
@@ -182,24 +182,24 @@ def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> Non
     batch.split_into(parts)
     acc.replace(batch, parts)
     assert [take(acc, P0, clock) for _ in range(3)] == [[b"1"], [b"2"], [b"3"]]
-    assert acc._used == sum(p.builder.size for p in parts) + open_batch(clock, P0, b"3").builder.size
+    assert acc.memory.used == sum(p.builder.size for p in parts) + open_batch(clock, P0, b"3").builder.size
 
 
 # --- memory -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.case("S0-28")
-def test_memory_is_counted_until_a_batch_is_settled(clock: Clock) -> None:
+def test_memory_is_counted_until_a_batch_is_completed(clock: Clock) -> None:
     acc = accumulator(clock, memory=500, batch_size=10_000)
-    acc.wait_for_memory()
+    acc.memory.wait_for_room()
     put(acc, P0, b"x" * 600)
-    batch = sent(acc.take(P0, clock()))
+    batch = sent(acc.take_batch(P0, clock()))
     with pytest.raises(BufferFullError, match=r"buffer\.memory"):
-        acc.wait_for_memory()
+        acc.memory.wait_for_room()
     batch.confirm(0, -1)
-    acc.settled(batch)
-    acc.wait_for_memory()
-    assert acc._used == 0
+    acc.release(batch)
+    acc.memory.wait_for_room()
+    assert acc.memory.used == 0
 
 
 def test_a_full_memory_ends_the_lingering(clock: Clock) -> None:
@@ -214,14 +214,14 @@ def waiting(acc: Any) -> tuple[threading.Thread, list[object]]:
 
     def wait() -> None:
         try:
-            acc.wait_for_memory()
+            acc.memory.wait_for_room()
             outcome.append("room")
         except KcliError as error:
             outcome.append(type(error))
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while acc._waiters == 0 and thread.is_alive():
+    while acc.memory.waiters == 0 and thread.is_alive():
         thread.join(0.001)
     return thread, outcome
 
@@ -236,78 +236,78 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
         batch = None
     else:
         put(acc, P0, b"x" * 600)
-        batch = sent(acc.take(P0, clock()))
+        batch = sent(acc.take_batch(P0, clock()))
     thread, outcome = waiting(acc)
     if event == "settled":
         assert batch is not None
         batch.confirm(0, -1)
-        acc.settled(batch)
+        acc.release(batch)
     elif event == "closed":
         acc.close(KcliError("the sender has died"))
     elif event == "taken":
-        acc.take_all()
+        acc.remove_all()
     elif event == "expired":
-        acc.expired(clock() + 2)
+        acc.remove_expired(clock() + 2)
     else:
-        acc.interrupt()
+        acc.memory.interrupt()
     thread.join(10)
     assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
 
 
-def test_who_waited_for_memory_goes_on_when_a_quarter_is_free(clock: Clock) -> None:
+def test_a_sender_waiting_for_memory_continues_when_a_quarter_is_free(clock: Clock) -> None:
     """Woken for each batch, it would wait again after the next one."""
     acc = accumulator(clock, memory=1000, batch_size=100, max_block=60.0)
     put(acc, P0, *[b"x" * 90] * 10)
-    batches = [sent(acc.take(P0, clock())) for _ in range(10)]
+    batches = [sent(acc.take_batch(P0, clock())) for _ in range(10)]
     thread, outcome = waiting(acc)
     for batch in batches:
-        assert (acc.used < 750) == (outcome == ["room"])
+        assert (acc.memory.used < 750) == (outcome == ["room"])
         if outcome:
             return
         batch.confirm(0, -1)
-        acc.settled(batch)
-        thread.join(10 if acc.used < 750 else 0.02)
+        acc.release(batch)
+        thread.join(10 if acc.memory.used < 750 else 0.02)
     raise AssertionError("it waits although all is free")
 
 
 # --- who wakes the sender ------------------------------------------------------------------------------------
 
 
-def test_a_batch_that_is_begun_is_news_and_more_for_it_is_not(clock: Clock) -> None:
+def test_a_new_batch_wakes_the_sender_and_more_records_for_it_do_not(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=200)
-    assert not acc.take_news()
+    assert not acc.must_wake_sender()
     put(acc, P0, b"a")
-    assert acc.take_news()
+    assert acc.must_wake_sender()
     put(acc, P0, b"b")
-    assert not acc.take_news(), "the sender knows when the batch is due"
+    assert not acc.must_wake_sender(), "the sender knows when the batch is due"
     put(acc, P0, b"x" * 190)
-    assert acc.take_news(), "the batch before it need not linger any more"
+    assert acc.must_wake_sender(), "the batch before it need not linger any more"
 
 
-def test_for_a_partition_that_is_held_nothing_is_news_until_it_is_looked_at_again(clock: Clock) -> None:
+def test_for_a_held_partition_nothing_changes_until_it_is_read_again(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=50)
     put(acc, P0, b"x" * 40)
     acc.ready(clock() + 1)
-    acc.hold([P0])
-    acc.take_news()
+    acc.hold_partitions([P0])
+    acc.must_wake_sender()
     put(acc, P0, b"y" * 40)
-    assert not acc.take_news()
+    assert not acc.must_wake_sender()
     put(acc, P1, b"z")
-    assert acc.take_news(), "another leader may take it"
+    assert acc.must_wake_sender(), "another leader may take it"
     acc.ready(clock() + 1)
     put(acc, P0, b"w" * 40)
-    assert acc.take_news()
+    assert acc.must_wake_sender()
 
 
-def test_a_memory_that_is_full_is_news_while_anybody_lingers(clock: Clock) -> None:
+def test_full_memory_wakes_the_sender_while_a_batch_lingers(clock: Clock) -> None:
     acc = accumulator(clock, memory=200, batch_size=10_000)
     put(acc, P0, b"a")
-    acc.take_news()
+    acc.must_wake_sender()
     put(acc, P0, b"x" * 250)
-    assert acc.take_news(), "its batch is due now"
-    acc.hold([P0])
+    assert acc.must_wake_sender(), "its batch is due now"
+    acc.hold_partitions([P0])
     put(acc, P0, b"x")
-    assert not acc.take_news()
+    assert not acc.must_wake_sender()
 
 
 # --- parked -----------------------------------------------------------------------------------------------------
@@ -324,10 +324,10 @@ def test_parked_records_are_placed_in_order_when_the_partitions_are_known(clock:
     acc.unpark("t")
     assert log == ["place a", "place b", "place c"]
     assert not acc.is_parked("t")
-    assert acc._used == 0
+    assert acc.memory.used == 0
 
 
-def test_what_is_parked_during_the_placing_is_placed_behind(clock: Clock) -> None:
+def test_records_parked_during_placing_are_placed_after_it(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
 
     def place_and_park() -> None:
@@ -359,9 +359,9 @@ def test_parked_records_take_memory(clock: Clock) -> None:
     acc, log = accumulator(clock, memory=500), list[str]()
     acc.park("t", parked(log, "a", size=600))
     with pytest.raises(BufferFullError):
-        acc.wait_for_memory()
+        acc.memory.wait_for_room()
     acc.unpark("t")
-    acc.wait_for_memory()
+    acc.memory.wait_for_room()
 
 
 def test_parked_records_that_are_placed_after_the_close_still_go(clock: Clock) -> None:
@@ -373,11 +373,11 @@ def test_parked_records_that_are_placed_after_the_close_still_go(clock: Clock) -
     assert take(acc, P0, clock) == [b"a"]
 
 
-def test_a_closed_accumulator_takes_no_new_records(clock: Clock) -> None:
+def test_a_closed_accumulator_accepts_no_records(clock: Clock) -> None:
     acc = accumulator(clock)
     acc.close(ClosedError("the producer is closed"))
     with pytest.raises(ClosedError):
-        acc.wait_for_memory()
+        acc.memory.wait_for_room()
     with pytest.raises(ClosedError):
         acc.park("t", parked([], "a"))
 
@@ -393,25 +393,25 @@ def test_a_close_ends_the_lingering(clock: Clock) -> None:
 
 
 @pytest.mark.case("S0-23")
-def test_what_is_past_its_delivery_timeout_is_taken_out(clock: Clock) -> None:
+def test_batches_past_their_delivery_timeout_are_removed(clock: Clock) -> None:
     acc = accumulator(clock, delivery_timeout=10, batch_size=80)
     put(acc, P0, b"1" * 30)
     clock.time += 5
     put(acc, P0, b"2" * 30)
-    batches, waiting_ones, wake = acc.expired(clock())
+    batches, waiting_ones, wake = acc.remove_expired(clock())
     assert (batches, waiting_ones, wake) == ([], [], clock() + 5)
     clock.time += 5
-    [late], _, wake = acc.expired(clock())
+    [late], _, wake = acc.remove_expired(clock())
     assert values_of(late) == [b"1" * 30]
     assert wake == clock() + 5
     assert take(acc, P0, clock) == [b"2" * 30]
 
 
-def test_an_open_batch_that_expires_takes_no_more_records(clock: Clock) -> None:
+def test_an_open_batch_that_expires_accepts_no_more_records(clock: Clock) -> None:
     acc = accumulator(clock, delivery_timeout=10)
     put(acc, P0, b"a")
     clock.time += 10
-    [late], _, _ = acc.expired(clock())
+    [late], _, _ = acc.remove_expired(clock())
     late.fail(KcliError("late"))
     put(acc, P0, b"b")
     assert take(acc, P0, clock) == [b"b"]
@@ -422,14 +422,14 @@ def test_parked_records_expire_by_their_own_deadline(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
     acc.park("t", parked(log, "a", deadline=clock() + 1))
     acc.park("t", parked(log, "b", deadline=clock() + 3))
-    _, late, wake = acc.expired(clock() + 2)
+    _, late, wake = acc.remove_expired(clock() + 2)
     assert len(late) == 1
     assert wake == clock() + 3
-    _, late, wake = acc.expired(clock() + 3)
+    _, late, wake = acc.remove_expired(clock() + 3)
     assert len(late) == 1
     assert wake == float("inf")
     assert acc.parked_topics() == []
-    assert acc._used == 0
+    assert acc.memory.used == 0
 
 
 def test_everything_can_be_taken_at_once(clock: Clock) -> None:
@@ -437,7 +437,7 @@ def test_everything_can_be_taken_at_once(clock: Clock) -> None:
     put(acc, P0, b"a")
     put(acc, P1, b"b")
     acc.park("u", parked([], "p"))
-    batches, waiting_ones = acc.take_all()
+    batches, waiting_ones = acc.remove_all()
     assert sorted(values_of(b)[0] for b in batches) == [b"a", b"b"]
     assert len(waiting_ones) == 1
     assert acc.empty
@@ -446,10 +446,10 @@ def test_everything_can_be_taken_at_once(clock: Clock) -> None:
 def test_a_batch_that_comes_back_after_everything_was_taken_is_queued(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    flying = sent(acc.take(P0, clock()))
-    acc.take_all()
+    flying = sent(acc.take_batch(P0, clock()))
+    acc.remove_all()
     acc.put_back(retried(flying))
-    assert acc.take(P0, clock()) is flying
+    assert acc.take_batch(P0, clock()) is flying
 
 
 def test_empty_means_that_nothing_waits(clock: Clock) -> None:
@@ -457,7 +457,7 @@ def test_empty_means_that_nothing_waits(clock: Clock) -> None:
     assert acc.empty
     put(acc, P0, b"a")
     assert not acc.empty
-    acc.take(P0, clock())
+    acc.take_batch(P0, clock())
     assert acc.empty
     acc.park("t", parked([], "a"))
     assert not acc.empty

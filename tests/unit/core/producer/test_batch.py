@@ -56,7 +56,7 @@ def test_a_failed_batch_is_done_and_knows_why() -> None:
 
 
 @pytest.mark.parametrize("again", ["confirm", "fail", "split"])
-def test_what_is_settled_stays_settled(again: str) -> None:
+def test_a_completed_future_stays_completed(again: str) -> None:
     batch = sent(closed())
     batch.confirm(1, -1)
     with pytest.raises(IllegalEventError):
@@ -121,7 +121,7 @@ def test_the_brokers_clock_wins_where_it_stamps_the_records() -> None:
 
 
 @pytest.mark.case("P3")
-def test_an_offset_that_was_not_told_is_minus_one() -> None:
+def test_an_unknown_offset_is_minus_one() -> None:
     batch = sent(closed(b"a", b"b"))
     batch.confirm(-1, -1)
     assert [future_of(batch.delivery, n).result().offset for n in (0, 1)] == [-1, -1]

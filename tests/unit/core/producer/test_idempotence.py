@@ -87,7 +87,7 @@ def test_no_bump_while_a_numbered_batch_of_another_partition_is_open() -> None:
     assert numbers.may_bump(0, [batch(P1)])
 
 
-def test_what_stands_behind_the_gap_does_not_hold_up_the_bump() -> None:
+def test_batches_after_the_gap_do_not_delay_the_bump() -> None:
     numbers, behind = ready(), batch(P0)
     numbers.number(behind)
     numbers.request_bump(P0, "lost")
@@ -127,8 +127,8 @@ def test_a_new_epoch_starts_all_numbers_over() -> None:
     ("epoch", "asked"),
     [(0, (7, 0)), (LAST_EPOCH - 2, (7, LAST_EPOCH - 2)), (LAST_EPOCH - 1, (-1, -1)), (LAST_EPOCH, (-1, -1))],
 )
-def test_when_the_epochs_are_used_up_a_new_id_is_asked_for(epoch: int, asked: tuple[int, int]) -> None:
-    assert ready(epoch).asks_for() == asked
+def test_when_the_epochs_are_used_up_a_new_id_is_requested(epoch: int, asked: tuple[int, int]) -> None:
+    assert ready(epoch).ids_to_bump() == asked
 
 
 @pytest.mark.case("P1")

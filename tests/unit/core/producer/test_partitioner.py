@@ -53,7 +53,7 @@ def test_consistent_is_librdkafkas_crc32(key: bytes, partitions: int) -> None:
     assert partitioner("consistent")([key], partitions) == [zlib.crc32(key) % partitions]
 
 
-def test_consistent_places_missing_and_empty_keys_anywhere() -> None:
+def test_the_consistent_partitioner_puts_missing_and_empty_keys_anywhere() -> None:
     assert partitioner("consistent")([None, b"", b"123456789"], 10) == [ANYWHERE, ANYWHERE, 0xCBF43926 % 10]
 
 
@@ -99,7 +99,7 @@ def test_random_stays_inside_and_spreads() -> None:
     assert set(found) == set(range(5))
 
 
-def test_round_robin_goes_on_over_calls() -> None:
+def test_round_robin_continues_over_calls() -> None:
     turn = partitioner("roundrobin")
     assert turn([b"k"] * 4, 3) + turn([None] * 3, 3) == [0, 1, 2, 0, 1, 2, 0]
 
@@ -109,7 +109,7 @@ def test_two_round_robins_do_not_share_their_turn() -> None:
 
 
 def test_manual_refuses_what_names_no_partition() -> None:
-    with pytest.raises(UnknownPartitionError, match="names no partition"):
+    with pytest.raises(UnknownPartitionError, match="has no partition"):
         partitioner("manual")([b"k"], 3)
 
 

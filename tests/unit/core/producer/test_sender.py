@@ -272,7 +272,7 @@ def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pyt
     rig.run(5)
     assert rig.confirmed() == values(8)
     assert len(rig.settled) >= 2
-    assert rig.acc._used == 0
+    assert rig.acc.memory.used == 0
     assert rig.epoch == 0
 
 
@@ -324,7 +324,7 @@ def test_without_idempotence_one_batch_of_a_partition_is_in_flight(monkeypatch: 
     assert rig.ids == 0
 
 
-def test_the_end_settles_everything_once_and_leaves_nothing_open(rig: Rig) -> None:
+def test_the_end_completes_everything_once_and_leaves_nothing_open(rig: Rig) -> None:
     put(rig.acc, P0, b"first")
     rig.run(1)
     rig.settled.clear()
@@ -342,14 +342,14 @@ def test_the_end_settles_everything_once_and_leaves_nothing_open(rig: Rig) -> No
     assert all(isinstance(error, KcliError) for error in flown)
 
 
-def test_a_close_waits_until_everything_is_settled(rig: Rig) -> None:
+def test_a_close_waits_until_everything_is_completed(rig: Rig) -> None:
     put(rig.acc, P0, *values(5))
     rig.sender.stop_when_idle = True
     rig.sender.run()
     assert rig.confirmed() == values(5)
 
 
-def test_an_idle_sender_looks_once_a_second(rig: Rig) -> None:
+def test_an_idle_sender_wakes_once_a_second(rig: Rig) -> None:
     rig.run(1)
     turns = 0
     end = rig.clock() + 20

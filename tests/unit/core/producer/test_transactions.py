@@ -34,19 +34,19 @@ def test_no_phase_is_a_dead_end_but_for_those_that_begin() -> None:
 
 def test_nothing_is_sent_outside_of_a_transaction() -> None:
     for phase in set(Phase) - {Phase.OPEN, Phase.COMMITTING}:
-        assert not at(phase, version_2=True).admits(P0)
-    assert at(Phase.OPEN, version_2=True).admits(P0)
-    assert at(Phase.COMMITTING, version_2=True).admits(P0)
-    assert not at(Phase.COMMITTING, version_2=True, end_sent=True).admits(P0)
+        assert not at(phase, version_2=True).may_write(P0)
+    assert at(Phase.OPEN, version_2=True).may_write(P0)
+    assert at(Phase.COMMITTING, version_2=True).may_write(P0)
+    assert not at(Phase.COMMITTING, version_2=True, end_sent=True).may_write(P0)
 
 
 def test_the_old_protocol_adds_a_partition_before_its_first_record() -> None:
     transaction = at(Phase.OPEN)
-    assert not transaction.admits(P0)
+    assert not transaction.may_write(P0)
     assert transaction.next_step(queued=True, in_flight=False) is Step.ADD_PARTITIONS
     transaction.wanted.clear()
     transaction.partitions.add(P0)
-    assert transaction.admits(P0)
+    assert transaction.may_write(P0)
     assert transaction.next_step(queued=True, in_flight=False) is None
 
 
@@ -66,7 +66,7 @@ def test_offsets_of_a_group(version_2: bool, steps: list[Step]) -> None:
 def test_the_end_comes_when_everything_is_written() -> None:
     transaction = at(Phase.COMMITTING, version_2=True)
     assert transaction.next_step(queued=False, in_flight=False) is Step.END_LOCALLY
-    transaction.wrote(P0)
+    transaction.add_written(P0)
     assert transaction.next_step(queued=True, in_flight=False) is None
     assert transaction.next_step(queued=False, in_flight=True) is None
     assert transaction.next_step(queued=False, in_flight=False) is Step.END
@@ -87,7 +87,7 @@ def test_the_end_comes_when_everything_is_written() -> None:
         (False, True, False, True, Step.INIT),
     ],
 )
-def test_how_a_transaction_is_given_up(
+def test_how_a_transaction_is_abandoned(
     version_2: bool,
     begun: bool,
     must_init: bool,
@@ -100,7 +100,7 @@ def test_how_a_transaction_is_given_up(
     assert transaction.next_step(queued=False, in_flight=False) is step
 
 
-def test_an_id_is_asked_for_when_nothing_is_in_flight() -> None:
+def test_an_id_is_requested_when_nothing_is_in_flight() -> None:
     transaction = at(Phase.INITIALIZING)
     assert transaction.next_step(queued=True, in_flight=True) is None
     assert transaction.next_step(queued=True, in_flight=False) is Step.INIT
@@ -128,10 +128,10 @@ def test_the_first_failure_is_the_reason() -> None:
     assert transaction.phase is Phase.ABORTING
 
 
-def test_the_next_transaction_knows_nothing_of_the_last() -> None:
+def test_a_transaction_is_independent_of_the_last_one() -> None:
     transaction = at(Phase.OPEN)
-    assert not transaction.admits(P1)
-    transaction.wrote(P0)
+    assert not transaction.may_write(P1)
+    transaction.add_written(P0)
     transaction.groups.add("g")
     transaction.offsets.append(OFFSETS)
     transaction.fail(KcliError("x"))

@@ -52,9 +52,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_
 
 @example("@", 1, "")
 @given(NAMES, st.integers(0, 30), st.sampled_from(["", "'", '"']))
-def test_what_is_typed_and_what_is_inserted_are_one_word_with_the_name(
-    name: str, cut: int, quote: str
-) -> None:
+def test_typed_and_inserted_text_form_one_word(name: str, cut: int, quote: str) -> None:
     typed = insertion(name[:cut], BashWord("", 0, "", quote))
     assume(typed is not None)
     assert typed is not None

@@ -78,7 +78,7 @@ def test_a_broken_file_is_none(tmp_path: Path, content: bytes) -> None:
     assert read_names(path, os.stat(path).st_mtime) == Kept(["a"], fresh=True)
 
 
-def test_what_is_no_file_of_ours_is_none(tmp_path: Path) -> None:
+def test_a_foreign_file_is_ignored(tmp_path: Path) -> None:
     path, now = kept(tmp_path, ["a"])
     nothing = Kept([], fresh=False)
     os.rename(path, path + ".real")
@@ -94,7 +94,7 @@ def test_what_is_no_file_of_ours_is_none(tmp_path: Path) -> None:
     assert read_names(path + "/gone", now) == nothing
 
 
-def test_where_nothing_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
+def test_where_nothing_can_be_cached_nothing_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     write_names(str(tmp_path / "file" / "completion" / "x"), ["a"], 0.0)
     write_names("/proc/kcli/x", ["a"], 0.0)

@@ -52,7 +52,7 @@ def test_the_value_of_a_word(word: str, value: str) -> None:
 @pytest.mark.parametrize(
     "word", ["$(date)", '"$(date)"', "`date`", '"`date`"', "$NOBODY", "$'a'", "${HOST:-x}", "a$", "$1", "$$"]
 )
-def test_what_only_the_shell_knows_has_no_value(word: str) -> None:
+def test_shell_variables_have_no_value(word: str) -> None:
     assert literal(word, {"HOST": "kafka"}) is None
 
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from kcli.commands._consume_serdes import Decoding
 from kcli.commands._what_to_read import selection
 from kcli.commands.shared.usage import Refused
 from kcli.core.types import Record
-from kcli.serde import open_serdes, parse_serdes
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of, wanted_by
 
 ROWS = [
@@ -20,7 +22,7 @@ ROWS = [
 
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
     flags = {"key": None, "grep": (), "where": None, "null_marker": None} | flags
-    found, where = selection(flags, open_serdes(parse_serdes(serdes)))
+    found, where = selection(flags, Decoding(open_serdes(parse_serdes(serdes))))
     return wanted_by(found, fetched_of(ROWS)._replace(first=first)), where
 
 
@@ -37,12 +39,12 @@ def test_a_key_that_cannot_be_decoded_is_what_it_is_without_a_serde() -> None:
     assert chosen(("key=short", "value=json"), where="key == 'odd'")[0] == [3]
 
 
-def test_records_that_were_not_asked_for_are_not_counted() -> None:
+def test_records_that_were_not_requested_are_not_counted() -> None:
     found, where = chosen(("value=json",), first=2, where="value.n")
     assert (found, where.undecoded) == ([3], 0)
 
 
-def test_grep_looks_at_the_text_and_at_bytes_that_have_none() -> None:
+def test_grep_searches_the_text_and_bytes_that_have_none() -> None:
     assert chosen(("key=short",), grep=("k:^1$",))[0] == [0]
     assert chosen(("key=short",), grep=("k:odd",))[0] == [3]
     assert chosen(("key=short",), grep=("!k:1",))[0] == [1, 2, 3]

@@ -96,7 +96,7 @@ def test_a_key_is_not_found_in_a_value_nor_across_the_border() -> None:
         ("v:[", "regular expression"),
     ],
 )
-def test_what_is_no_filter_is_said(text: str, said: str) -> None:
+def test_an_invalid_filter_is_reported(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse_grep(text)
 
@@ -151,11 +151,11 @@ def test_formats_before_magic_2_are_searched_like_it(magic: int, codec: int) -> 
         ("é", "é".encode()),
     ],
 )
-def test_what_stands_in_all_that_matches_is_looked_for_first(pattern: str, needle: bytes) -> None:
+def test_the_literal_common_to_all_matches_is_searched_first(pattern: str, needle: bytes) -> None:
     assert parse_grep(f"v:{pattern}").needle == needle
 
 
-def test_what_was_looked_at_is_counted() -> None:
+def test_read_records_are_counted() -> None:
     selection = Selection([parse_grep("v:nowhere")])
     assert selection.select(fetched_of(ROWS)) is None
     assert selection.scanned == 5

@@ -61,7 +61,7 @@ def test_a_value_that_is_not_json_does_not_match_and_is_counted(value: bytes) ->
         assert (found, where.not_json) == ([False], 1)
 
 
-def test_a_value_that_nothing_is_asked_of_may_be_anything() -> None:
+def test_an_unused_setting_may_have_any_value() -> None:
     row = Record("t", 0, 7, 0, 0, b"k", b"no json", (("a", b"1"),))
     for expression in ("topic", "key == 'k'", "headers.a == '1' && offset == `7`", "sort_by(['b'], &@)"):
         found, where = wanted(expression, row)
@@ -85,7 +85,7 @@ def test_numbers_of_any_size_are_json(value: bytes, *, result: bool) -> None:
 
 
 @pytest.mark.parametrize("damaged", [b'"\xff"', rb'"\ud800"', b"01", b"NaN", b'"\t"', b"[1,]", b"tru"])
-def test_what_an_expression_does_not_look_at_has_to_be_json_all_the_same(damaged: bytes) -> None:
+def test_unused_values_have_to_be_json_all_the_same(damaged: bytes) -> None:
     good = Record("t", 0, 0, 0, 0, None, '{"n":1,"other":"ü"}'.encode())
     bad = Record("t", 0, 1, 0, 0, None, b'{"n":1,"other":' + damaged + b"}")
     found, where = wanted("value.n == `1`", good, bad)
@@ -106,7 +106,7 @@ def test_a_type_that_does_not_fit_is_counted() -> None:
 @pytest.mark.parametrize(
     "expression", ["", "value.", "a ==", "nofunction(value)[", "'", "a && sort_by(b, &lenght(c))"]
 )
-def test_what_is_no_expression_is_a_usage_error(expression: str) -> None:
+def test_an_invalid_expression_is_a_usage_error(expression: str) -> None:
     with pytest.raises(ConfigError, match="not a JMESPath"):
         Where(expression)
 
@@ -123,7 +123,7 @@ def test_what_is_no_expression_is_a_usage_error(expression: str) -> None:
         ("(" * 5000, "nested too deeply"),
     ],
 )
-def test_it_is_said_what_is_wrong_with_an_expression(expression: str, why: str) -> None:
+def test_what_is_wrong_with_an_expression_is_reported(expression: str, why: str) -> None:
     with pytest.raises(ConfigError) as raised:
         Where(expression)
     assert why in str(raised.value.why)
@@ -135,7 +135,7 @@ def test_a_long_list_of_alternatives_is_no_deep_expression() -> None:
     assert wanted(" && ".join(f"key != '{key}'" for key in keys))[0] == [False]
 
 
-def test_only_what_other_filters_left_is_looked_at() -> None:
+def test_only_records_that_other_filters_left_are_checked() -> None:
     from kcli.flows.filters.grep import parse_grep
 
     where = Where("value.n")
@@ -197,7 +197,7 @@ def test_usual_expressions_take_few_calls_a_record(expression: str) -> None:
     assert calls(lambda: selection.select(batch)) < 12 * len(ROWS)
 
 
-def test_only_the_members_that_are_looked_at_become_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_members_that_are_read_become_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a document as a whole nor, without need, any value at all."""
     from kcli.flows.filters import json_value
 

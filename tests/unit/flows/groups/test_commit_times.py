@@ -4,7 +4,7 @@ from struct import pack
 
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.bounded_reads import Budget
 from kcli.flows.groups.commit_times import commit_key, commit_times, offsets_partition
 from tests.log_reader import LogReader
 
@@ -58,12 +58,12 @@ def test_it_goes_back_in_growing_steps_until_all_are_found() -> None:
     assert steps == 3  # 1,000, 4,000 and the rest
 
 
-def test_what_is_further_back_than_the_budget_is_unknown() -> None:
+def test_commits_further_back_than_the_budget_are_unknown() -> None:
     records = [record(0, ONE, value(5, 100)), *filler(1, 9_999)]
     assert times(records, {ONE: 5}, size=10_000) == ({}, 1)
 
 
-def test_deleted_foreign_and_unreadable_records_tell_nothing() -> None:
+def test_deleted_foreign_and_unreadable_records_count_for_nothing() -> None:
     records = [
         record(0, ONE, None),
         record(1, ONE, b"\x00"),

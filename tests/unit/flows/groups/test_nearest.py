@@ -32,7 +32,7 @@ def remedies(admin: StandIn, *names: str) -> list[str]:
     return [error.do for error in told.values()]
 
 
-def test_one_question_for_all_that_are_missing() -> None:
+def test_one_request_for_all_that_are_missing() -> None:
     admin = StandIn()
     assert remedies(admin, "biling", "zzz") == ["did you mean billing?", THERE_ARE]
     assert admin.asked == 1
@@ -40,7 +40,7 @@ def test_one_question_for_all_that_are_missing() -> None:
     assert admin.asked == 1
 
 
-def test_a_list_that_cannot_be_had_is_no_second_error() -> None:
+def test_a_list_that_cannot_be_read_is_no_second_error() -> None:
     assert remedies(StandIn(refuses=True), "biling") == [THERE_ARE]
 
 
@@ -48,7 +48,7 @@ def test_a_group_is_never_proposed_for_itself() -> None:
     assert nearest_text("billing", ["billing"]) == THERE_ARE
 
 
-def test_groups_of_other_kinds_are_told_apart_and_what_deals_with_them() -> None:
+def test_groups_of_other_kinds_are_named_with_the_tool_for_them() -> None:
     told = {
         name: UnsupportedError(f"group {name} cannot be described", why="it is a share or a streams group")
         for name in ("queue", "app", "unlisted")
@@ -71,6 +71,6 @@ def test_why_a_group_has_committed_nothing() -> None:
     admin = cast(Admin, StandIn())
     absent, bare, share = (without_commits(admin, name) for name in ("biling", "billing", "queue"))
     assert (absent.what, absent.do) == ("group biling does not exist", "did you mean billing?")
-    assert (bare.what, bare.do) == ("group billing has committed nothing", "")
+    assert (bare.what, bare.do) == ("group billing has no committed offsets", "")
     assert isinstance(share, UnsupportedError)
     assert "kafka-share-groups.sh" in share.do

@@ -61,7 +61,7 @@ def test_no_groups_and_no_commits_ask_for_nothing_more() -> None:
     assert admin.asked == ["commits"]
 
 
-def test_partitions_that_nobody_can_tell_of_have_a_note_and_the_others_their_ends() -> None:
+def test_partitions_without_a_leader_have_a_note_and_the_rest_their_ends() -> None:
     commit = OffsetAndMetadata(4)
     found = of_one({GONE: commit, T2: commit, T1: commit, T0: commit})
     assert found == {
@@ -83,7 +83,7 @@ def test_lag_has_no_floor() -> None:
     assert of_one({T0: OffsetAndMetadata(12)})[T0].lag == -2
 
 
-def test_an_end_that_a_broker_does_not_tell_is_a_note() -> None:
+def test_an_end_that_a_broker_does_not_report_is_a_note() -> None:
     found = of_one({T0: OffsetAndMetadata(4)}, end=BrokerError(29, "asking"))[T0]
     assert (found.log_start, found.end) == (3, None)
     assert "TOPIC_AUTHORIZATION_FAILED" in found.note

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.core.types import Record
 from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.feed import InputFormat, parser_of
 from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import BadInput, BadLine
 from kcli.flows.inputs.lines import LineFormat
+from kcli.flows.inputs.parsers import parser_of
 from kcli.output.decoding import Decoders
 from kcli.output.records import CsvFormatter, NdjsonFormatter
-from kcli.serde import NAMES, open_serdes, parse_serdes
+from kcli.serde.names import NAMES, parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of
 
 
@@ -32,7 +34,7 @@ def read(kind: str, data: bytes, *texts: str, pattern: str = "", **how: Any) -> 
     return [item.reason if isinstance(item, BadInput) else (item.key, item.value) for item in items]
 
 
-def test_only_the_part_that_is_asked_for_is_encoded() -> None:
+def test_only_the_part_that_is_requested_is_encoded() -> None:
     assert read("lines", b"1:x\n2\n", "key=short", key_delimiter=b":") == [(b"\0\1", b"x"), (None, b"2")]
     assert read("lines", b"x:1\n", "value=short", key_delimiter=b":") == [(b"x", b"\0\1")]
     assert not Encoding()

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import decode_headers
 from kcli.core.types import Record
-from kcli.flows.inputs.feed import InputFormat, parser_of
 from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat
+from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.inputs.pattern import Pattern, PatternError
 from kcli.output.records import NdjsonFormatter
 from tests.batches import fetched_of
@@ -236,7 +237,7 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         row(6, b"k", b"v"),
         ("bad", 7, 0, "its input was too long to be kept"),
         ("bad", 8, 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
-        ("bad", 9, 0, "it came in by a pattern: give the same -f again"),
+        ("bad", 9, 0, "it was read by a pattern: give the same -f again"),
         ("bad", 10, 0, "it came in a format 'xml' that is not known here"),
         ("bad", 11, 0, "it has no `input`: is it a line of a --failed file?"),
     ]

@@ -179,7 +179,7 @@ def test_a_half_line_is_not_sent_after_a_stop(stop: Stop) -> None:
         assert list(regions) == []
 
 
-def test_a_wait_is_bounded_where_somebody_has_other_work(stop: Stop) -> None:
+def test_a_wait_is_bounded_where_the_caller_has_other_work(stop: Stop) -> None:
     with pipe() as (read, _):
         source = Source(read, "stdin", stop, patience=0.0)
         region = next(TextReader(source, b"\n", 100).regions())
@@ -187,7 +187,7 @@ def test_a_wait_is_bounded_where_somebody_has_other_work(stop: Stop) -> None:
         assert next(read_blocks(source)) == (b"", False)
 
 
-def test_taps_see_what_is_read_in_order(stop: Stop) -> None:
+def test_taps_see_records_in_order(stop: Stop) -> None:
     seen = bytearray()
     with pipe() as (read, write):
         os.write(write, b"ab\ncd")

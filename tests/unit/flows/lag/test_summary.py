@@ -1,7 +1,7 @@
 """Rows of partitions added up."""
 
-from kcli.flows.lag.summary import added_up, summary
-from tests.unit.flows.lag.looking import P0, P1, row
+from kcli.flows.lag.summary import summaries_by, summary
+from tests.unit.flows.lag.samples import P0, P1, row
 
 
 def test_sums_and_the_worst() -> None:
@@ -23,7 +23,7 @@ def test_what_is_unknown_is_not_zero() -> None:
     found = summary([row(None, seconds=None)])
     assert (found.lag, found.seconds) == (None, None)
     found = summary([])
-    assert (found.partitions, found.lag, found.seconds, found.note) == (0, None, None, "nothing is committed")
+    assert (found.partitions, found.lag, found.seconds, found.note) == (0, None, None, "no committed offsets")
 
 
 def test_drained_is_known_to_be_no_time_behind() -> None:
@@ -31,12 +31,12 @@ def test_drained_is_known_to_be_no_time_behind() -> None:
     assert (found.lag, found.seconds, found.method) == (0, 0.0, "read")
 
 
-def test_the_same_note_is_said_once_and_many_are_counted() -> None:
+def test_repeated_notes_are_printed_once_and_many_are_counted() -> None:
     assert summary([row(1, note="a"), row(1, note="a"), row(1, note="b")]).note == "a; b"
     assert summary([row(1, note=text) for text in "abcde"]).note == "a; b; c; and 2 more"
 
 
 def test_by_a_key_in_the_order_in_which_they_come() -> None:
     rows = [row(1, tp=P1), row(2, tp=P0), row(3, tp=P1)]
-    found = added_up(rows, lambda one: one.tp)
+    found = summaries_by(rows, lambda one: one.tp)
     assert [(tp, one.lag) for tp, one in found.items()] == [(P1, 4), (P0, 2)]

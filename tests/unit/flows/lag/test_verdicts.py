@@ -3,14 +3,14 @@
 import pytest
 
 from kcli.flows.lag.verdicts import History
-from tests.unit.flows.lag.looking import NOW, P1, row
+from tests.unit.flows.lag.samples import NOW, P1, row
 
 
 def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000, **more: object) -> History:
     """``samples`` are (committed, lag), ``step`` ms apart."""
     history = History()
     for number, (committed, lag) in enumerate(samples):
-        history.add(NOW + number * step, "g", [row(lag, committed=committed, **more)])
+        history.add_rows(NOW + number * step, "g", [row(lag, committed=committed, **more)])
     return history
 
 
@@ -50,14 +50,14 @@ def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | Non
 def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
     known, leaderless = row(0, committed=5), row(None, committed=5, tp=P1)
     history = History()
-    history.add(NOW, "g", [known, leaderless])
+    history.add_rows(NOW, "g", [known, leaderless])
     assert history.verdict("g", state, [known, leaderless]) is None
 
 
-def test_what_is_known_to_be_unread_stands_whatever_else_is_not_known() -> None:
+def test_known_lag_is_reported_even_if_other_values_are_unknown() -> None:
     rows = [row(3, committed=5), row(None, committed=5, tp=P1)]
     history = History()
-    history.add(NOW, "g", rows)
+    history.add_rows(NOW, "g", rows)
     assert history.verdict("g", "Empty", rows) == "stopped"
 
 
@@ -82,7 +82,7 @@ def test_rates_and_the_time_to_drain() -> None:
     assert (alone.consumed, alone.net, alone.eta) == (None, None, None)
 
 
-def test_what_is_older_than_a_minute_does_not_count() -> None:
+def test_samples_older_than_a_minute_do_not_count() -> None:
     history = watched((50, 0), (10, 40), *[(10 + n, 40) for n in range(9)])
     assert history.verdict("g", "Stable", [row(40)]) == "ok"
     assert history.trend("g").consumed == pytest.approx(0.1)
@@ -90,9 +90,9 @@ def test_what_is_older_than_a_minute_does_not_count() -> None:
 
 def test_a_partition_that_comes_or_goes_moves_nothing() -> None:
     history = History()
-    history.add(NOW, "g", [row(5, committed=100)])
-    history.add(NOW + 10_000, "g", [])
-    history.add(NOW + 20_000, "g", [row(5, committed=100)])
+    history.add_rows(NOW, "g", [row(5, committed=100)])
+    history.add_rows(NOW + 10_000, "g", [])
+    history.add_rows(NOW + 20_000, "g", [row(5, committed=100)])
     assert history.trend("g").consumed == 0.0
-    history.add(NOW + 30_000, "g", [row(None, committed=3)])
+    history.add_rows(NOW + 30_000, "g", [row(None, committed=3)])
     assert history.verdict("g", "Stable", []) is None

@@ -2,7 +2,7 @@
 background, commit by themselves, after each batch, or from a worker thread; that are killed, stopped, and joined by
 others. Seen by a judge as kcli would see it. Not a test.
 
-What is true of a partition the model knows: after the members were let in it is read from the new offset on, one record
+What is true of a partition the model knows: after the members were released it is read from the new offset on, one record
 after the other, unless somebody begins beyond what was read again by then.
 """
 
@@ -12,9 +12,9 @@ from random import Random
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, SentOut
-from kcli.flows.rewind.judge import HELD, OPEN, Judge, Look, Rewound
-from kcli.flows.rewind.live import patience_at_the_door
+from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, EvictedMember
+from kcli.flows.rewind.judge import HELD, OPEN, Judge, Observation, Rewound
+from kcli.flows.rewind.live import hold_times
 
 STEP = 0.05
 NEVER = float("inf")
@@ -63,7 +63,7 @@ class Member:
     dead: bool = False
     stopped_until: float = -NEVER
     must_join: bool = False
-    at_door: bool = False
+    waiting: bool = False
     silent_since: float = -NEVER
 
     def listed(self) -> ListedMember:
@@ -97,7 +97,7 @@ class World:
         self.generation, self.preparing = 0, False
         self.barrier = False
         self.unassigned = False  # whether the barrier lets the members of a classic group in to own nothing
-        self.let_in: float | None = None
+        self.released_at: float | None = None
         self.cover: dict[int, int] = {}
         self.jumped: dict[int, str] = {}
         self.log: list[str] = []
@@ -149,7 +149,7 @@ class World:
         member.generation, member.fetch_at = -1, NEVER
         if member not in self.group:
             self.group.append(member)
-        member.at_door = self.classic
+        member.waiting = self.classic
         member.silent_since = self.time
         if self.classic:
             self.preparing = True
@@ -162,22 +162,22 @@ class World:
             for partition, owner in self.owner.items():
                 if owner is member:
                     self.owner[partition] = None
-            member.at_door = False
+            member.waiting = False
             if self.classic:
                 self.preparing = True
 
     def settle(self) -> None:
         """Classic: a generation when all have joined; else partitions go one by one."""
-        if self.unassigned and self.group and self.preparing and all(one.at_door for one in self.group):
+        if self.unassigned and self.group and self.preparing and all(one.waiting for one in self.group):
             self.generation += 1
             self.preparing = False
             self.note("a generation in which nobody owns anything")
             for one in self.group:
-                one.at_door, one.generation = False, self.generation
+                one.waiting, one.generation = False, self.generation
         if self.barrier or not self.group:
             return
         if self.classic:
-            if self.preparing and all(one.at_door for one in self.group):
+            if self.preparing and all(one.waiting for one in self.group):
                 self.generation += 1
                 self.preparing = False
                 order = self.group[:]
@@ -185,7 +185,7 @@ class World:
                 for partition in range(self.partitions):
                     self.owner[partition] = order[partition % len(order)]
                 for one in self.group:
-                    one.at_door, one.generation = False, self.generation
+                    one.waiting, one.generation = False, self.generation
                     one.fetch_at = self.time + self.rng.uniform(0.0, 0.15)
             return
         for partition, wanted in self._targets().items():
@@ -208,7 +208,7 @@ class World:
         return {partition: order[partition % len(order)] for partition in range(self.partitions)}
 
     def commit(self, member: Member, offsets: dict[int, int], _generation: int) -> bool:
-        """Who is a member may commit for any partition; at the door of a classic group nobody may."""
+        """Who is a member may commit for any partition; at the log of a classic group nobody may."""
         allowed = self.may_commit(member)
         if not allowed and member.habit.retries:
             member.kept |= offsets
@@ -221,7 +221,7 @@ class World:
         return allowed
 
     def may_commit(self, member: Member) -> bool:
-        allowed = member in self.group and not member.at_door
+        allowed = member in self.group and not member.waiting
         if self.classic:
             shut = self.barrier and not self.unassigned
             allowed = allowed and member.generation == self.generation and not shut
@@ -236,7 +236,7 @@ class World:
         """A reader begins at what is committed."""
         offset = member.positions[partition]
         self.note(f"{member.id} begins {partition} at {offset}")
-        if self.let_in is None:
+        if self.released_at is None:
             return
         if partition not in self.cover:
             self.cover[partition] = self.new[partition]
@@ -260,7 +260,7 @@ class World:
 
     def beat(self, member: Member) -> None:
         evicted = member not in self.group
-        rebalance = self.classic and self.preparing and not member.at_door and not evicted
+        rebalance = self.classic and self.preparing and not member.waiting and not evicted
         if not (evicted or rebalance):
             return
         if member.habit.background or member.busy_until <= self.time:
@@ -317,7 +317,7 @@ class World:
             stop = min(self.end(), position + habit.size)
             if stop > position:
                 batch[partition] = stop
-                if self.let_in is not None and member.generation >= self.let_in_generation:
+                if self.released_at is not None and member.generation >= self.released_generation:
                     start = self.cover.get(partition, position)
                     if position <= start:
                         self.cover[partition] = max(start, stop)
@@ -373,7 +373,7 @@ class World:
             self.enter(member)
         while self.time < 0.0:
             self.tick()
-        self.let_in_generation = 10**9
+        self.released_generation = 10**9
         if self.long is not None:
             member = self.members[self.long]
             late = {p: min(self.end(), at + 300) for p, at in member.positions.items() if at < self.end()}
@@ -388,58 +388,60 @@ class World:
         self._watch()
 
     def _rewind(self) -> None:
-        door = ArrivalLog(keeps_id=not self.classic)
+        log = ArrivalLog(keeps_id=not self.classic)
         before = {p: (None if one is None else one.id) for p, one in self.owner.items()}
-        sent_out = self.group[:]
+        evicted = self.group[:]
         self.barrier = True
-        door.evicted([one.listed() for one in sent_out], self.time)
+        log.record_eviction([one.listed() for one in evicted], self.time)
         had = {
             one.id: frozenset(TopicPartition("t", p) for p, i in before.items() if i == one.id)
-            for one in sent_out
+            for one in evicted
         }
-        paces = {one.id: one.habit.pace for one in sent_out}
-        for member in sent_out:
+        paces = {one.id: one.habit.pace for one in evicted}
+        for member in evicted:
             self.leave(member)
         old = dict(self.committed)
         choice = self.rng.choice((200, 1_000, 2_500, -100))
         self.new = {p: max(0, min(at - choice, self.end())) for p, at in old.items()}
         self._set()
         began = self.time
-        patience = patience_at_the_door(paces.values(), bound=self.bound)
+        patience = hold_times(paces.values(), bound=self.bound)
         corrected = began
         horizon, seen = self.end(), began
         while True:
             self.happen()
             self.unassigned = (
                 self.classic
-                and patience.least > 0
-                and (self.unassigned or door.all_back or self.time > began + 8.0)
+                and patience.since_eviction > 0
+                and (self.unassigned or log.all_back or self.time > began + 8.0)
             )
             self.tick()
             if self.unassigned and not self.preparing:
-                door.unassigned([one.id for one in self.group], self.time)
+                log.record_unassigned([one.id for one in self.group], self.time)
             if self.committed != self.new:
                 corrected = self.time
                 self._set()
-            door.looked([one.listed() for one in self.group], self.time)
-            if door.last_arrival > seen:
-                horizon, seen = self.end(), door.last_arrival
-            waited = door.all_back or self.time > began + 8.0
-            quiet_since = max(corrected, door.last_arrival)
-            if waited and self.time > max(quiet_since + patience.quiet, began + patience.least):
+            log.record_listing([one.listed() for one in self.group], self.time)
+            if log.last_arrival > seen:
+                horizon, seen = self.end(), log.last_arrival
+            waited = log.all_back or self.time > began + 8.0
+            quiet_since = max(corrected, log.last_arrival)
+            if waited and self.time > max(quiet_since + patience.quiet, began + patience.since_eviction):
                 break
-        self.let_in, self.barrier, self.unassigned = self.time, False, False
+        self.released_at, self.barrier, self.unassigned = self.time, False, False
         self.preparing = self.classic
-        self.note("let in")
+        self.note("released")
         self.generation += 1
-        self.let_in_generation = self.generation
+        self.released_generation = self.generation
         if not self.classic:
             for one in self.group:
                 one.generation = self.generation
         shift = self.time
-        arrivals = [one.since(shift) for one in door.arrivals]
-        outs = [SentOut(one, had[one.member_id], paces[one.member_id], self.session) for one in door.sent_out]
-        attendance = Attendance(outs, door.sent_out_at - shift, arrivals, keeps_id=not self.classic)
+        arrivals = [one.since(shift) for one in log.arrivals]
+        outs = [
+            EvictedMember(one, had[one.member_id], paces[one.member_id], self.session) for one in log.evicted
+        ]
+        attendance = Attendance(outs, log.evicted_at - shift, arrivals, keeps_id=not self.classic)
         rewound = {}
         for p in self.new:
             tp = TopicPartition("t", p)
@@ -457,10 +459,10 @@ class World:
             self.history[partition].append(offset)
 
     def _watch(self) -> None:
-        assert self.let_in is not None
-        bound, next_look = self.let_in + 90.0, self.time
+        assert self.released_at is not None
+        bound, next_look = self.released_at + 90.0, self.time
         exposed = False
-        while self.time < self.let_in + 100.0:
+        while self.time < self.released_at + 100.0:
             self.happen()
             self.tick()
             if self.time >= next_look and self.time <= bound and not self.over:
@@ -477,8 +479,8 @@ class World:
                     self._accidents.append((when + 0.1, "join", 0, 0.0))
 
     def _look(self) -> None:
-        assert self.let_in is not None
-        since = self.time - self.let_in
+        assert self.released_at is not None
+        since = self.time - self.released_at
         places = {p: TopicPartition("t", p) for p in range(self.partitions)}
         described = []
         for one in self.group:
@@ -495,17 +497,17 @@ class World:
         kind = "classic" if self.classic else "consumer"
         group = GroupDescription("g", kind, state, "consumer", "range", 1, tuple(described))
         commits = {places[p]: at for p, at in self.committed.items()}
-        self.judge.look(Look(since, commits, group, dict.fromkeys(places.values(), self.end())))
+        self.judge.observe(Observation(since, commits, group, dict.fromkeys(places.values(), self.end())))
 
     def _decided(self) -> bool:
         """As ``Watcher`` has it: what is left to the history is looked up there when nothing else is waited for."""
-        assert self.let_in is not None
-        since = self.time - self.let_in
+        assert self.released_at is not None
+        since = self.time - self.released_at
         for confirmed in (False, True):
-            said = {p: self.judge.sentence(TopicPartition("t", p), since) for p in range(self.partitions)}
-            open_ = [one.awaited for one in said.values() if one.verdict == OPEN and one.awaited is not None]
-            if not confirmed and self.judge.unconfirmed and all(one.logged for one in open_):
+            said = {p: self.judge.verdict(TopicPartition("t", p), since) for p in range(self.partitions)}
+            open_ = [one.awaited for one in said.values() if one.status == OPEN and one.awaited is not None]
+            if not confirmed and self.judge.unconfirmed and all(one.history for one in open_):
                 self.judge.confirm({TopicPartition("t", p): log for p, log in self.history.items()})
-        self.verdicts = {p: one.verdict for p, one in said.items()}
+        self.verdicts = {p: one.status for p, one in said.items()}
         self.held = {p: since for p, verdict in self.verdicts.items() if verdict == HELD}
         return not open_

@@ -9,7 +9,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.group_history import GroupHistory, LoggedCommit
 from kcli.flows.rewind.check import checked, outcomes
 from kcli.flows.rewind.journal import KIND, Journal, LiveArrival, LiveEntry, LiveMember, LiveRow, Row
-from kcli.flows.rewind.judge import Look
+from kcli.flows.rewind.judge import Observation
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.rewind.watching import GroupWatch
 
@@ -45,11 +45,11 @@ def said(
         (MemberDescription("one-1", None, "one", "/h", assignment=(A,)),),
     )  # fmt: skip
     found = checked(told, log, 5_000.0, LET_IN + round(now * 1000), group)
-    assert found.watched.let_in_at == pytest.approx(5_000 - now)
+    assert found.watched.released_at == pytest.approx(5_000 - now)
     for tenths in range(round(wait * 10) + 1):
-        found.watched.judge.look(Look(now + tenths / 10, {A: committed}, group, {A: end}))
-    sentence = found.watched.judge.sentence(A, now + wait)
-    (outcome,) = outcomes(found, GroupWatch({A: sentence}, now))
+        found.watched.judge.observe(Observation(now + tenths / 10, {A: committed}, group, {A: end}))
+    verdict = found.watched.judge.verdict(A, now + wait)
+    (outcome,) = outcomes(found, GroupWatch({A: verdict}, now))
     return outcome.status
 
 
@@ -63,7 +63,7 @@ def test_an_old_batch_from_which_was_read_on_stays_unknown() -> None:
     assert said(journal(held=1.0), log, 500.0, 3_000) == "unknown"
 
 
-def test_who_was_away_may_have_come_with_any_change_of_members() -> None:
+def test_a_returning_member_may_have_come_with_any_change_of_members() -> None:
     log = history((1.0, 700), (30.1, 5_000), (33.0, 6_000), changes=(0.1, 30.0, 31.0))
     assert said(journal(back=False), log, 500.0, 6_000) == "unknown"
     log = history((1.0, 700), (2.0, 800), (40.0, 900))
@@ -90,4 +90,4 @@ def test_without_a_history_what_came_before_the_first_commit_that_was_seen_stays
     judge = checked(journal(seen=[(0.3, 3_000)]), None, 5_000.0, LET_IN + 500_000, None).watched.judge
     assert judge.unconfirmed
     judge.confirm(None)
-    assert judge.sentence(A, 500.0).verdict == "unknown"
+    assert judge.verdict(A, 500.0).status == "unknown"

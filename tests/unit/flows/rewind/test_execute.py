@@ -1,6 +1,7 @@
 """A plan carried out against a stand-in for the admin client: what is reported, and whether a journal is kept."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,12 +12,14 @@ from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, MembershipError, OutcomeUnknownError, TimedOutError
 from kcli.core.group.barrier.arrivals import ArrivalLog
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import Doors, GroupReport, execute
+from kcli.flows.rewind.barriers import Barriers
+from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journal, Journals
-from kcli.flows.rewind.judge import UNKNOWN, Sentence
-from kcli.flows.rewind.live import Shut
+from kcli.flows.rewind.judge import UNKNOWN, PartitionVerdict
+from kcli.flows.rewind.live import HeldGroup
+from kcli.flows.rewind.outcomes import GroupReport
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
-from kcli.flows.rewind.watching import GroupWatch, Watched
+from kcli.flows.rewind.watching import GroupWatch, WatchedGroup
 
 A = TopicPartition("a", 0)
 OLD, NEW, OTHER = OffsetAndMetadata(7), OffsetAndMetadata(1), OffsetAndMetadata(5)
@@ -99,7 +102,7 @@ def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_
     assert (report.kept, there) == (False, False)
 
 
-class SentOut:
+class Evicted:
     """Holds a group until its journal is written; then it has another barrier."""
 
     may_have_committed = False
@@ -113,13 +116,13 @@ class SentOut:
     def release(self) -> None: ...
 
 
-class Held(SentOut):
+class Held(Evicted):
     """Holds a group while its offsets are set."""
 
     may_have_committed = False
 
     def __init__(self) -> None:
-        self.door = ArrivalLog(keeps_id=False)
+        self.arrival_log = ArrivalLog(keeps_id=False)
 
     def committed(self, partitions: list[TopicPartition], _timeout: float) -> dict[TopicPartition, Any]:
         return dict.fromkeys(partitions, NEW if self.may_have_committed else OLD)
@@ -128,8 +131,14 @@ class Held(SentOut):
         self.may_have_committed = True
         return dict.fromkeys(offsets)
 
-    def wait_for_members(self, *_args: object, **_options: object) -> int:
+    def hold(self, *_args: object, **_options: object) -> int:
         return 0
+
+
+def holding(barrier: Evicted) -> Barriers:
+    """Holds any group with this barrier."""
+    held = HeldGroup(cast("Any", barrier))
+    return cast("Barriers", SimpleNamespace(descriptions={}, hold_group=lambda _plan: held))
 
 
 class Unsure:
@@ -137,8 +146,8 @@ class Unsure:
 
     bound = 2.0
 
-    def watch(self, _admin: object, groups: list[Watched]) -> dict[str, GroupWatch]:
-        return {one.group: GroupWatch({A: Sentence(UNKNOWN, ())}, 2.0) for one in groups}
+    def watch(self, _admin: object, groups: list[WatchedGroup]) -> dict[str, GroupWatch]:
+        return {one.group: GroupWatch({A: PartitionVerdict(UNKNOWN, ())}, 2.0) for one in groups}
 
 
 class NoRoom(Journals):
@@ -168,7 +177,7 @@ def test_a_journal_that_cannot_be_updated_after_the_commits_does_not_make_them_u
         RewindPlan("c", (plan,)),
         journals,
         written=lambda _plan: None,
-        doors=Doors(lambda _plan: Shut(cast("Any", Held())), cast("Any", Unsure())),
+        live=LiveRewind(holding(Held()), cast("Any", Unsure())),
     )
     (outcome,) = report.outcomes
     assert (report.error, report.kept, outcome.status) == (None, True, "unknown")
@@ -180,9 +189,9 @@ def test_a_journal_that_cannot_be_updated_after_the_commits_does_not_make_them_u
         assert report.journal_error is None
         return
     said = not_recorded_text(report)
-    assert "group g: its offsets were set, but what became of them is not in the journal" in said
+    assert "group g: its offsets were set, but the outcome is not in the journal" in said
     assert "no space left" in said
-    assert ("--check looks again" in said) == (room > 1)
+    assert ("--check can still judge" in said) == (room > 1)
     assert "for --undo" in said
 
 
@@ -198,13 +207,12 @@ def test_a_live_rewind_that_is_refused_after_its_journal_was_written_leaves_none
     """Else its --undo would be the newest one, of a rewind that was none."""
     journals, written = Journals("c", tmp_path), list[GroupPlan]()
     plan = GroupPlan("g", "id", "offset 1", "Stable", (RewindItem(A, OLD, NEW),), live=True)
-    shut = Shut(cast("Any", SentOut()), cast("Any", None))
     (report,) = execute(
         cast("Admin", StandIn(None, OLD)),
         RewindPlan("c", (plan,)),
         journals,
         written=written.append,
-        doors=Doors(lambda _plan: shut, cast("Any", Nobody())),
+        live=LiveRewind(holding(Evicted()), cast("Any", Nobody())),
     )
     assert [one.id for one in written] == ["id"]
     assert report.error is not None

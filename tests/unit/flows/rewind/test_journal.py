@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.file_lock import LockedError
+from kcli.files.lock import LockedError
 from kcli.flows.rewind.journal import JournalError, Journals, new_id
 from kcli.flows.rewind.plan import GroupPlan, RewindItem
 from kcli.flows.rewind.targets import TargetError
@@ -89,7 +89,7 @@ def test_the_newest_of_the_group_or_the_named_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"kind":"x"}', b"\xff"])
-def test_a_file_that_is_none_is_told_and_no_more(text: bytes, tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported_once(text: bytes, tmp_path: Path) -> None:
     journals = Journals("Qx3", tmp_path)
     path = journals.write(plan(), NOW)
     (path.parent / "broken.json").write_bytes(text)

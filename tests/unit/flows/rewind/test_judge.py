@@ -8,8 +8,8 @@ import pytest
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import Attendance, SentOut
-from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Look, Rewound
+from kcli.flows.rewind.attendance import Attendance, EvictedMember
+from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Observation, Rewound
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 Member = tuple[str, str, Sequence[TopicPartition]]
@@ -41,8 +41,8 @@ class Scene:
         self._modern = protocol == "consumer"
         clients = clients or ("one", "two")
         partitions = (A, B)[: len(clients)]
-        sent_out = [
-            SentOut(ListedMember(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
+        evicted = [
+            EvictedMember(ListedMember(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
             for n, (name, tp) in enumerate(zip(clients, partitions, strict=True))
         ]
         came = -held + 0.5 if came_at is None else came_at
@@ -52,7 +52,7 @@ class Scene:
             member_id = f"{name}-{n}" if self._modern else f"{name}-{n}-again"
             self.members.append((member_id, name, [partitions[n % len(partitions)]]))
             arrivals.append(Arrival(ListedMember(member_id, None, name, "/h"), came, unassigned_since))
-        attendance = Attendance(sent_out, -held, arrivals, keeps_id=self._modern)
+        attendance = Attendance(evicted, -held, arrivals, keeps_id=self._modern)
         rewound = {tp: Rewound(new, old, end) for tp in partitions}
         self.judge = Judge(rewound, attendance, assignor="" if self._modern else assignor)
         self.now, self._end = 0.0, 5_000
@@ -70,8 +70,8 @@ class Scene:
             self.log[tp].append(offset)
         while True:
             self.now = round(self.now + 0.1, 3)
-            self.judge.look(
-                Look(self.now, dict(self.committed), self._group(), dict.fromkeys((A, B), self._end))
+            self.judge.observe(
+                Observation(self.now, dict(self.committed), self._group(), dict.fromkeys((A, B), self._end))
             )
             if self.now >= until:
                 return self
@@ -97,11 +97,11 @@ class Scene:
 
     def said(self, tp: TopicPartition = A) -> str:
         """When the history of commits was asked, if it is the only thing that is waited for."""
-        sentence = self.judge.sentence(tp, self.now)
-        if sentence.awaited is not None and sentence.awaited.logged:
+        verdict = self.judge.verdict(tp, self.now)
+        if verdict.awaited is not None and verdict.awaited.history:
             self.judge.confirm(self.log)
-            sentence = self.judge.sentence(tp, self.now)
-        return sentence.verdict
+            verdict = self.judge.verdict(tp, self.now)
+        return verdict.status
 
 
 # --- what commits say when nobody can have anything old in hand ------------------------------------------------
@@ -148,7 +148,7 @@ def test_a_group_that_was_held_for_long_enough(
         (None, UNKNOWN),
     ],
 )
-def test_9_a_commit_that_no_look_has_seen_is_read_from_the_log(
+def test_9_a_commit_that_no_poll_has_seen_is_read_from_the_log(
     logged: list[int | None] | None, said: str
 ) -> None:
     """aiokafka keeps a worker's commit until it has joined again; milliseconds later the next one is there."""
@@ -167,7 +167,7 @@ def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
     ("unassigned_since", "said"), [(-11.0, HELD), (-2.0, HELD), (-1.9, UNKNOWN), (None, UNKNOWN)]
 )
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_10_who_was_a_member_without_partitions_has_sent_what_it_kept_before_the_group_was_let_in(
+def test_10_a_member_without_partitions_has_committed_before_the_group_is_released(
     protocol: str, unassigned_since: float | None, said: str
 ) -> None:
     scene = Scene("one", old=1_000, new=400, protocol=protocol, unassigned_since=unassigned_since)
@@ -197,8 +197,8 @@ def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() ->
     """It was stopped for longer than its session. Whoever never came back is given its session only."""
     member = ListedMember("one-0", None, "one", "/h")
     for arrivals, due in (([Arrival(member, -11.0, -11.0, left_at=-5.0)], 7.0), ([], 0.0)):
-        sent_out = [SentOut(member, frozenset({A}), 0.5, session=6.0)]
-        (party,) = Attendance(sent_out, -12.0, arrivals, keeps_id=False).parties.values()
+        evicted = [EvictedMember(member, frozenset({A}), 0.5, session=6.0)]
+        (party,) = Attendance(evicted, -12.0, arrivals, keeps_id=False).parties.values()
         assert party.due(at_work=False) == due
         assert not party.all_here
 
@@ -249,7 +249,7 @@ def test_9c_an_old_batch_in_the_new_epoch_is_what_its_partition_is_read_on_from(
     assert (scene.said(A), scene.said(B)) == (UNKNOWN, HELD)
 
 
-def test_9c_a_commit_before_anybody_has_the_partition_is_not_of_its_reader() -> None:
+def test_9c_a_commit_before_any_member_owns_the_partition_is_not_its_readers() -> None:
     scene = Scene("one", protocol="consumer", held=5.0, came_at=-0.5, pace=3.0)
     scene.members = [("one-0", "one", [])]
     scene.look(a=1_150)
@@ -294,7 +294,7 @@ def test_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_o
     assert scene.look(a=700).said(A) == HELD
 
 
-def test_10_who_has_noticed_that_it_was_sent_out_has_kept_nothing_whatever_it_claims() -> None:
+def test_10_a_member_that_noticed_its_eviction_has_kept_nothing() -> None:
     """Kafka-python tells in JoinGroup what it owned when it joined before."""
     scene = Scene(assignor="cooperative-sticky", came_at=-9.0, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000)
@@ -318,7 +318,7 @@ def test_10_partitions_of_others_do_not_wait_for_a_member_that_was_killed() -> N
     scene = Scene(back=["one"], session=45.0)
     scene.look(a=450).look(a=3_000)
     assert (scene.said(A), scene.said(B)) == (HELD, OPEN)
-    awaited = scene.judge.sentence(B, scene.now).awaited
+    awaited = scene.judge.verdict(B, scene.now).awaited
     assert awaited is not None
     assert [one.client_id for one in awaited.away] == ["two"]
     assert awaited.until == pytest.approx(-12 + 45)
@@ -341,7 +341,7 @@ def test_10_a_newcomer_after_a_long_hold_changes_nothing() -> None:
     assert (scene.said(A), scene.said(B)) == (HELD, HELD)
 
 
-def test_where_all_had_been_read_nobody_has_anything_in_hand() -> None:
+def test_where_all_was_read_no_member_has_records_in_hand() -> None:
     scene = Scene("one", old=1_200, end=1_200, held=1.0)
     scene.look(a=1_201)
     assert scene.look(until=2.0).said() == HELD
@@ -355,14 +355,14 @@ def test_where_nothing_is_left_to_be_read_nothing_has_to_be_seen() -> None:
     assert scene.look().said() == OPEN
 
 
-def test_where_nobody_is_left_whoever_comes_begins_at_the_new_offset() -> None:
+def test_with_no_member_left_a_new_one_begins_at_the_new_offset() -> None:
     scene = Scene("one", session=6.0)
     scene.members = []
     scene.state = "Empty"
     assert scene.look(until=30.0).said() == HELD
 
 
-def test_whoever_gets_a_partition_that_nobody_has_begins_at_the_new_offset() -> None:
+def test_the_new_owner_of_an_unowned_partition_begins_at_the_new_offset() -> None:
     """Members of kafka-python take a partition for theirs that nobody was given."""
     scene = Scene(assignor="cooperative-sticky", came_at=-11.95, kept={"two-1-again": [A, B]})
     scene.members = [("one-0-again", "one", []), ("two-1-again", "two", [B])]
@@ -372,13 +372,13 @@ def test_whoever_gets_a_partition_that_nobody_has_begins_at_the_new_offset() -> 
     assert scene.look().said(A) == OPEN, "it has one who may commit"
 
 
-def test_a_partition_that_nobody_commits_stays_open_and_its_owner_is_named() -> None:
+def test_a_partition_without_a_commit_stays_open_and_its_owner_is_named() -> None:
     scene = Scene("one").look(until=60.0)
-    sentence = scene.judge.sentence(A, scene.now)
-    assert sentence.verdict == OPEN
-    assert sentence.awaited is not None
-    owner: Any = sentence.awaited.owner
-    assert (sentence.awaited.until, owner.client_id) == (None, "one")
+    verdict = scene.judge.verdict(A, scene.now)
+    assert verdict.status == OPEN
+    assert verdict.awaited is not None
+    owner: Any = verdict.awaited.owner
+    assert (verdict.awaited.until, owner.client_id) == (None, "one")
 
 
 def test_the_first_commit_after_a_long_silence_needs_another_one() -> None:

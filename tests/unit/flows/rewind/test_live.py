@@ -1,8 +1,9 @@
 """A rewind of a group that has members, against stand-ins for its barrier and for the admin client."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,24 +13,26 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, MembershipError
 from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
+from kcli.core.group.barrier.barrier import HoldTimes
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import Doors, GroupReport, NotProvenError, execute
+from kcli.flows.rewind.barriers import Barriers, read_topics
+from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.judge import Rewound, listed
 from kcli.flows.rewind.live import (
-    Before,
+    BeforeEviction,
     Clocks,
+    HeldGroup,
     LiveResult,
-    Shut,
-    patience_at_the_door,
-    read_topics,
-    seize,
+    hold_times,
     set_offsets,
 )
 from kcli.flows.rewind.live_record import entry_of, facts_of
+from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
-from kcli.flows.rewind.watching import Open, Watcher
+from kcli.flows.rewind.watching import OpenPartition, Watcher
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 HERE, THERE = "/10.0.0.1", "/10.0.0.2"
@@ -65,7 +68,7 @@ def described(state: str = "Stable", **more: Any) -> GroupDescription:
 @pytest.mark.parametrize(
     ("group", "why"),
     [
-        (described("PreparingRebalance"), "members are just coming or going"),
+        (described("PreparingRebalance"), "members are joining or leaving"),
         (described(assignor="stream"), "Kafka Streams"),
         (described(protocol_type="connect"), "no group of consumers"),
     ],
@@ -106,7 +109,7 @@ def test_what_a_group_reads_is_what_it_subscribes_to_and_what_it_was_given() -> 
 
 
 def ends_at(end: int) -> Any:
-    return lambda places: dict.fromkeys(places, end)
+    return lambda partitions: dict.fromkeys(partitions, end)
 
 
 class Barrier:
@@ -127,8 +130,8 @@ class Barrier:
         self.may_have_committed = False
         self.calls: list[str] = []
         self.now = 1_000.0
-        self.door = ArrivalLog(keeps_id=False)
-        self.door.evicted([listed(one) for one in MEMBERS], self.now)
+        self.arrival_log = ArrivalLog(keeps_id=False)
+        self.arrival_log.record_eviction([listed(one) for one in MEMBERS], self.now)
         self._committed = dict(committed)
         self._answers, self._fails, self._back = answers or {}, fails, back
         self._overwrites = overwrites or {}
@@ -157,41 +160,42 @@ class Barrier:
                 self._committed[tp] = self._overwrites.get(tp, place.offset)
         return {tp: self._answers.get(tp) for tp in offsets}
 
-    def wait_for_members(
-        self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        timeout: float,
-        *,
-        patience: float = 8.0,
-        quiet: float = 0.0,
-        least: float = 0.0,
+    def hold(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float, times: HoldTimes
     ) -> int:
-        self._called("wait")
+        self._called("hold")
         came = [ListedMember(f"{one.client_id}-new", None, one.client_id, one.client_host) for one in MEMBERS]
-        if not self.door.inside:
+        log = self.arrival_log
+        if not log.present:
             self.now += 0.5
-            self.door.looked(came[: self._back], self.now)
-        if not self.door.all_back:
-            self.now += patience
-        self.now = max(self.now, self.door.last_arrival + quiet, self.door.sent_out_at + least)
-        return self.door.back
+            log.record_listing(came[: self._back], self.now)
+        if not log.all_back:
+            self.now += times.members
+        self.now = max(self.now, log.last_arrival + times.quiet, log.evicted_at + times.since_eviction)
+        return log.back
 
     def release(self) -> None:
         self.calls.append("release")
 
+    def __enter__(self) -> "Barrier":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.release()
+
 
 MEMBERS = (member("one", HERE, A), member("two", THERE, B))
-KNOWN = Before(MEMBERS, {A: Pace(1.0, 9), B: Pace(30.0, 9)}, {"one-id": 6_000, "two-id": 45_000})
+KNOWN = BeforeEviction(MEMBERS, {A: Pace(1.0, 9), B: Pace(30.0, 9)}, {"one-id": 6_000, "two-id": 45_000})
 
 
 def set_by(
-    barrier: Barrier, shown: GroupPlan, before: Before = KNOWN, journal: Any = lambda _: None
+    barrier: Barrier, shown: GroupPlan, before: BeforeEviction = KNOWN, journal: Any = lambda _: None
 ) -> LiveResult:
     clocks = Clocks(lambda: barrier.now, lambda: 7_000)
-    return set_offsets(Shut(barrier, before), shown, journal, ends_at(200), clocks)
+    return set_offsets(HeldGroup(cast("Any", barrier), before), shown, journal, ends_at(200), clocks)
 
 
-def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -> None:
+def test_an_undo_restores_the_offsets_committed_at_the_barrier() -> None:
     barrier, journalled = Barrier({A: 120}), list[GroupPlan]()
 
     def journal(shown: GroupPlan) -> None:
@@ -199,22 +203,22 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
         journalled.append(shown)
 
     result = set_by(barrier, plan(item(100, 40)), journal=journal)
-    assert barrier.calls == ["committed", "commit", "wait", "wait", "commit", "committed", "release"]
+    assert barrier.calls == ["committed", "commit", "hold", "hold", "commit", "committed", "release"]
     assert [one.items[0].committed for one in journalled] == [at(120)]
     assert result.plan == journalled[0]
     assert (result.found, result.failure) == ({A: at(40)}, None)
 
 
-def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
+def test_what_a_judge_needs_is_recorded_when_the_members_are_released() -> None:
     """Who had what, how long they take, when they came; and a journal gives it back."""
     result = set_by(Barrier({A: 100, B: 100}, back=1), plan(item(100, 40), item(100, 40, B)))
     facts = result.facts
     assert facts is not None
     assert facts.partitions == {A: Rewound(40, 100, 200), B: Rewound(40, 100, 200)}
-    one, two = facts.sent_out
+    one, two = facts.evicted
     assert (one.partitions, one.pace, one.session) == (frozenset({A}), 1.0, 6.0)
     assert (two.partitions, two.pace, two.session) == (frozenset({B}), 30.0, 45.0)
-    assert facts.sent_out_at == pytest.approx(-12.5)
+    assert facts.evicted_at == pytest.approx(-12.5)
     assert [(one.member.client_id, one.at) for one in facts.arrivals] == [("one", pytest.approx(-12))]
     assert [one.member.client_id for one in facts.attendance.away] == ["two"]
     assert facts_of(entry_of(facts)) == facts
@@ -223,28 +227,28 @@ def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
     assert facts_of(entry_of(told)) == told
 
 
-def test_members_of_which_nobody_knows_what_they_had_may_have_had_everything() -> None:
+def test_members_with_unknown_partitions_may_have_had_all() -> None:
     """Somebody had joined between the look at the group and the eviction."""
-    result = set_by(Barrier({A: 100}), plan(item(100, 40)), Before(MEMBERS[:1]))
+    result = set_by(Barrier({A: 100}), plan(item(100, 40)), BeforeEviction(MEMBERS[:1]))
     assert result.facts is not None
-    assert {one.partitions for one in result.facts.sent_out} == {frozenset()}
+    assert {one.partitions for one in result.facts.evicted} == {frozenset()}
     assert len(result.facts.attendance.of(A)) == 2
 
 
 def test_a_group_is_held_until_what_its_members_have_in_hand_has_ended() -> None:
-    assert patience_at_the_door([0.2, 1.5]).quiet == pytest.approx(5)
-    assert patience_at_the_door([0.2, 60.0]).quiet == 12
-    assert patience_at_the_door([]).least == 12
-    assert patience_at_the_door([5.0], bound=4.0).least == 4
+    assert hold_times([0.2, 1.5]).quiet == pytest.approx(5)
+    assert hold_times([0.2, 60.0]).quiet == 12
+    assert hold_times([]).since_eviction == 12
+    assert hold_times([5.0], bound=4.0).since_eviction == 4
 
 
 def test_where_nothing_was_unread_the_members_only_see_that_they_own_nothing() -> None:
     barrier = Barrier({A: 200})
     set_by(barrier, plan(item(200, 40)))
-    assert barrier.now - barrier.door.sent_out_at == pytest.approx(1.5)
+    assert barrier.now - barrier.arrival_log.evicted_at == pytest.approx(1.5)
 
 
-def test_a_partition_that_is_refused_leaves_the_others() -> None:
+def test_a_refused_partition_does_not_affect_the_rest() -> None:
     refused = BrokerError(12, "commit of a-0")
     result = set_by(Barrier({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)))
     assert result.stored == {A: refused, B: None}
@@ -252,7 +256,7 @@ def test_a_partition_that_is_refused_leaves_the_others() -> None:
     assert set(result.facts.partitions) == {B}
 
 
-def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() -> None:
+def test_10_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
     """The other one is away: it has noticed that it was sent out by a heartbeat, at the latest after 16 s."""
     barrier = Barrier({A: 100, B: 100}, back=1)
     began = barrier.now
@@ -262,7 +266,7 @@ def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() ->
         return dict.fromkeys(partitions, 200 + round(100 * (barrier.now - began)))
 
     shown = plan(item(100, 40), item(100, 40, B))
-    result = set_offsets(Shut(barrier, KNOWN), shown, lambda _: None, grows, clocks)
+    result = set_offsets(HeldGroup(cast("Any", barrier), KNOWN), shown, lambda _: None, grows, clocks)
     assert result.facts is not None
     ends = {tp: one.end for tp, one in result.facts.partitions.items()}
     assert ends[A] is not None
@@ -272,9 +276,9 @@ def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() ->
 
 
 @pytest.mark.case("O15")
-def test_the_door_is_opened_whatever_happens() -> None:
+def test_the_barrier_is_always_released() -> None:
     lost = ConnectError("the connection broke")
-    for call in ("committed", "commit", "wait"):
+    for call in ("committed", "commit", "hold"):
         barrier = Barrier({A: 100}, fails=(call, lost))
         if call == "committed":
             with pytest.raises(ConnectError):
@@ -286,12 +290,18 @@ def test_the_door_is_opened_whatever_happens() -> None:
         assert barrier.calls[-1] == "release"
 
 
-def test_a_guard_that_was_sent_out_is_a_refusal() -> None:
-    gone = MembershipError("another rewind is going on", why="sent out")
+def test_an_evicted_barrier_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = MembershipError("another rewind is in progress", why="evicted")
     barrier = Barrier({A: 100}, fails=("seize", gone))
-    with pytest.raises(NotPossibleError, match="another rewind"):
-        seize(barrier)
-    assert barrier.calls == ["seize", "release"]
+    monkeypatch.setattr("kcli.flows.rewind.barriers.ExternalBarrier", lambda *_args, **_options: barrier)
+    admin = cast("Admin", Watching([{}], described()))
+    log = cast("OffsetsLog", SimpleNamespace(history=lambda _group, _since: None))
+    with (
+        Barriers(admin, log, lambda **_options: cast("Any", None)) as barriers,
+        pytest.raises(NotPossibleError, match="another rewind"),
+    ):
+        barriers.hold_group(plan(item(100, 40)))
+    assert barrier.calls == ["seize", "release", "release"]
 
 
 # --- a whole run -----------------------------------------------------------------------------------------
@@ -307,7 +317,7 @@ class Watching:
         self, looks: list[Any], group: GroupDescription | KcliError, *, interrupts: int = -1, end: int = 300
     ) -> None:
         self.looks, self.group, self.time, self.end = looks, group, 0.0, end
-        self.left: list[Sequence[Open]] = []
+        self.left: list[Sequence[OpenPartition]] = []
         self._interrupts = interrupts
 
     def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
@@ -338,6 +348,10 @@ def group_of(*names: str) -> GroupDescription:
     return GroupDescription("g", "classic", "Stable", "consumer", "range", 1, tuple(members))
 
 
+def holding(hold_group: Callable[[GroupPlan], HeldGroup]) -> Barriers:
+    return cast("Barriers", SimpleNamespace(descriptions={}, hold_group=hold_group))
+
+
 def carried_out(
     root: Path, barrier: Barrier, admin: Watching, *items: RewindItem, bound: float = 90.0
 ) -> tuple[GroupReport, Journals, Watcher]:
@@ -346,15 +360,14 @@ def carried_out(
         bound=bound,
         now=lambda: barrier.now + admin.time,
         sleep=admin.sleep,
-        told=lambda left, _seconds: admin.left.append(left),
+        on_open=lambda left, _seconds: admin.left.append(left),
     )
-    doors = Doors(
-        lambda _plan: Shut(barrier, replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)})), watcher
-    )
+    held = HeldGroup(cast("Any", barrier), replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)}))
+    live = LiveRewind(holding(lambda _plan: held), watcher)
     whole = RewindPlan("c", (plan(*items),))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kcli.core.clock.monotonic", lambda: barrier.now)
-        (report,) = execute(cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=doors)
+        (report,) = execute(cast("Admin", admin), whole, journals, written=lambda _plan: None, live=live)
     return report, journals, watcher
 
 
@@ -388,20 +401,20 @@ def test_only_the_partitions_of_a_member_that_was_killed_stay_open(tmp_path: Pat
     assert statuses(report) == ["held", "held"]
 
 
-def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path: Path) -> None:
+def test_without_commits_it_watches_to_its_limit_and_exits_with_6(tmp_path: Path) -> None:
     admin = Watching([ConnectError("away"), {A: 40}], group_of("one", "two"))
     report, journals, _ = carried_out(tmp_path, Barrier({A: 100}), admin, item(100, 40), bound=20.0)
     assert statuses(report) == ["unknown"]
     error = report.outcomes[0].error
     assert isinstance(error, NotProvenError)
     assert error.exit_code == 6
-    assert "nobody has committed anything for it in 20 s" in error.why
-    assert error.do == "look again with: kcli groups rewind g --check id"
+    assert "no member has committed an offset for it in 20 s" in error.why
+    assert error.do == "check it again with: kcli groups rewind g --check id"
     assert admin.time == pytest.approx(20)
     assert [row.status for row in journals.listed()[0][0].partitions] == ["unknown"]
 
 
-def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_watch_and_reports_what_is_known(tmp_path: Path) -> None:
     admin = Watching([{A: 60, B: 40}], group_of("one", "two"), interrupts=3)
     items = (item(100, 40), item(100, 40, B))
     report, journals, watcher = carried_out(tmp_path, Barrier({A: 100, B: 100}), admin, *items)
@@ -410,7 +423,7 @@ def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> 
     assert [row.status for row in journals.listed()[0][0].partitions] == ["held", "unknown"]
 
 
-def test_what_was_changed_before_the_door_was_opened_is_overwritten(tmp_path: Path) -> None:
+def test_late_commits_before_the_release_are_overwritten(tmp_path: Path) -> None:
     barrier = Barrier({A: 110}, overwrites={A: 77})
     admin = Watching([{A: 77}], group_of("one", "two"))
     report, _, _ = carried_out(tmp_path, barrier, admin, item(100, 40))
@@ -419,7 +432,7 @@ def test_what_was_changed_before_the_door_was_opened_is_overwritten(tmp_path: Pa
 
 
 def test_an_end_in_between_leaves_nothing_known_but_the_journal(tmp_path: Path) -> None:
-    barrier = Barrier({A: 110}, fails=("wait", ConnectError("the connection broke")))
+    barrier = Barrier({A: 110}, fails=("hold", ConnectError("the connection broke")))
     report, _, _ = carried_out(tmp_path, barrier, Watching([{A: 60}], group_of("one")), item(100, 40))
     assert statuses(report) == ["unknown"]
     assert report.outcomes[0].error is not None
@@ -428,7 +441,7 @@ def test_an_end_in_between_leaves_nothing_known_but_the_journal(tmp_path: Path) 
 
 
 def test_a_group_that_could_not_be_held_is_an_error_and_has_no_journal(tmp_path: Path) -> None:
-    def shut(_plan: GroupPlan) -> Any:
+    def refuse(_plan: GroupPlan) -> Any:
         raise NotPossibleError("group g could not be held")
 
     admin = Watching([{A: 60}], group_of("one"))
@@ -436,7 +449,11 @@ def test_a_group_that_could_not_be_held_is_an_error_and_has_no_journal(tmp_path:
     whole = RewindPlan("c", (plan(item(100, 40)),))
     watcher = Watcher(now=lambda: admin.time, sleep=admin.sleep)
     (report,) = execute(
-        cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=Doors(shut, watcher)
+        cast("Admin", admin),
+        whole,
+        journals,
+        written=lambda _plan: None,
+        live=LiveRewind(holding(refuse), watcher),
     )
     assert report.error is not None
     assert statuses(report) == ["refused"]

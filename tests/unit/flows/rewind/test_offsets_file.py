@@ -36,14 +36,14 @@ def test_what_is_about_the_group_counts(text: bytes, tmp_path: Path) -> None:
     ("text", "groups", "said"),
     [
         (b"a,0\n", ("g",), "line 1"),
-        (b"a,0,5\na,0,6\n", ("g",), "a-0 stands there twice"),
+        (b"a,0,5\na,0,6\n", ("g",), "a-0 occurs twice"),
         (b"a,0,5\n", ("g", "h"), "line 1 names no group"),
         (b"g,a,0,5\n", ("g", "h"), "has no offsets of group h"),
-        (b"", ("g",), "holds no offsets"),
+        (b"", ("g",), "has no offsets"),
         (b"\xff", ("g",), "it is not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_named(text: bytes, groups: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_faults_are_named(text: bytes, groups: tuple[str, ...], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         read(tmp_path, text, *groups)
     assert said in str(refused.value)

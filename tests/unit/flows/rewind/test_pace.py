@@ -45,7 +45,7 @@ def test_time_counts_from_the_rebalance_after_which_a_member_began() -> None:
     assert pace(history((98, 6), changes=(88,)), 98.5) == Pace(10.0, 1)
 
 
-def test_nobody_commits_where_nothing_is_to_be_read() -> None:
+def test_no_commit_is_made_where_nothing_is_to_be_read() -> None:
     told = history((10, 500), (11, 501), (71, 502))
     waited = {11: OffsetInfo(501, 69_000)}  # the record at 501 was written at 69
     assert pace(told, 71.5, first=waited).seconds == 2.0

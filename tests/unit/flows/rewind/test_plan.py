@@ -26,7 +26,7 @@ def test_groups_without_members_can_be(described: GroupDescription) -> None:
             "reader at 10.0.0.7 (member reader-1)",
         ),
         (group("Stable", members=12), "g has members (12)", "and 7 more"),
-        (group("PreparingRebalance"), "g is PreparingRebalance", "just coming or going"),
+        (group("PreparingRebalance"), "g is PreparingRebalance", "joining or leaving"),
         (group("Empty", "connect"), "the offsets of group g cannot be set", "its protocol is 'connect'"),
         (group("Stable", "sr", 1), "the offsets of group g cannot be set", "its protocol is 'sr'"),
     ],

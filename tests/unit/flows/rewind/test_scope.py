@@ -24,7 +24,7 @@ def test_topics(words: list[str], found: dict[str, frozenset[int] | None]) -> No
 
 
 @pytest.mark.parametrize("word", [":0", "a:", "a:x", "a:4-2", "a:0,,1", "a:0-999999999"])
-def test_words_that_are_none(word: str) -> None:
+def test_invalid_words(word: str) -> None:
     with pytest.raises(ValueError, match="orders"):
         parse_topics([word])
 
@@ -58,7 +58,7 @@ def test_it_has_to_be_clear(committed: list[TopicPartition], said: str) -> None:
     assert "--topic" in refused.value.do
 
 
-def test_places() -> None:
+def test_positions_as_users_write_them() -> None:
     named = Scope({"a": frozenset([0, 7])})
     assert Scope().places("a", [1, 0], [A0]) == [A0, A1]
     assert Scope().places("a", [1, 0], [A0], committed_only=True) == [A0]

@@ -9,7 +9,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.first_records import FirstRecord
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.first_records import Place
+from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.rewind.spans import MOST_PARTITIONS, time_spans
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -24,13 +24,13 @@ class StandIn:
         self.logs, self.error, self.asked = logs, error, 0
 
     def first_records(
-        self, places: Sequence[Place], *, committed_only: bool, timeout: float
-    ) -> dict[Place, FirstRecord | KcliError | None]:
+        self, places: Sequence[PartitionOffset], *, committed_only: bool, timeout: float
+    ) -> dict[PartitionOffset, FirstRecord | KcliError | None]:
         assert (committed_only, timeout > 0) == (False, True)
         self.asked += 1
         if self.error is not None:
             raise self.error
-        found: dict[Place, FirstRecord | KcliError | None] = {}
+        found: dict[PartitionOffset, FirstRecord | KcliError | None] = {}
         for tp, at in places:
             log = self.logs[tp]
             offset = min((offset for offset in log if offset >= at), default=None)
@@ -61,7 +61,7 @@ def test_span(log: Mapping[int, int], low: int, high: int, span: int | None) -> 
     assert spans(log, low, high) == span
 
 
-def test_one_question_for_all_partitions() -> None:
+def test_one_request_for_all_partitions() -> None:
     admin = StandIn({T0: {n: n for n in range(9)}, T1: {}})
     assert time_spans(cast(Admin, admin), {T0: (0, 9), T1: (3, 7)}) == {T0: 8}
     assert admin.asked == 1

@@ -15,7 +15,7 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedE
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.rewind.scope import Scope
-from kcli.flows.rewind.survey import Asked, survey
+from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
 
 T0, T1, GONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)
@@ -69,7 +69,7 @@ def plan(
     admin: StandIn, target: Target, *groups: str, scope: Scope | None = None, undoes: bool = False
 ) -> tuple[RewindPlan, list[KcliError]]:
     names = groups or ("g",)
-    asked = Asked(
+    asked = RewindRequest(
         dict.fromkeys(names, target), "x", scope or Scope(), dict.fromkeys(names, "before") if undoes else {}
     )
     return survey(cast(Admin, admin), "Qx3", asked, 0, lambda ranges: dict.fromkeys(ranges, 5))
@@ -87,7 +87,7 @@ def test_ends_are_read_before_times() -> None:
     assert [(item.records, item.span_ms) for item in group.items] == [(5, 5), (None, None)]
 
 
-def test_only_times_are_asked_for_by_time() -> None:
+def test_only_times_are_requested_by_time() -> None:
     admin = StandIn()
     plan(admin, Target("earliest"))
     assert admin.listed == [{EARLIEST}, {LATEST}]

@@ -17,9 +17,10 @@ from kcli.core import Admin, clock
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import GroupReport, UnprovenError, execute
+from kcli.flows.rewind.execute import execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked, marked_by, own_metadata
+from kcli.flows.rewind.outcomes import GroupReport, UnprovenError
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
 A, B, C = (TopicPartition("t", partition) for partition in range(3))
@@ -198,7 +199,7 @@ def test_two_rewinds_are_never_both_sure_nor_is_a_mixture(
     assert len(seen) > 1 or longest > 1  # quick ones are sure in some orders
 
 
-def test_the_first_one_sees_who_has_committed_over_it(coordinator: Coordinator, tmp_path: Path) -> None:
+def test_the_first_rewind_reports_the_commit_of_the_second(coordinator: Coordinator, tmp_path: Path) -> None:
     other = coordinator.machine()
 
     def another_rewind(_seconds: float) -> None:
@@ -244,7 +245,7 @@ def test_a_commit_without_members_is_another_one(coordinator: Coordinator, tmp_p
     assert [outcome.status for outcome in report.outcomes] == ["overwritten", "verified"]
 
 
-def test_one_that_stood_still_between_its_look_and_its_commit_is_not_sure(
+def test_a_rewind_paused_between_its_check_and_its_commit_is_uncertain(
     coordinator: Coordinator, tmp_path: Path
 ) -> None:
     machine = coordinator.machine()
@@ -264,7 +265,7 @@ def test_one_that_stood_still_between_its_look_and_its_commit_is_not_sure(
     assert report.kept
 
 
-def test_a_later_look_that_fails_proves_nothing(coordinator: Coordinator, tmp_path: Path) -> None:
+def test_a_later_poll_that_fails_proves_nothing(coordinator: Coordinator, tmp_path: Path) -> None:
     machine = coordinator.machine()
     machine.fails_at_look = 3
     report = carry_out(machine, plan_of("id-1", 1), tmp_path)
@@ -272,7 +273,7 @@ def test_a_later_look_that_fails_proves_nothing(coordinator: Coordinator, tmp_pa
 
 
 @pytest.mark.parametrize("new", [50, 1])
-def test_only_what_has_changed_something_is_looked_at_later(
+def test_only_rewinds_that_changed_something_are_checked_later(
     coordinator: Coordinator, tmp_path: Path, new: int
 ) -> None:
     pauses: list[float] = []

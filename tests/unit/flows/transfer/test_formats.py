@@ -161,8 +161,8 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         ("t t,0,1\n", "line 1", "'t t' is not a valid topic name"),
         (",t,0,1\n", "line 1", "'' is not the name of a group"),
         ('t,0,1\n"t,0,2\n', "line 2", "unexpected end"),
-        ("t,0,1\nu,0,1\nt,0,2\n", "line 3", "t-0 stands there twice: see line 1"),
-        ("/consumers/g/offsets/t/0:1\n/consumers/g/offsets/t/0:2\n", "line 2", "t-0 of group g stands there twice"),
+        ("t,0,1\nu,0,1\nt,0,2\n", "line 3", "t-0 occurs twice: see line 1"),
+        ("/consumers/g/offsets/t/0:1\n/consumers/g/offsets/t/0:2\n", "line 2", "t-0 of group g occurs twice"),
         ("/consumers/g/offsets/t/0:1\n/consumers/g/owners/t/0:2\n", "line 2", "is not /consumers/GROUP/offsets/TOPIC/"),
         ("/consumers/g/offsets/t/0:-1\n", "line 1", "the offset '-1'"),
         ("/consumers/g/offsets/t t/0:1\n", "line 1", "'t t' is not a valid topic name"),
@@ -171,7 +171,7 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         ("t 0 1\nt 1 1 1\n", "line 2", "4 words"),
         ("hello\n", "line 1", "1 words"),
         (KCLI + "{\n", "line 2", "not JSON"),
-        (KCLI + '{"kind":"Other"}\n', "line 2", "no object of the kind OffsetExport"),
+        (KCLI + '{"kind":"Other"}\n', "line 2", "not an object of the kind OffsetExport"),
         (KCLI.replace("}", ',"metadata":1}'), "line 1", "its metadata is 1"),
         (KCLI.replace("}", ',"at":"soon"}'), "line 1", "'soon' is not a time"),
         (KCLI.replace("}", ',"timestamp":-2}'), "line 1", "the timestamp -2 is not a whole number from 0"),
@@ -181,18 +181,18 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         (KCLI.replace('"partition":0', '"partition":true'), "line 1", "the partition True"),
         ('{"a":1}', "line 1", "has no groupid"),
         ('{"groupid":\n"g",', "line 2", "not JSON"),
-        ('{"groupid":"g","offsets":[]}', "offsets", "no object of topics"),
-        ('{"groupid":"g","offsets":{"t":3}}', "topic t", "no object of partitions"),
-        ('{"groupid":"g","offsets":{"t":{"0":-1}}}', "topic t", "the offset -1"),
+        ('{"groupid":"g","offsets":[]}', "offsets", "not an object of topics"),
+        ('{"groupid":"g","offsets":{"t":3}}', "topic t", "not an object of partitions"),
+        ('{"groupid":"g","offsets":{"t":{"0":-1}}}', "topic t, partition 0", "the offset -1"),
         ('{"groupid":5,"offsets":{}}', "groupid", "5 is not the name of a group"),
         ('[{"topic":"t","partition":0}]', "entry 1", "it has no offset"),
-        ("[3]", "entry 1", "no object"),
+        ("[3]", "entry 1", "not an object"),
         ("[" * 100_000, "line 1", "nested"),
         ("{" * 100_000, "line 1", "not JSON"),
         (b"t,0,1\nt,\xff,1\n", "line 2", "not UTF-8"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_place(text: str | bytes, place: str, reason: str) -> None:
+def test_faults_are_named_with_their_location(text: str | bytes, place: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert caught.value.exit_code == 2
@@ -204,7 +204,7 @@ def test_what_is_wrong_is_named_with_its_place(text: str | bytes, place: str, re
     "text", ["", " \n\n", "topic,partition,offset\n", "[]", '{"groupid":"g","offsets":{}}']
 )
 def test_a_file_without_offsets_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="file holds no offsets"):
+    with pytest.raises(ConfigError, match="file has no offsets"):
         read(text)
 
 

@@ -8,12 +8,20 @@ import pytest
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.transfer.importing import Here, ImportItem, Log, Wish, aims, plan_import, times
+from kcli.flows.rewind.plan import RewindItem
+from kcli.flows.transfer.importing import (
+    ClusterState,
+    ImportRequest,
+    Log,
+    import_targets,
+    plan_item,
+    unread_times,
+)
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("copy", 0)
 LOG = Log(OffsetInfo(10, -1, 2), OffsetInfo(100, -1, 7))
-HERE = Here("Qx3", {"orders": "id-1", "copy": "id-2"}, {ORDERS: LOG, COPY: LOG})
+STATE = ClusterState("Qx3", {"orders": "id-1", "copy": "id-2"}, {ORDERS: LOG, COPY: LOG})
 SAVED = SavedOffset("orders", 0, 50, group="billing", leader_epoch=5, cluster="Qx3", topic_id="id-1")
 
 
@@ -21,19 +29,19 @@ def file(*offsets: SavedOffset) -> OffsetFile:
     return OffsetFile("ndjson", offsets)
 
 
-def planned(saved: SavedOffset = SAVED, here: Here = HERE, **wish: Any) -> ImportItem:
-    asked = Wish(**wish)
-    (item,) = plan_import(aims(file(saved), asked), here, asked)
-    return item
+def planned(saved: SavedOffset = SAVED, state: ClusterState = STATE, **request: Any) -> RewindItem:
+    request = ImportRequest(**request)
+    (target,) = import_targets(file(saved), request)
+    return plan_item(target, state, request)
 
 
-def new(item: ImportItem) -> tuple[int, int, str]:
+def new(item: RewindItem) -> tuple[int, int, str]:
     assert item.refusal is None, item.refusal
     assert item.new is not None
     return item.new.offset, item.new.leader_epoch, item.note
 
 
-def refused(item: ImportItem) -> str:
+def refused(item: RewindItem) -> str:
     assert item.new is None
     assert item.refusal is not None
     assert item.refusal.exit_code == 7
@@ -46,7 +54,9 @@ def refused(item: ImportItem) -> str:
 
 def test_groups_of_the_file_keep_their_names_and_the_order_is_by_name() -> None:
     rows = [replace(SAVED, group=g, partition=p) for g, p in (("b", 0), ("a", 11), ("a", 2))]
-    assert [(aim.group, aim.tp.partition) for aim in aims(file(*rows), Wish())] == [
+    assert [
+        (target.group, target.tp.partition) for target in import_targets(file(*rows), ImportRequest())
+    ] == [
         ("a", 2),
         ("a", 11),
         ("b", 0),
@@ -54,24 +64,24 @@ def test_groups_of_the_file_keep_their_names_and_the_order_is_by_name() -> None:
 
 
 def test_another_group_gets_the_offsets_of_one_group_only() -> None:
-    assert planned(group="new").group == "new"
-    assert planned(replace(SAVED, group=None), group="new").group == "new"
+    for saved in (SAVED, replace(SAVED, group=None)):
+        assert [target.group for target in import_targets(file(saved), ImportRequest(group="new"))] == ["new"]
     with pytest.raises(ConfigError, match="would get the offsets of 2 groups"):
-        aims(file(SAVED, replace(SAVED, group="other")), Wish(group="new"))
+        import_targets(file(SAVED, replace(SAVED, group="other")), ImportRequest(group="new"))
     with pytest.raises(ConfigError, match="does not name its group"):
-        aims(file(replace(SAVED, group=None)), Wish())
+        import_targets(file(replace(SAVED, group=None)), ImportRequest())
 
 
 def test_topics_are_chosen_by_their_names_in_the_file_then_mapped() -> None:
     rows = file(SAVED, replace(SAVED, topic="refunds"))
-    wish = Wish(topics={"orders": "copy"}, wanted=lambda tp: tp.topic == "orders")
-    assert [aim.tp for aim in aims(rows, wish)] == [COPY]
+    request = ImportRequest(topics={"orders": "copy"}, wanted=lambda tp: tp.topic == "orders")
+    assert [target.tp for target in import_targets(rows, request)] == [COPY]
     with pytest.raises(ConfigError, match="nothing to import"):
-        aims(rows, Wish(wanted=lambda tp: tp.topic == "copy"))
+        import_targets(rows, ImportRequest(wanted=lambda tp: tp.topic == "copy"))
     with pytest.raises(ConfigError, match="no offsets of topic ordesr"):
-        aims(rows, Wish(topics={"ordesr": "copy"}))
+        import_targets(rows, ImportRequest(topics={"ordesr": "copy"}))
     with pytest.raises(ConfigError, match="would get two offsets"):
-        aims(rows, Wish(topics={"orders": "refunds"}))
+        import_targets(rows, ImportRequest(topics={"orders": "refunds"}))
 
 
 # --- by offset -------------------------------------------------------------------------------------------
@@ -83,8 +93,8 @@ def test_an_offset_of_the_same_topic_keeps_its_leader_epoch() -> None:
 
 
 def test_metadata_of_the_file_wins_and_else_the_old_one_is_kept() -> None:
-    here = replace(HERE, committed={"billing": {ORDERS: OffsetAndMetadata(3, "old")}})
-    kept, given = planned(here=here), planned(replace(SAVED, metadata=""), here)
+    state = replace(STATE, committed={"billing": {ORDERS: OffsetAndMetadata(3, "old")}})
+    kept, given = planned(state=state), planned(replace(SAVED, metadata=""), state)
     assert kept.committed == OffsetAndMetadata(3, "old")
     assert kept.new == OffsetAndMetadata(50, "old", 5)
     assert given.new == OffsetAndMetadata(50, "", 5)
@@ -105,20 +115,20 @@ def test_offsets_of_another_topic_or_cluster_need_force(saved: SavedOffset, reas
 
 
 def test_a_mapped_topic_is_another_one() -> None:
-    wish: dict[str, Any] = {"topics": {"orders": "copy"}}
-    assert refused(planned(**wish)) == "it is an offset of topic orders"
-    assert new(planned(force=True, **wish)) == (50, -1, "forced: it is an offset of topic orders")
+    request: dict[str, Any] = {"topics": {"orders": "copy"}}
+    assert refused(planned(**request)) == "it is an offset of topic orders"
+    assert new(planned(force=True, **request)) == (50, -1, "forced: it is an offset of topic orders")
 
 
 @pytest.mark.parametrize(
     "saved",
     [
-        replace(SAVED, cluster="Other"),  # restored elsewhere: the topic is the same
+        replace(SAVED, cluster="Other"),  # restored elsewstate: the topic is the same
         replace(SAVED, topic_id=None),
         replace(SAVED, topic_id=None, cluster=None),
     ],
 )
-def test_what_is_the_same_or_cannot_be_told_is_taken(saved: SavedOffset) -> None:
+def test_an_equal_or_unknown_cluster_id_is_accepted(saved: SavedOffset) -> None:
     assert new(planned(saved))[0] == 50
 
 
@@ -134,11 +144,12 @@ def test_an_offset_outside_of_the_log_needs_clamp(offset: int, edge: tuple[int, 
     assert new(planned(saved, clamp=True)) == (edge[0], edge[1], f"clamped to {edge[2]}")
 
 
-def test_a_partition_of_which_nothing_is_known_leaves_the_others() -> None:
+def test_a_partition_without_information_does_not_affect_the_rest() -> None:
     missing = NotFoundError("topic orders has no partition 1", why="it has 1")
-    here = replace(HERE, logs={**HERE.logs, TopicPartition("orders", 1): missing})
-    wish = Wish()
-    bad, good = plan_import(aims(file(replace(SAVED, partition=1), SAVED), wish), here, wish)[::-1]
+    state = replace(STATE, logs={**STATE.logs, TopicPartition("orders", 1): missing})
+    request = ImportRequest()
+    targets = import_targets(file(replace(SAVED, partition=1), SAVED), request)
+    good, bad = (plan_item(target, state, request) for target in targets)
     assert bad.refusal is missing
     assert new(good)[0] == 50
 
@@ -149,12 +160,14 @@ def test_a_partition_of_which_nothing_is_known_leaves_the_others() -> None:
 TIMED = replace(SAVED, timestamp=1_700, drained=False, cluster="Other", topic_id="far")
 
 
-def at(found: OffsetInfo | KcliError, ms: int = 1_700) -> Here:
-    return replace(HERE, at_time={(ORDERS, ms): found})
+def at(found: OffsetInfo | KcliError, ms: int = 1_700) -> ClusterState:
+    return replace(STATE, at_time={(ORDERS, ms): found})
 
 
-def test_by_time_the_record_that_was_next_is_found_elsewhere() -> None:
-    assert times(aims(file(TIMED, replace(SAVED, partition=1)), Wish())) == {(ORDERS, 1_700)}
+def test_by_time_the_record_that_was_next_is_found_elsewstate() -> None:
+    assert unread_times(import_targets(file(TIMED, replace(SAVED, partition=1)), ImportRequest())) == {
+        (ORDERS, 1_700)
+    }
     assert new(planned(TIMED, at(OffsetInfo(33, 1_701, 6)), by_time=True)) == (33, 6, "")
     assert new(planned(TIMED, at(OffsetInfo(-1, -1)), by_time=True)) == (
         100,
@@ -165,11 +178,11 @@ def test_by_time_the_record_that_was_next_is_found_elsewhere() -> None:
 
 def test_by_time_a_group_that_had_read_all_goes_to_what_came_after_the_export() -> None:
     drained = replace(TIMED, timestamp=None, drained=True, at_ms=2_000)
-    assert times(aims(file(drained), Wish())) == {(ORDERS, 2_000)}
-    note = "all was read; goes to what came since"
+    assert unread_times(import_targets(file(drained), ImportRequest())) == {(ORDERS, 2_000)}
+    note = "no unread records; goes to the first since"
     assert new(planned(drained, at(OffsetInfo(98, 2_005, 7), 2_000), by_time=True)) == (98, 7, note)
     unknown = replace(drained, at_ms=None)
-    assert new(planned(unknown, by_time=True)) == (100, 7, "all was read; goes to end")
+    assert new(planned(unknown, by_time=True)) == (100, 7, "no unread records; goes to end")
 
 
 def test_by_time_without_a_time_is_refused() -> None:

@@ -10,7 +10,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
-from kcli.flows.transfer.importing import Wish, aims
+from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 from kcli.flows.transfer.survey import at_times, survey_import
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
@@ -19,8 +19,8 @@ from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 def surveyed(
     admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any
 ) -> tuple[RewindPlan, list[KcliError]]:
-    asked = Wish(**wish)
-    chosen = aims(OffsetFile("ndjson", saved), asked)
+    asked = ImportRequest(**wish)
+    chosen = import_targets(OffsetFile("ndjson", saved), asked)
     return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
     assert not plan.possible
 
 
-def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
+def test_a_share_group_is_a_failure_and_the_rest_are_planned() -> None:
     plan, failures = surveyed(StandIn(), saved(), saved(group="shared"))
     assert [group.group for group in plan.groups] == ["g"]
     assert [(error.what, error.exit_code) for error in failures] == [
@@ -77,7 +77,7 @@ def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
 
 
 @pytest.mark.case("O8")
-def test_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
+def test_ends_are_read_before_times_and_times_only_when_requested() -> None:
     admin = StandIn()
     plan, _ = surveyed(admin, saved(timestamp=500), by_time=True)
     assert admin.listed == [{EARLIEST}, {LATEST}, {500}]
@@ -88,7 +88,7 @@ def test_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
 
 
 class Clock:
-    """A log whose offsets are its times; remembers the questions."""
+    """A log whose offsets are its times; records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[dict[TopicPartition, int]] = []
@@ -100,10 +100,10 @@ class Clock:
         return {tp: OffsetInfo(ms, ms) for tp, ms in wanted.items()}
 
 
-def test_one_question_for_each_time_of_the_partition_that_has_most() -> None:
+def test_one_request_for_each_time_of_the_partition_that_has_most() -> None:
     clock = Clock()
-    moments = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
-    found = at_times(cast(Admin, clock), moments)
-    assert found == {(tp, ms): OffsetInfo(ms, ms) for tp, ms in moments}
-    assert [len(question) for question in clock.asked] == [2, 1, 1]
+    times = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
+    found = at_times(cast(Admin, clock), times)
+    assert found == {(tp, ms): OffsetInfo(ms, ms) for tp, ms in times}
+    assert [len(request) for request in clock.asked] == [2, 1, 1]
     assert at_times(cast(Admin, clock), ()) == {}

@@ -16,11 +16,11 @@ from kcli.core.errors import (
 from kcli.flows.rewind.journal import JournalError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.recognise import parse_offsets
-from kcli.flows.transfer.importing import Wish, aims
+from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.flows.transfer.zookeeper.hosts import Hosts, parse_hosts
 from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, survey_nodes
-from kcli.flows.transfer.zookeeper.place import Place, is_node_name, parse_name, parse_path
+from kcli.flows.transfer.zookeeper.offset_node import OffsetNode, is_node_name, parse_name, parse_path
 from kcli.flows.transfer.zookeeper.planning import NodePlan
 from kcli.flows.transfer.zookeeper.reading import cluster_id, export_zookeeper, partitions_of
 from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
@@ -42,7 +42,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Nodes:
 
 
 def plan_of(nodes: Nodes, text: str, *, force: bool = False, group: str | None = None) -> NodePlan:
-    chosen = aims(parse_offsets(text.encode(), "file"), Wish(group, force=force))
+    chosen = import_targets(parse_offsets(text.encode(), "file"), ImportRequest(group, force=force))
     return survey_nodes(as_session(nodes), chosen, "the offsets in file", 0, force=force)
 
 
@@ -95,7 +95,7 @@ def test_names_of_both_layouts() -> None:
         assert parse_name(name) is None, name
     assert parse_path("/consumers/a:b/offsets/t/1-3") == ("a:b", "t", 1, 3)
     assert parse_path("/consumers/a/owners/t/3") is None
-    for place in (Place("g", "t", -1, 3), Place("g", "t", 1, 3)):
+    for place in (OffsetNode("g", "t", -1, 3), OffsetNode("g", "t", 1, 3)):
         assert parse_path(place.path) == place
     assert not any(map(is_node_name, ("", "a/b", ".", "..", "a\0", "\x7f")))
 
@@ -118,15 +118,15 @@ def test_an_export_leaves_nothing_out_silently(nodes: Nodes) -> None:
         SavedOffset("orders", 0, 7, group="old", cluster="Qx3", at_ms=5, broker=1),
     )
     assert sorted(str(error) for error in export.errors) == [
-        "/consumers/billing/offsets/no topic/0 is no offset: its name is no partition's",
-        "/consumers/billing/offsets/orders/x is no offset: its name is no partition's",
-        "/consumers/billing/offsets/refunds/0 holds no offset: the offset 'soon' is not a whole number from 0 to "
+        "/consumers/billing/offsets/no topic/0 is not an offset: its name is not that of a partition",
+        "/consumers/billing/offsets/orders/x is not an offset: its name is not that of a partition",
+        "/consumers/billing/offsets/refunds/0 contains no offset: the offset 'soon' is not a whole number from 0 to "
         "9223372036854775807",
         "shut",
     ]
 
 
-def test_names_that_are_no_partitions_are_told_where_the_topic_is_wanted(nodes: Nodes) -> None:
+def test_names_that_are_no_partitions_are_reported_with_the_topic(nodes: Nodes) -> None:
     nodes.put(f"{ORDERS}/x", 1)
 
     def errors(scope: str) -> int:
@@ -172,7 +172,7 @@ def test_partitions_of_topics(nodes: Nodes) -> None:
 def test_what_no_consumer_would_read_is_refused(nodes: Nodes) -> None:
     text = lines(p0=1, p3=1, p1_0=5) + "/consumers/billing/offsets/nope/0:1\n"
     (group,) = plan_of(nodes, text).groups
-    told = {str(item.place): item.refusal and item.refusal.why for item in group.items}
+    told = {str(item.node): item.refusal and item.refusal.why for item in group.items}
     assert told == {
         "orders-0": None,
         "orders-3": "the topic has 3 partitions",
@@ -184,7 +184,7 @@ def test_what_no_consumer_would_read_is_refused(nodes: Nodes) -> None:
     assert not group.refused, "where no brokers are registered nothing is known"
     nodes.put(f"{TOPIC}/1", "4")
     (group,) = plan_of(nodes, lines(p0=1, p1_0=5)).groups
-    assert [str(item.place) for item in group.refused] == ["orders-0"]
+    assert [str(item.node) for item in group.refused] == ["orders-0"]
 
 
 def test_offsets_of_another_cluster_need_force(nodes: Nodes) -> None:
@@ -200,7 +200,7 @@ def test_offsets_of_another_cluster_need_force(nodes: Nodes) -> None:
 def test_names_that_no_node_can_have_are_refused(nodes: Nodes) -> None:
     plan = plan_of(nodes, "orders,0,1\n", group="a/b")
     assert not plan.possible
-    assert "no node can have that name" in str(plan.groups[0].refusal)
+    assert "does not accept that name for a node" in str(plan.groups[0].refusal)
 
 
 def test_a_group_with_consumers_is_refused(nodes: Nodes) -> None:
@@ -302,7 +302,7 @@ def test_an_overwritten_offset_and_a_late_consumer_are_seen(nodes: Nodes) -> Non
 
 
 @pytest.mark.parametrize(("found", "status"), [(1, "verified"), (12, "unknown")])
-def test_a_write_without_an_answer_is_looked_at(nodes: Nodes, found: int, status: str) -> None:
+def test_a_write_without_a_response_is_read_back(nodes: Nodes, found: int, status: str) -> None:
     nodes.write_error = OutcomeUnknownError("no answer")
     nodes.after_write = lambda: nodes.put(f"{ORDERS}/0", found)
     report, kept = carried_out(nodes, plan_of(nodes, lines(p0=1)))
@@ -329,6 +329,6 @@ def test_a_connection_lost_behind_the_write_leaves_the_outcome_unknown(
 def test_nothing_is_set_where_the_old_offsets_cannot_be_kept(nodes: Nodes, tmp_path: Path) -> None:
     plan = plan_of(nodes, lines(p0=1))
     (tmp_path / "kcli").write_text("a file is in the way")
-    with pytest.raises(JournalError, match="cannot keep the old offsets"):
+    with pytest.raises(JournalError, match="cannot store the old offsets"):
         carried_out(nodes, plan)
     assert nodes.writes == []

@@ -36,12 +36,12 @@ def test_topics_with_few_takers_are_handed_out_first() -> None:
     assert spelled(balanced(members, {"a": 1, "b": 2, "c": 3})) == {"x": "a0", "y": "b0 b1", "z": "c0 c1 c2"}
 
 
-def test_who_has_two_more_gives() -> None:
+def test_a_member_with_two_more_gives_one_away() -> None:
     given = balanced(subscribers(x="a", y="a"), {"a": 4}, {"x": "a0 a1 a2 a3"})
     assert spelled(given) == {"x": "a0 a1", "y": "a2 a3"}
 
 
-def test_who_has_one_more_keeps_it() -> None:
+def test_a_member_with_one_more_keeps_it() -> None:
     given = balanced(subscribers(x="a", y="a"), {"a": 3}, {"x": "a0 a1", "y": "a2"})
     assert spelled(given) == {"x": "a0 a1", "y": "a2"}
 

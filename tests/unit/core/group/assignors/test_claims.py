@@ -15,7 +15,7 @@ def owned(**claims: tuple[str, int]) -> dict[str, str]:
     return {f"{tp.topic}{tp.partition}": member for tp, member in found.items()}
 
 
-def test_a_claim_that_nobody_disputes_counts() -> None:
+def test_an_undisputed_claim_counts() -> None:
     assert owned(x=("a0 b0", 4), y=("a2", 4)) == {"a0": "x", "b0": "x", "a2": "y"}
 
 
@@ -34,7 +34,7 @@ def test_of_two_claims_in_one_generation_neither_counts() -> None:
 
 
 @pytest.mark.case("G7")
-def test_a_newer_claim_settles_a_dispute_of_older_ones() -> None:
+def test_a_newer_claim_resolves_a_dispute_of_older_ones() -> None:
     """Three members claim one partition, in any order."""
     assert owned(x=("a1", 4), y=("a1", 4), z=("a1", 5)) == {"a1": "z"}
     assert owned(x=("a1", 5), y=("a1", 4), z=("a1", 4)) == {"a1": "x"}
@@ -46,7 +46,7 @@ def test_a_claim_without_a_generation_is_the_oldest() -> None:
 
 
 @pytest.mark.case("G7")
-def test_partitions_that_do_not_exist_are_nobodys() -> None:
+def test_partitions_that_do_not_exist_are_unassigned() -> None:
     """Negative partitions, partitions beyond the count, unknown topics, repeats."""
     claim = Claim([*places("a2 a3 b1 c0 a0 a0"), *(p._replace(partition=-1) for p in places("a0"))])
     assert existing(claim, SIZES) == places("a0 a2")

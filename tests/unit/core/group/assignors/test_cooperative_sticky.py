@@ -34,7 +34,7 @@ def test_kip_429_a_partition_moves_in_two_rounds() -> None:
     assert spelled(second) == {"x": "a0 a1", "y": "a2 a3"}
 
 
-def test_kip_429_what_a_dead_member_had_comes_at_once() -> None:
+def test_kip_429_partitions_of_a_dead_member_are_assigned_at_once() -> None:
     members = subscribers(x="a", y="a", z="a")
     first = COOPERATIVE.assign(members, {"a": 6})
     del members["y"]
@@ -73,7 +73,7 @@ def claims(**told: tuple[str, int]) -> dict[str, Subscription]:
 
 
 @pytest.mark.case("G7")
-def test_a_partition_claimed_twice_is_given_to_nobody_until_both_gave_it_up() -> None:
+def test_a_partition_claimed_twice_stays_unassigned_until_both_revoked_it() -> None:
     """Two members of one generation say that they own a1."""
     members = claims(x=("a0 a1", 5), y=("a1 a2", 5))
     first = COOPERATIVE.assign(members, {"a": 4})
@@ -94,7 +94,7 @@ def test_a_stale_claim_takes_nothing_from_the_owner() -> None:
 
 
 @pytest.mark.case("G7")
-def test_what_a_stale_member_may_still_read_goes_to_nobody_else_yet() -> None:
+def test_partitions_that_a_stale_member_may_still_read_are_withheld() -> None:
     """Y missed a generation; what it claims moves only after it has given it up."""
     members = claims(x=("", 5), y=("a0 a1", 4))
     assert spelled(COOPERATIVE.assign(members, {"a": 2})) == {"x": "", "y": "a0"}

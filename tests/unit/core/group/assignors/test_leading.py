@@ -58,7 +58,7 @@ def test_of_two_rows_with_one_member_id_the_first_counts() -> None:
     assert read_members([*rows, joined("x", b"")]).subscriptions == {"x": Subscription(("a",))}
 
 
-def test_topics_that_nobody_wants_or_that_are_empty_are_kept_from_the_assignor() -> None:
+def test_unsubscribed_and_empty_topics_are_not_passed_to_the_assignor() -> None:
     seen = {}
     own = Own({})
     own.assign = lambda members, partitions: seen.update(partitions) or {}
@@ -127,7 +127,7 @@ def test_a_fault_of_an_assignor_is_named_and_nothing_is_sent(given: dict[str, st
 def test_a_cooperative_assignor_must_wait_for_the_owner() -> None:
     members = {"x": Subscription(("a",), tuple(places("a0"))), "y": Subscription(("a",))}
     taken = {"y": places("a0")}
-    with pytest.raises(ConfigError, match="assigns a-0 to 'y': its owner has to give it up first"):
+    with pytest.raises(ConfigError, match="assigns a-0 to 'y': its owner has to revoke it first"):
         assignments(Own(taken, "COOPERATIVE"), members, {"a": 2})
     assert decoded(assignments(Own(taken), members, {"a": 2})) == {"x": "", "y": "a0"}
     kept = Own({"x": places("a0"), "y": places("a1")}, "COOPERATIVE")

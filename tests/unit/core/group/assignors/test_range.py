@@ -42,7 +42,7 @@ def test_static_members_come_first_and_by_instance_id() -> None:
 
 
 @given(worlds(same=True))
-def test_equal_topics_are_cut_at_equal_places(world: World) -> None:
+def test_equal_topics_are_cut_at_equal_partitions(world: World) -> None:
     """Co-partitioning: who reads partition 3 of one reads partition 3 of the other."""
     equal = dict.fromkeys(world.partitions, 5)
     given = RangeAssignor().assign(world.members, equal)

@@ -36,7 +36,7 @@ def test_the_java_clients_class_names_are_understood(java: str, name: str) -> No
     assert assignor(f"org.apache.kafka.clients.consumer.{java}").name == name
 
 
-def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones() -> None:
     with pytest.raises(
         ConfigError, match=r"partition.assignment.strategy: there is no assignor 'ranged'"
     ) as caught:
@@ -70,7 +70,7 @@ def test_a_member_is_cooperative_only_with_all_its_assignors() -> None:
     assert rebalance_protocol(choose("sticky")) == "EAGER"
 
 
-def test_who_remembers_is_told_from_who_does_not() -> None:
+def test_members_that_keep_positions_are_distinguished_from_others() -> None:
     assert [name for name in NAMES if isinstance(assignor(name), Remembering)] == [
         "sticky",
         "cooperative-sticky",

@@ -13,12 +13,12 @@ def test_partitions_of_all_topics_are_dealt_out() -> None:
     assert assigned({"a": 3, "b": 3}, x="a b", y="a b") == {"x": "a0 a2 b1", "y": "a1 b0 b2"}
 
 
-def test_who_did_not_subscribe_is_passed_over() -> None:
+def test_members_without_the_subscription_are_passed_over() -> None:
     given = assigned({"a": 1, "b": 2, "c": 3}, x="a", y="a b", z="a b c")
     assert given == {"x": "a0", "y": "b0", "z": "b1 c0 c1 c2"}
 
 
-def test_the_turn_goes_on_from_topic_to_topic() -> None:
+def test_the_turn_continues_from_topic_to_topic() -> None:
     assert assigned({"a": 1, "b": 1, "c": 1}, x="a b c", y="a b c") == {"x": "a0 c0", "y": "b0"}
 
 

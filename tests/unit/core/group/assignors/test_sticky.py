@@ -118,7 +118,7 @@ def test_the_first_version_had_no_generation() -> None:
     assert read.generation == -1
 
 
-def test_who_never_had_anything_sends_no_user_data() -> None:
+def test_a_member_without_previous_partitions_sends_no_user_data() -> None:
     assert STICKY.user_data((), -1) is None
 
 

@@ -1,0 +1,47 @@
+"""``kcli consume --dry-run``: prints the offsets that would be read; joins no group and commits nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.positions import RangeSpec
+from kcli.core.types import TopicPartition
+from kcli.flows import ranges
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+COLUMNS = tuple(map(Column, ("topic", "partition", "from_offset", "to_offset")))
+
+
+def dry_run(
+    inv: Invocation,
+    consumer: Consumer,
+    partitions: Sequence[TopicPartition],
+    spec: RangeSpec,
+    flags: dict[str, Any],
+) -> int:
+    """Prints where reading would begin and stop: as text, or as one of the JSON formats."""
+    spans = ranges.spans(
+        consumer,
+        partitions,
+        spec,
+        until_end=flags["until_end"],
+        timeout=inv.timeout,
+        on_out_of_range=consumer.options.on_out_of_range,
+    )
+    committed = consumer.committed(partitions, inv.timeout) if flags["group"] is not None else {}
+    starts = {tp: found.offset for tp in spans if (found := committed.get(tp)) is not None}
+    out = inv.out
+    if out.kind in ("json", "ndjson"):
+        cluster = consumer.cluster.view.cluster_id
+        with list_rows(out, "ConsumePlan", "ConsumePlan", COLUMNS, cluster=cluster) as rows:
+            for tp, span in spans.items():
+                values = (*tp, starts.get(tp, span.start), span.stop)
+                rows.add(dict(zip([column.key for column in COLUMNS], values, strict=True)))
+        return 0
+    for tp, span in spans.items():
+        end = "without end" if span.stop is None else f"to {span.stop}"
+        out.text(f"{tp}: from {starts.get(tp, span.start)} {end}\n")
+    out.flush()
+    return 0

@@ -1,0 +1,212 @@
+"""One run of ``kcli consume``: checks its flags, connects, reads to the end, and returns the exit status."""
+
+import errno
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands._consume_options import check_flags, consumer_options, group_of, reset_policy
+from kcli.commands._consume_reading import chosen_reading, group_reading, hidden_records
+from kcli.commands._consume_report import offsets_text, report
+from kcli.commands._record_format import record_formatter
+from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import abandon_stdout
+from kcli.commands.shared.usage import usage
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
+from kcli.core.positions import RangeSpec
+from kcli.core.types import TopicPartition
+from kcli.flows import ranges
+from kcli.flows.consume import ConsumeResult, consume
+from kcli.flows.filters.selection import Selection
+from kcli.flows.group_commits import GroupCommits
+from kcli.flows.merge import Merger
+from kcli.flows.reading import Reading
+from kcli.flows.stop import Stop
+from kcli.flows.tail import tail
+from kcli.output.records import RecordSink
+
+if TYPE_CHECKING:
+    from kcli.commands._consume_serdes import Decoding
+
+
+def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
+    """Reads the topics ``names``; the exit status is 0, or that of the signal that ended the run."""
+    check_flags(flags, inv)
+    topics = Topics(names)
+    if not (topics.names or topics.patterns):
+        raise usage(
+            "kcli consume: missing argument TOPIC",
+            why="it is required",
+            do="name one: kcli consume TOPIC, or -t TOPIC",
+        )
+    flags["group"] = group_of(inv, flags)
+    policy = reset_policy(inv, flags)
+    spec = wanted_range(flags, policy)
+    decoding = _decoding(inv, flags, topics)
+    chosen, where = selection(flags, decoding)
+    consumers: list[Consumer] = []
+
+    def broker(tp: TopicPartition) -> int:
+        node = consumers[0].cluster.view.leader(tp)
+        return -1 if node is None else int(node.id)
+
+    formatter = record_formatter(
+        inv,
+        flags,
+        topics=2 if topics.several else 1,
+        cluster_id=lambda: consumers[0].cluster.view.cluster_id if consumers else None,
+        broker=broker,
+        decoders=decoding.decoders if decoding is not None else None,
+    )
+    options = consumer_options(inv, flags, spec, policy)
+    if decoding is None:
+        inv.configuration.check_no_registry()
+    echo_times(inv, spec)
+    single = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
+    serdes = decoding.serdes if decoding is not None else nullcontext()
+    with serdes, Consumer(options, hooks=inv.hooks, joins=not single) as consumer:
+        with inv.first_contact(options.bootstrap_servers):
+            consumer.connect(inv.timeout)
+        consumers.append(consumer)
+        reading = _Run(inv, consumer, topics, spec, chosen, flags, decoding)
+        if inv.dry_run:
+            from kcli.commands._consume_dry_run import dry_run  # only with --dry-run
+
+            return dry_run(inv, consumer, reading.partitions(), spec, flags)
+        reading.prepare()
+        escape = inv.out.isatty and not flags["raw"]
+        # Before this Ctrl-C simply ends the process; from here on what was read is written first.
+        with (
+            Stop(unconfirmed=reading.unconfirmed) as stop,
+            RecordSink(inv.out, formatter, escape=escape) as sink,
+        ):
+            code = reading.run(sink, stop)
+            undecoded = decoding.report(inv, where) if decoding is not None else 0
+        damaged = reading.result.unreadable + consumer.metrics().batches_skipped
+    report(
+        inv,
+        flags,
+        reading.result,
+        filtered=bool(chosen),
+        where=where,
+        stop=stop,
+        damaged=damaged,
+        undecoded=undecoded,
+    )
+    return code
+
+
+def _decoding(inv: Invocation, flags: dict[str, Any], topics: Topics) -> "Decoding | None":
+    internal = not topics.several and topics.names[0].startswith("__")
+    if not (flags["serdes"] or internal):
+        return None
+    from kcli.commands._consume_serdes import decoding  # serdes are loaded only where they are used
+
+    return decoding(inv, flags, topics.names if not topics.several else ())
+
+
+class _Run:
+    """The reading of one run, after the first contact. ``result`` has the figures so far."""
+
+    def __init__(
+        self,
+        inv: Invocation,
+        consumer: Consumer,
+        topics: Topics,
+        spec: RangeSpec,
+        selection: Selection,
+        flags: dict[str, Any],
+        decoding: "Decoding | None",
+    ) -> None:
+        self.result = ConsumeResult()
+        self._inv, self._consumer, self._topics, self._spec = inv, consumer, topics, spec
+        self._selection, self._flags, self._decoding = selection, flags, decoding
+        self._names = topics.existing(consumer, inv.timeout)
+        self._reading: Reading | None = None
+        self._commits: GroupCommits | None = None
+        self._total: int | None = None
+
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions to be read."""
+        return chosen_partitions(self._inv, self._consumer, self._names, self._flags, self._decoding)
+
+    def prepare(self) -> None:
+        """Does everything that may fail before the first record is requested."""
+        inv, consumer, flags = self._inv, self._consumer, self._flags
+        if flags["group"] is not None:
+            self._reading, self._commits = group_reading(inv, consumer, self._topics, self._spec, flags)
+        elif flags["tail"] is None:
+            self._reading, self._total = chosen_reading(
+                inv, consumer, self._topics, self._spec, flags, self.partitions()
+            )
+
+    def run(self, sink: RecordSink, stop: Stop) -> int:
+        """Reads to the end; returns the exit status."""
+        try:
+            if self._flags["tail"] is not None:
+                self._tail(sink, stop)
+            else:
+                self._consume(sink, stop)
+        except KcliError as error:
+            if not stop:
+                raise
+            self._inv.failed(error)  # the signal determines the exit status
+        except OSError as error:
+            if stop and isinstance(error, BrokenPipeError):
+                abandon_stdout()  # Ctrl-C has ended the reader too
+                return stop.exit_code
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+                written = offsets_text(self.result.positions)
+                self._inv.talk.note(f"written so far, up to: {written}" if written else "nothing was written")
+            raise
+        return stop.exit_code
+
+    def unconfirmed(self) -> str:
+        """What a second signal leaves undone; called by its handler."""
+        left = self._commits.uncommitted if self._commits is not None else {}
+        return f"written but not committed: {offsets_text(left)}" if left else ""
+
+    def _tail(self, sink: RecordSink, stop: Stop) -> None:
+        stop.wake(self._consumer.wakeup)
+        now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
+        for fetched in tail(self._consumer, now, self._flags["tail"], stop, self._selection):
+            sink.batch(fetched)
+            self.result.records += 1
+        sink.flush()
+        self.result.scanned = self._selection.scanned
+        if not stop:
+            hidden_records(self._inv, self._consumer, now.ends)
+
+    def _consume(self, sink: RecordSink, stop: Stop) -> None:
+        inv, consumer, flags = self._inv, self._consumer, self._flags
+        assert self._reading is not None
+        with inv.progress("scanned" if self._selection else "read", total=self._total) as bar:
+            if inv.out.isatty:
+                bar.style = "none"  # records and a bar on one terminal would mix
+
+            def progress(result: ConsumeResult) -> None:
+                self.result = result
+                extra = {"matched": result.records} if self._selection else {}
+                bar.update(result.scanned, result.bytes, **extra)
+
+            self.result = consume(
+                consumer,
+                self._reading,
+                sink,
+                stop=stop,
+                limit=flags["max_messages"],
+                idle_timeout=flags["idle_timeout"],
+                selection=self._selection,
+                merger=Merger(consumer) if flags["merge"] else None,
+                skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
+                progress=progress,
+            )
+        limit = flags["max_messages"]
+        ended = self._reading.done and not stop and (limit is None or self.result.records < limit)
+        if flags["until_end"] and ended:
+            states = [consumer.state(tp) for tp in consumer.assignment]
+            ends = {state.tp: state.stop for state in states if state.stop is not None}
+            below = {state.tp for state in states if state.high_watermark != state.stop}
+            hidden_records(inv, consumer, {tp: end for tp, end in ends.items() if tp in below})

@@ -1,0 +1,244 @@
+"""What ``kcli topics`` does: list, describe, offsets, create, delete. Columns and rows are in ``_topic_rows.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from kcli.commands import _topic_creation as creation
+from kcli.commands import _topic_rows as view
+from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.confirm import confirm
+from kcli.commands.shared.context import PARTLY, Invocation
+from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.usage import usage
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.errors import KcliError, NoLeaderError
+from kcli.core.positions import OffsetSpec
+from kcli.core.types import TopicPartition, TopicSpec
+from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
+from kcli.flows.topic_sizes import TopicSize, topic_sizes
+from kcli.output.listing import list_rows
+
+
+def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
+    """Lists topics. Returns the exit status."""
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
+        sizes = _sizes(inv, admin, found) if with_size else None
+    _warn_of_incomplete(inv, found)
+    columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
+    with list_rows(
+        inv.out, "TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
+        for topic in found:
+            rows.add(view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}))
+    if not found:
+        inv.talk.note(view.no_topics(match, internal=internal))
+    return inv.finish(done=True)
+
+
+def describe_topics(
+    inv: Invocation, names: tuple[str, ...], match: str | None, under_replicated: bool, unavailable: bool
+) -> int:
+    """Describes topics. Returns the exit status."""
+    wanted = view.wanted_partitions(under_replicated=under_replicated, unavailable=unavailable)
+    if not names and match is None and wanted is None:
+        raise usage(
+            "topics describe: missing argument TOPIC",
+            why="it is required without --match, --under-replicated and --unavailable",
+            do="name some, or use --match GLOB, --under-replicated or --unavailable",
+        )
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = _described(inv, admin, names, match, every=not names and match is None)
+        whole = found
+        if wanted is not None:
+            found = view.with_partitions(whole, wanted)
+        _warn_of_incomplete(inv, found.values())
+        ends = _ends(admin, found.values())
+        unknown = _warn_of_unknown(inv, ends)
+        configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
+        nodes = admin.connect().nodes
+    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
+    if not found and (whole or not names):
+        inv.talk.note(
+            view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
+        )
+    return inv.finish(done=bool(found) or not names, also=[PARTLY] if unknown else [])
+
+
+def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:
+    """Prints the offsets of topics. Returns the exit status."""
+    query = _query(when)
+    inv.page()
+    names = unique(names)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        if names:
+            found = without_errors(inv, admin.describe_topics(names))
+        else:
+            found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
+        if query is None:
+            ends = _ends(admin, found.values())
+            done = any(log.end is not None for log in ends.values())
+            for error in view.unknown_offsets(ends):
+                inv.failed(error, partly=done and isinstance(error.first, NoLeaderError))
+            rows_to_add = view.end_rows(view.spans(ends))
+        else:
+            answers = offsets_at(admin, _partitions(found.values()), query)
+            done = any(isinstance(answer, OffsetInfo) for answer in answers.values())
+            for answer in answers.values():
+                if isinstance(answer, KcliError):
+                    inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
+            rows_to_add = view.time_rows(answers)
+    columns = view.ENDS if query is None else view.TIMES
+    with list_rows(
+        inv.out, "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
+        for row in rows_to_add:
+            rows.add(row)
+    if not found and not names:
+        inv.talk.note(view.no_topics(None, internal=False))
+    return inv.finish(done=done)
+
+
+def create_topics(
+    inv: Invocation,
+    names: tuple[str, ...],
+    partitions: int | None,
+    replication_factor: int | None,
+    configs: tuple[str, ...],
+    if_not_exists: bool,
+) -> int:
+    """Creates topics. Returns the exit status."""
+    for name in names:
+        check_topic_name(name, "topics create")
+    settings = _config_pairs(configs)
+    specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
+    for error in outcome.failed:
+        inv.failed(error)
+    for name in outcome.existing:
+        inv.talk.note(f"topic {name} already exists")
+    for name in outcome.created:
+        inv.talk.note(f"{'would create' if inv.dry_run else 'created'} topic {name}")
+    creation.print_topics(inv, cluster, outcome)
+    return inv.finish(done=bool(outcome.created or outcome.existing))
+
+
+def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
+    """Deletes topics, after all questions. Returns the exit status."""
+    names = unique(names)
+    done = False
+    with open_admin(inv) as admin:
+        connect(inv, admin)
+        found = without_errors(inv, admin.describe_topics(names))
+        ends = _ends(admin, found.values())
+        _warn_of_unknown(inv, ends)
+        agreed = _agreed(inv, found, ends)
+        for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
+            if error is None:
+                done = True
+                inv.talk.note(f"deleted topic {name}")
+            else:
+                inv.failed(error)
+    return inv.finish(done=done)
+
+
+def _agreed(
+    inv: Invocation, found: Mapping[str, TopicInfo], ends: Mapping[TopicPartition, LogEnds]
+) -> list[str]:
+    """The topics to be deleted, after all questions; those about internal topics come first."""
+    agreed = []
+    own = [topic.name for topic in found.values() if view.purpose(topic) is not None]
+    for topic in sorted(found.values(), key=lambda topic: topic.name not in own):
+        purpose = view.purpose(topic)
+        plan = view.deletion_plan(topic, view.spans(ends))
+        question = f"Delete topic {topic.name}?"
+        if confirm(inv, plan, question, name=topic.name, among=own, danger=purpose):
+            agreed.append(topic.name)
+    return agreed
+
+
+def _described(
+    inv: Invocation, admin: Admin, names: Sequence[str], match: str | None, *, every: bool
+) -> dict[str, TopicInfo]:
+    """The topics that are named, then those that match; a name that does not exist is reported."""
+    found = without_errors(inv, admin.describe_topics(unique(names)) if names else {})
+    if every or match is not None:
+        listed = [topic for topic in admin.list_topics() if every or _wanted(topic, match, internal=True)]
+        found |= {topic.name: topic for topic in listed if topic.name not in found}
+    return found
+
+
+def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
+    """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
+    sizes, errors = topic_sizes(admin, found)
+    for error in errors:
+        inv.failed(error)
+    return sizes
+
+
+def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:
+    return (internal or not topic.internal) and (match is None or fnmatchcase(topic.name, match))
+
+
+def _warn_of_incomplete(inv: Invocation, found: Iterable[TopicInfo]) -> None:
+    """A topic that the broker returned with an error is shown, although it is incomplete."""
+    for topic in found:
+        if topic.error is not None:
+            inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
+
+
+def _partitions(found: Iterable[TopicInfo]) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, part.partition) for topic in found for part in topic.partitions]
+
+
+def _ends(admin: Admin, found: Iterable[TopicInfo]) -> dict[TopicPartition, LogEnds]:
+    """The log start and end of every partition, without waiting for partitions without a leader."""
+    return log_ends(admin, _partitions(found))
+
+
+def _warn_of_unknown(inv: Invocation, ends: Mapping[TopicPartition, LogEnds]) -> bool:
+    """Warns of unknown offsets; returns whether there are any."""
+    unknown = view.unknown_offsets(ends)
+    for error in unknown:
+        inv.talk.warn(str(error))
+    return bool(unknown)
+
+
+def _query(when: OffsetSpec | None) -> int | None:
+    """The timestamp for ListOffsets."""
+    if when is None:
+        return None
+    if when.kind == "timestamp":
+        return when.value
+    if when.kind in ("earliest", "latest"):
+        return EARLIEST if when.kind == "earliest" else LATEST
+    raise usage(
+        "topics offsets: --time must be earliest, latest or a time",
+        why="an offset cannot be found by an offset",
+        do="write --time @-1h or --time 2026-11-21T10:00Z",
+    )
+
+
+def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
+    pairs = {}
+    for text in configs:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise usage(
+                f"topics create: --config {text!r} is not KEY=VALUE",
+                why="there is no = in it",
+                do="write --config retention.ms=3600000",
+            )
+        pairs[key.strip()] = value
+    return pairs

@@ -1,0 +1,177 @@
+"""What ``kcli groups describe`` does: reads groups, and prints them. The rows are made in ``_description_rows.py``."""
+
+from collections.abc import Mapping, Sequence
+
+from kcli.commands.groups import _description_rows as view
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.admin.groups import ListedGroup
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.types import Node
+from kcli.flows.groups.description import Described, commits_of, describe_groups
+from kcli.flows.groups.nearest import name_nearest
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+DOCUMENTS = ("json", "ndjson", "yaml")
+FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
+
+
+class DescribeRun:
+    """``section`` is ``members``, ``offsets``, ``state``, or None for all; ``peek`` the number of records shown."""
+
+    cluster: str
+    nodes: Mapping[int, Node]
+    around: view.Records | None = None
+
+    def __init__(self, inv: Invocation, names: Sequence[str], section: str | None, peek: int | None) -> None:
+        self.inv, self.names, self.section, self.peek = inv, names, section, peek
+        self.form = inv.out.list_kind()
+        self.times: dict[GroupPartition, int] = {}
+
+    def run(self, match: str | None, *, every: bool) -> int:
+        """The exit status. ``match`` (a shell pattern) and ``every`` add groups to those that are named."""
+        self.inv.page()
+        with open_admin(self.inv) as admin:
+            self.cluster = connect(self.inv, admin)
+            listed = self._listed(admin, None if every else match) if every or match is not None else []
+            wanted = unique([*self.names, *(row.group_id for row in listed)])
+            described = describe_groups(
+                admin, wanted, offsets=self.section in (None, "offsets"), listed=listed
+            )
+            name_nearest(admin, {name: described[name] for name in self.names})
+            groups = self._existing(described)
+            commits = commits_of(groups)
+            if commits and (self.form == "wide" or (self.form in FOR_PROGRAMS and self.inv.values.verbose)):
+                from kcli.commands.groups._describe_records import read_times  # loads the consumer
+
+                self.times = read_times(self.inv, admin, commits)
+            self.nodes = admin.connect().nodes
+        if self.peek is not None:
+            from kcli.commands.groups._describe_records import read_records  # loads the consumer
+
+            self.around = read_records(self.inv, groups, self.peek)
+        self._print(groups)
+        self._note_empty(groups)
+        return self.inv.finish(done=bool(groups) or not self.names)
+
+    def _listed(self, admin: Admin, match: str | None) -> list[ListedGroup]:
+        """The groups that are described without being named. Kafka's script lists consumer groups only."""
+        rows = listed_groups(self.inv, admin, match)
+        if self.form != "kafka":
+            return rows
+        return [
+            row
+            for row in rows
+            if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
+        ]
+
+    def _existing(self, described: Mapping[str, Described | KcliError]) -> list[Described]:
+        """The groups that exist. A missing group is an error if it was named, else it has been deleted meanwhile."""
+        found = []
+        for name, group in described.items():
+            if isinstance(group, NotFoundError) and name not in self.names:
+                self.inv.talk.warn(f"group {name} has been deleted meanwhile")
+            elif isinstance(group, KcliError):
+                self.inv.failed(group)
+            else:
+                if group.error is not None:
+                    self.inv.failed(group.error)
+                elif group.note is not None:
+                    self.inv.talk.warn(f"group {name}: {group.note}")
+                found.append(group)
+        return found
+
+    # --- printing ------------------------------------------------------------------------------------
+
+    def _print(self, groups: Sequence[Described]) -> None:
+        if self.form == "kafka":
+            self._print_kafka(groups)
+        elif self.form in DOCUMENTS or self.form == "name":
+            self._print_rows(view.STATES, [self._item(group) for group in groups])
+        elif self.section == "state":
+            self._print_rows(view.STATES, [view.state_row(group) for group in groups])
+        elif self.section == "members":
+            self._print_rows(view.MEMBERS, [row for group in groups for row in view.member_rows(group)])
+        elif self.section is None and (
+            self.form in ("table", "wide") or (self.form == "plain" and self.inv.out.headers)
+        ):
+            for number, group in enumerate(groups):
+                self.inv.out.text(("\n" if number else "") + view.heading(group, self.nodes))
+                if group.positions:
+                    self.inv.out.text("\n")
+                    rows = view.offset_rows(group, self.times)
+                    self._print_rows(view.columns_below_heading(rows, self.form), rows)
+                self._print_records([group])
+        elif groups:
+            rows = [row for group in groups for row in view.offset_rows(group, self.times)]
+            self._print_rows(view.OFFSETS, rows)
+            self._print_records(groups)
+
+    def _note_empty(self, groups: Sequence[Described]) -> None:
+        """Says why a table has no rows; documents have empty lists, and Kafka's columns their own messages."""
+        if self.form in (*DOCUMENTS, "kafka", "name"):
+            return
+        if not groups and not self.names:
+            self.inv.talk.note("no group matches")
+        for group in groups:
+            if group.description is None or group.error is not None:
+                continue
+            if self.section == "members" and not group.description.members:
+                self.inv.talk.note(f"group {group.group_id} has no active members")
+            elif self.section == "offsets" and not group.positions:
+                self.inv.talk.note(f"group {group.group_id} has no committed offsets")
+
+    def _item(self, group: Described) -> view.Row:
+        """A group in JSON, with the parts that are shown."""
+        item, known = view.state_row(group), group.description is not None
+        if self.section in (None, "members"):
+            item["members"] = view.member_items(group) if known else None
+        if self.section in (None, "offsets"):
+            readable = known and group.error is None
+            item["partitions"] = view.offset_items(group, self.times, self.around) if readable else None
+        return item
+
+    def _print_rows(self, columns: Sequence[Column], rows: Sequence[view.Row]) -> None:
+        with list_rows(
+            self.inv.out,
+            "GroupDescriptionList",
+            "GroupDescription",
+            columns,
+            cluster=self.cluster,
+            warnings=self.inv.talk.warnings,
+        ) as printed:
+            for row in rows:
+                printed.add(row)
+
+    def _print_records(self, groups: Sequence[Described]) -> None:
+        for group in groups:
+            rows = [
+                row
+                for tp in group.positions
+                if (found := (self.around or {}).get(GroupPartition(group.group_id, tp))) is not None
+                for row in view.record_rows(tp, found, self.inv.out.width)
+            ]
+            if rows:
+                self.inv.out.text("\n")
+                self._print_rows(view.RECORDS, rows)
+
+    def _print_kafka(self, groups: Sequence[Described]) -> None:
+        from kcli.commands.groups import _kafka_columns as kafka  # only with -o kafka
+
+        verbose = self.inv.values.verbose > 0
+        for group in sorted(groups, key=lambda one: one.group_id):
+            if group.description is None:
+                continue
+            if (text := kafka.message(group)) is not None:
+                self.inv.talk.note(text)
+            if self.section == "state":
+                text = kafka.states(group, self.nodes, verbose=verbose)
+            elif self.section == "members":
+                text = kafka.members(group, verbose=verbose)
+            else:
+                text = kafka.offsets(group, verbose=verbose)
+            self.inv.out.shown(text)
+        self.inv.out.flush()

@@ -1,0 +1,145 @@
+"""A plan of new committed offsets is shown, confirmed, executed and reported: by rewind, import, copy and create."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from kcli.commands.groups import _rewind_rows as rows
+from kcli.commands.groups import _rewind_text as text
+from kcli.commands.groups._lone_plan import show_alone
+from kcli.commands.groups._verdicts import (
+    refusal_codes,
+    report_failed,
+    report_not_proven,
+    report_overwritten,
+    report_refused,
+)
+from kcli.commands.shared.confirm import TimeLimit, confirm
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.members import named
+from kcli.flows.rewind.execute import LiveRewind, execute
+from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.mark import marked_by
+from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
+from kcli.flows.rewind.plan import GroupPlan, RewindPlan
+from kcli.output.listing import list_rows
+
+_RELEASED = "nothing was committed; the members continue from what they had committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """``report``: the kind of what is printed at the end. ``plan_only``: stop after the plan, as a dry run does.
+
+    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it.
+    """
+
+    report: str = "RewindReport"
+    plan_only: bool = False
+    stdout_taken: bool = False
+
+
+DEFAULT = Presentation()
+
+
+def confirm_and_execute(
+    inv: Invocation,
+    admin: Admin,
+    plan: RewindPlan,
+    failures: Sequence[KcliError],
+    presentation: Presentation = DEFAULT,
+    live: LiveRewind | None = None,
+) -> int:
+    """The exit status. ``failures``: why some of what was requested is not in the plan. ``live``: groups with members
+    are rewound as they run.
+    """
+    plan_only = inv.dry_run or presentation.plan_only or not plan.possible
+    if plan_only and not presentation.stdout_taken and plan.groups:
+        shown = text.plan_text(plan, _cluster_address(inv), dry=True)
+        show_alone(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
+    also = refusal_codes(_refused(plan), possible=plan.possible)
+    remarks = partial(_report_left_out, inv, plan, failures)
+    if plan_only:
+        remarks()
+        return inv.finish(done=plan.possible, also=also)
+    until = live.barriers.until if live is not None else None
+    limit = None if until is None else TimeLimit(until, _RELEASED)
+    shown = text.plan_text(plan, _cluster_address(inv))
+    confirm(inv, shown, text.question(plan), limit=limit, remarks=remarks)
+    begun: list[GroupPlan] = []
+    try:
+        reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, live=live)
+    except BaseException:  # Ctrl-C, too: it is not known then what was set
+        for group in begun:
+            inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
+        raise
+    done = report_executed(inv, plan.cluster, reports, presentation)
+    if live is not None and live.watcher.interruption is not None:
+        raise live.watcher.interruption
+    return inv.finish(done=done, also=also)
+
+
+def report_executed(
+    inv: Invocation, cluster: str, reports: Sequence[GroupReport], presentation: Presentation = DEFAULT
+) -> bool:
+    """Reports what was done; returns whether anything was confirmed."""
+    for report in reports:
+        _report_errors(inv, report)
+        if report.error is None:
+            inv.talk.note(text.done_text(report))
+        if report.missing:
+            inv.talk.warn(text.missing_text(report))
+        if report.journal_error is not None:
+            inv.talk.warn(text.not_recorded_text(report))
+    if not presentation.stdout_taken:  # last: a full disk or a closed pipe must not hide how to undo it
+        kind = presentation.report
+        with list_rows(
+            inv.out, kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
+        ) as printed:
+            for report in reports:
+                for row in rows.report_rows(report):
+                    printed.add(row)
+    return any(report.done for report in reports)
+
+
+def _cluster_address(inv: Invocation) -> str:
+    brokers = str(inv.resolved.values["bootstrap_servers"])
+    first, comma, _ = brokers.partition(",")
+    return first + (",…" if comma else "")
+
+
+def _refused(plan: RewindPlan) -> list[tuple[TopicPartition, KcliError]]:
+    """The partitions that are refused, of groups that are not."""
+    items = (item for group in plan.groups if group.refusal is None for item in group.items)
+    return [(item.tp, item.refusal) for item in items if item.refusal is not None]
+
+
+def _report_left_out(inv: Invocation, plan: RewindPlan, failures: Sequence[KcliError]) -> None:
+    """Why some of what was requested will not be done."""
+    for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
+        inv.failed(error)
+    report_refused(inv, _refused(plan), possible=plan.possible)
+
+
+def _report_errors(inv: Invocation, report: GroupReport) -> None:
+    """One error for each reason, for all partitions that it concerns."""
+    if report.error is not None:
+        if report.plan.refusal is None:  # a refusal was reported with the plan
+            inv.failed(report.error)
+            inv.talk.note(text.undone_text(report.plan))
+        return
+    failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
+    report_failed(inv, report.plan.group, [one for one in failed if not isinstance(one, NotProvenError)])
+    report_not_proven(inv, report)
+    lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
+    if lost:
+        found, member = lost[0].found, lost[0].member
+        offset = "no commit" if found is None else found.offset
+        owner = "" if member is None else f"; {named([member])} owns it"
+        rewind = marked_by(found)
+        who = f"the rewind {rewind} from another machine" if rewind else "another client"
+        why = f"{who} has set {lost[0].item.tp} to {offset}{owner}"
+        report_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")

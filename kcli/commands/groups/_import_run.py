@@ -1,0 +1,65 @@
+"""What ``kcli groups import`` does: commits the offsets of a file, with the plan and the undo of a rewind."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from shlex import join
+
+from kcli.commands.groups._executing import Presentation, confirm_and_execute
+from kcli.commands.groups._options import selected, single_partitions
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation, stdin_is_terminal
+from kcli.commands.shared.params import TopicPartitions
+from kcli.core.clock import wall_ms
+from kcli.core.errors import ConfigError
+from kcli.flows.rewind.spans import time_spans
+from kcli.flows.transfer.file import STDIN, file_name, read_file
+from kcli.flows.transfer.importing import ImportRequest, import_targets
+from kcli.flows.transfer.saved_offset import OffsetFile
+from kcli.flows.transfer.stopping import advise_stopping
+from kcli.flows.transfer.survey import survey_import
+
+
+def run(
+    inv: Invocation,
+    path: str,
+    group: str | None,
+    topics: Mapping[str, str],
+    scopes: Sequence[TopicPartitions],
+    zookeeper: str | None,
+    *,
+    by_time: bool,
+    clamp: bool,
+    force: bool,
+) -> int:
+    """The exit status. ``topics`` maps names in the file to names here."""
+    request = ImportRequest(group, topics, selected(scopes), by_time, clamp, force)
+    if path == STDIN and stdin_is_terminal():
+        inv.talk.note("reading offsets from the terminal; end with Ctrl-D …")
+    file, name = read_file(path, of_brokers=zookeeper is not None), file_name(path)
+    for part in single_partitions(scopes):
+        if not any(saved.tp in part for saved in file.offsets):
+            raise ConfigError(
+                f"{name} has no offset of {part}", why="--topic names it", do="correct --topic, see the file"
+            )
+    targets = import_targets(file, request)
+    words = f"the {'times' if by_time else 'offsets'} in {name}"
+    if zookeeper is not None:
+        from kcli.commands.groups._zookeeper_import import import_into_zookeeper  # needs an extra
+
+        return import_into_zookeeper(inv, zookeeper, targets, words, force=force)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        plan, failures = survey_import(
+            admin, cluster, targets, request, words, wall_ms(), partial(time_spans, admin)
+        )
+        partly = path == STDIN or bool(scopes)
+        plan = advise_stopping(plan, lambda one: "" if partly else _live_command(file, path, one, request))
+        return confirm_and_execute(inv, admin, plan, failures, Presentation(report="OffsetImportReport"))
+
+
+def _live_command(file: OffsetFile, path: str, group: str, request: ImportRequest) -> str:
+    """The rewind that does the same to a group with members; empty where there is none."""
+    renamed = request.group is not None and any(saved.group not in (None, group) for saved in file.offsets)
+    if renamed or request.topics or request.by_time or request.clamp or request.force:
+        return ""
+    return join(["kcli", "groups", "rewind", group, "--from-file", path, "--live"])

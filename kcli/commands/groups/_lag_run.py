@@ -1,0 +1,138 @@
+"""What ``kcli groups lag`` does: measures lag once, or repeatedly, and reports limits that are exceeded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic, sleep
+from typing import Any
+
+from kcli.commands.groups._lag_output import LagOutput
+from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.flows.groups.nearest import name_nearest, topics_without_groups
+from kcli.flows.lag.measure import Measurement, measure_lag
+from kcli.flows.lag.sample import Wanted
+from kcli.flows.lag.verdicts import History
+
+
+class LagRun:
+    """``flags`` are the options of the command, with defaults for ``by`` and ``time``."""
+
+    def __init__(self, inv: Invocation, admin: Admin, cluster: str, flags: Mapping[str, Any]) -> None:
+        self.inv, self.admin, self.cluster, self.flags = inv, admin, cluster, flags
+        members = flags["by"] in ("partition", "member")
+        self.wanted = Wanted(
+            flags["names"], frozenset(flags["topics"]), members=members, match=flags["match"]
+        )
+        self.history = History()
+
+    def once(self) -> int:
+        """Measures once; returns the exit status."""
+        found = self._measure()
+        with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
+            output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
+        if output.empty and not (self.wanted.topics or found.sample.failed):
+            self.inv.talk.note(self._why_empty(found))
+        name_nearest(self.admin, found.sample.failed)
+        notes, unread = self._unread_topics(found)
+        for note in notes:
+            self.inv.talk.note(note)
+        for error in (*self._missing(found), *unread, *self._exceeded(found)):
+            self.inv.failed(error)
+        return self.inv.finish(done=bool(found.sample.groups) or not (self.wanted.groups or unread))
+
+    def watch(self, interval: float) -> int:
+        """Measures every ``interval`` seconds until a signal, an exceeded limit, or the end of all named groups.
+
+        Warnings are printed once, and again when they change. Returns the exit status.
+        """
+        found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
+        if not self._names_exist(found):
+            return self.inv.finish(done=False)
+        exceeded: list[KcliError] = []
+        with LagOutput(self.inv, self.flags["by"], self.cluster, watched=True) as output:
+            while found.sample.groups or not self.wanted.groups:
+                began = monotonic()
+                output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
+                warned = self._warn([*self._missing(found), *self._unread_topics(found)[1]], warned)
+                if exceeded := self._exceeded(found):
+                    break
+                sleep(max(0.0, began + interval - monotonic()))
+                try:
+                    found = self._measure()
+                except KcliError as error:
+                    warned = self._warn([error], warned)
+        for failure in exceeded or self._missing(found):
+            self.inv.failed(failure)
+        return self.inv.finish(done=bool(exceeded))
+
+    def _measure(self) -> Measurement:
+        found = measure_lag(self.admin, self.wanted, self.flags["time"])
+        if self.flags["record"] is not None:
+            from kcli.flows.lag.recording import append_sample  # only with --record
+
+            append_sample(self.flags["record"], self.cluster, found.sample)
+        return found
+
+    def _rows(self, found: Measurement, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:
+        verdicts = {}
+        for one in found.sample.groups:
+            rows = found.rows[one.group]
+            self.history.add_rows(found.sample.at_ms, one.group, rows)
+            trend = self.history.trend(one.group) if watched else None
+            verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
+        return lag_rows(found, verdicts, self.flags["by"], only_lagging=self.flags["only_lagging"])
+
+    def _exceeded(self, found: Measurement) -> list[KcliError]:
+        return exceeded_limits(found, self.flags["max_lag"], self.flags["max_lag_time"])
+
+    def _warn(self, errors: Sequence[KcliError], warned: list[str]) -> list[str]:
+        texts = [str(error) for error in errors]
+        for text in texts if texts != warned else ():
+            self.inv.talk.warn(text)
+        return texts
+
+    # --- what is missing -----------------------------------------------------------------------------
+
+    def _why_empty(self, found: Measurement) -> str:
+        if found.sample.groups:
+            nothing = any(one.committed for one in found.sample.groups)
+            return (
+                "there is no lag" if nothing else "no offsets are committed, and no member reads a partition"
+            )
+        match = self.wanted.match
+        return "there are no groups" if match is None else f"no group matches {match}"
+
+    def _names_exist(self, found: Measurement) -> bool:
+        """Reports the named groups that do not exist."""
+        missing = {name: one for name, one in found.sample.failed.items() if isinstance(one, NotFoundError)}
+        name_nearest(self.admin, missing)
+        for error in missing.values():
+            self.inv.failed(error)
+        return not missing
+
+    def _missing(self, found: Measurement) -> list[KcliError]:
+        """Why there are no rows of groups, or of topics of named groups."""
+        topics = sorted(self._topics_without_rows(found)) if self.wanted.groups else []
+        return [
+            *found.sample.failed.values(),
+            *found.sample.partial,
+            *(
+                NotFoundError(
+                    f"none of these groups has an offset or a member for topic {topic}",
+                    do="check the topic name, or leave out --topic: without --topic all topics are shown",
+                )
+                for topic in topics
+            ),
+        ]
+
+    def _unread_topics(self, found: Measurement) -> tuple[list[str], list[KcliError]]:
+        """Notes and errors on topics that no group reads, where no group was named."""
+        return topics_without_groups(
+            self.admin, () if self.wanted.groups else self._topics_without_rows(found)
+        )
+
+    def _topics_without_rows(self, found: Measurement) -> set[str]:
+        if not self.wanted.topics:
+            return set()
+        return set(self.wanted.topics) - {tp.topic for one in found.sample.groups for tp in one.committed}

@@ -1,0 +1,118 @@
+"""What ``kcli groups list`` does."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.groups import ListedGroup
+from kcli.core.errors import KcliError
+from kcli.flows.groups.nearest import topics_without_groups
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("group"),
+    Column("type", spare=1),
+    Column("state"),
+    Column("protocol_type", spare=3),
+    Column("coordinator", "id", spare=2),
+)
+LAG = Column("lag_records", "number")
+
+
+def run(
+    inv: Invocation,
+    states: Sequence[str],
+    types: Sequence[str],
+    match: str | None,
+    topic: str | None,
+    *,
+    with_lag: bool,
+    sort: str,
+) -> int:
+    """The exit status. Empty ``states`` and ``types``: all."""
+    inv.page()
+    unknown_topic = False
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = listed_groups(inv, admin, match, states=states, types=types)
+        if topic is not None:
+            found = _reading(inv, admin, found, topic)
+            unknown_topic = not found and not _exists(inv, admin, topic)
+        lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
+    columns = COLUMNS if lags is None else (*COLUMNS, LAG)
+    rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
+    with list_rows(
+        inv.out, "GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
+        for row in sorted(rows, key=lambda row: _order(row, sort)):
+            printed.add(row)
+    if not rows and topic is None:
+        inv.talk.note("no group matches" if states or types or match else "there are no groups")
+    return inv.finish(done=not unknown_topic)
+
+
+def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:
+    """The groups with committed offsets of ``topic``, or with a member that subscribes to it or is assigned to it."""
+    names = [row.group_id for row in found]
+    committed = admin.fetch_offsets(dict.fromkeys(names)) if names else {}
+    with_offsets = {
+        name
+        for name, offsets in committed.items()
+        if not isinstance(offsets, KcliError) and any(tp.topic == topic for tp in offsets)
+    }
+    others = [row.group_id for row in found if row.group_id not in with_offsets and row.state != "Empty"]
+    described = admin.describe_groups(others) if others else {}
+    with_members = {
+        name
+        for name, group in described.items()
+        if not isinstance(group, KcliError)
+        for member in group.members
+        if topic in member.subscription
+        or any(tp.topic == topic for tp in (*(member.assignment or ()), *(member.target or ())))
+    }
+    for name in names:
+        error = committed.get(name)
+        if isinstance(error, KcliError) and name not in with_members:
+            inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
+    return [row for row in found if row.group_id in with_offsets | with_members]
+
+
+def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:
+    """Whether a topic that none of the groups reads exists; reports that."""
+    notes, errors = topics_without_groups(admin, [topic])
+    for note in notes:
+        inv.talk.note(note)
+    for error in errors:
+        inv.failed(error)
+    return not errors
+
+
+def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:
+    """The sum of the known lags of each group in records; None where none is known."""
+    from kcli.flows.lag.measure import total_lags  # only with --with-lag or --sort lag
+
+    lags, failed = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
+    for name, error in failed.items():
+        inv.talk.warn(f"the lag of group {name} is not known: {error}")
+    return lags
+
+
+def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:
+    if sort != "lag":
+        return (row[sort], row["group"])
+    lag = row[LAG.key]
+    return (lag is None, -(lag or 0), row["group"])
+
+
+def _row(group: ListedGroup) -> dict[str, Any]:
+    """Brokers before 3.8 do not report the type of a group: then it is a classic group."""
+    return {
+        "group": group.group_id,
+        "type": group.type or "classic",
+        "state": group.state,
+        "protocol_type": group.protocol_type,
+        "coordinator": group.coordinator,
+    }

@@ -1,0 +1,51 @@
+"""Options that several verbs of ``kcli groups`` have."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
+from kcli.core.types import TopicPartition
+
+
+def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
+    """``-t TOPIC[:0,2-4]``, as ``scopes``; repeatable."""
+    return click.option(
+        "-t",
+        "--topic",
+        "scopes",
+        type=TOPIC_PARTITIONS,
+        multiple=True,
+        required=required,
+        metavar="TOPIC[:0,2-4]",
+        help=f"{text}; repeatable",
+    )
+
+
+def selected(scopes: Sequence[TopicPartitions]) -> Callable[[TopicPartition], bool]:
+    """Whether a partition is in ``scopes``; every partition is where there are none."""
+    return lambda tp: not scopes or any(tp in scope for scope in scopes)
+
+
+def single_partitions(scopes: Sequence[TopicPartitions]) -> list[TopicPartitions]:
+    """The scopes, with one element for each partition that is named."""
+    return [
+        part
+        for scope in scopes
+        for part in (
+            [scope]
+            if scope.partitions is None
+            else [TopicPartitions(scope.topic, (number,)) for number in scope.partitions]
+        )
+    ]
+
+
+def zookeeper_option(text: str) -> Callable[[Any], Any]:
+    """``--zookeeper``."""
+    return click.option("--zookeeper", metavar="HOST[:PORT][,…][/CHROOT]", help=text)
+
+
+def match_option() -> Callable[[Any], Any]:
+    """``--match``."""
+    return click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")

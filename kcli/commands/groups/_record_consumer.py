@@ -1,0 +1,21 @@
+"""A consumer that reads a few records at given offsets."""
+
+from kcli.commands.shared.context import Invocation
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+
+_FETCH_BYTES = 262_144
+
+
+def record_consumer(inv: Invocation) -> Consumer:
+    """Without a group, read_committed, with small fetches; a context manager."""
+    options = inv.inner_options(
+        ConsumerOptions,
+        group_id="",
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        max_poll_records=WHOLE_BATCHES,
+        max_partition_fetch_bytes=_FETCH_BYTES,
+        fetch_max_bytes=4 * _FETCH_BYTES,
+    )
+    return Consumer(options, hooks=inv.hooks)

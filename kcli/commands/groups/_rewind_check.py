@@ -1,0 +1,69 @@
+"""``kcli groups rewind GROUP --check ID``: a live rewind of the journal is judged again, and the journal updated."""
+
+from collections.abc import Sequence
+
+from kcli.commands.groups._executing import report_executed
+from kcli.commands.groups._record_consumer import record_consumer
+from kcli.commands.groups._watch_progress import new_watcher
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.usage import usage
+from kcli.core.clock import monotonic, wall_ms
+from kcli.core.errors import KcliError
+from kcli.flows.rewind.check import checked, outcomes
+from kcli.flows.rewind.journal import JournalError, Journals
+from kcli.flows.rewind.live_record import entry_of
+from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.outcomes import GroupReport
+from kcli.flows.rewind.watching import BEFORE_MS
+
+
+def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
+    """The exit status, as that of the rewind: 0, 6 where partitions are still unknown, 7 for overwritten ones."""
+    if len(names) > 1:
+        raise usage(
+            "groups rewind: --check with several groups",
+            why="a rewind in the journal is of one group",
+            do="name the group of the rewind",
+        )
+    with orderly_end(), open_admin(inv) as admin:
+        watcher = new_watcher(inv, admin, bound)
+        journals = Journals(connect(inv, admin))
+        journal = journals.of(names[0], journal_id)
+        history = None
+        if journal.live is not None:
+            log = OffsetsLog(admin, lambda: record_consumer(inv), inv.timeout)
+            history = log.history(journal.group, journal.live.released_ms - BEFORE_MS)
+            if history is None or not history.complete:
+                history = None
+                inv.talk.warn(
+                    "the commits since then cannot be read from __consumer_offsets, only what is committed now"
+                )
+        described = admin.describe_groups([journal.group])[journal.group]
+        group = None if isinstance(described, KcliError) else described
+        found = checked(journal, history, monotonic(), wall_ms(), group)
+        watched = found.watched
+        seen = watcher.watch(admin, [watched])[journal.group]
+        known = outcomes(found, seen)
+        error = None
+        try:
+            journals.update(
+                journal.id,
+                live=entry_of(watched.facts, seen.verdicts, seen.seconds),
+                statuses={one.item.tp: one.status for one in known},
+            )
+        except JournalError as not_written:
+            error = not_written
+        report = GroupReport(
+            found.plan,
+            tuple(known),
+            kept=True,
+            missing=watched.missing(found.plan.members),
+            evicted=len(watched.facts.evicted),
+            journal_error=error,
+        )
+        done = report_executed(inv, journals.cluster, [report])
+    if watcher.interruption is not None:
+        raise watcher.interruption
+    return inv.finish(done=done)

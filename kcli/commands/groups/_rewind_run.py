@@ -1,0 +1,254 @@
+"""One run of ``kcli groups rewind``: survey, show, ask, execute, report; and the list of the journal."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from kcli.commands.groups import _rewind_flags as given
+from kcli.commands.groups import _rewind_target as target
+from kcli.commands.groups._executing import Presentation, confirm_and_execute
+from kcli.commands.groups._record_consumer import record_consumer
+from kcli.commands.groups._rewind_check import check
+from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
+from kcli.commands.groups._rewind_text import released_text
+from kcli.commands.groups._rewind_waiting import POLL_SECONDS, wait_for_transactions, wait_until_empty
+from kcli.commands.groups._watch_progress import new_watcher
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
+from kcli.commands.shared.confirm import check_answerable
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.usage import usage
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import monotonic, wall_ms
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.options import ConsumerOptions
+from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.rewind.barriers import Barriers
+from kcli.flows.rewind.execute import LiveRewind
+from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.live import LiveResult
+from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.open_transactions import SHORT_SECONDS, refused_for_transactions
+from kcli.flows.rewind.plan import BY_REWIND, Remedies, RewindPlan
+from kcli.flows.rewind.spans import time_spans
+from kcli.flows.rewind.survey import RewindRequest, survey
+from kcli.flows.rewind.targets import Target
+from kcli.flows.transfer.formats.kafka_csv import csv_lines
+from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.output.listing import list_rows
+
+_WAITED = Remedies(
+    "stop its members; or wait longer, as in --wait=1h",
+    "stop its application; or wait longer, as in --wait=1h",
+)
+_WOULD_WAIT = Remedies(
+    "stop its members; or without --dry-run, --wait waits for that",
+    "stop its application; or without --dry-run, --wait waits for that",
+)
+
+
+def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
+    """The exit status."""
+    if flags["journal"]:
+        return _list_journals(inv, names, flags)
+    if flags["execute"]:
+        inv.yes = True
+    names = unique((*names, *flags.pop("more_names")))
+    if flags["all_groups"]:
+        given.check_all_groups(names, flags)
+    elif not names:
+        raise usage(
+            "groups rewind: missing argument GROUP",
+            why="it is required",
+            do="`kcli groups list` lists the groups; --journal lists the rewinds made from this machine",
+        )
+    if flags["check"] is not None:
+        why = "it checks a rewind that was made; nothing was done"
+        given.check_alone(flags, "--check", ("check", "watch"), why)
+        return check(inv, names, flags["check"], given.watch_limit(flags))
+    return _Run(inv, names, flags).run()
+
+
+class _Run:
+    """One rewind, planned and executed. ``live``: groups with members are rewound as they run."""
+
+    def __init__(self, inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> None:
+        self.inv, self.names, self.flags = inv, names, flags
+        self.by = target.chosen(flags)
+        self.scope = given.topic_scope(flags)
+        self.wait_limit = given.wait_limit(flags)
+        self.hold_limit = given.hold_limit(flags)
+        self.watch_limit = given.watch_limit(flags)
+        self.live = flags["live"] or self.hold_limit is not None
+        self.waits = flags["wait"] is not None and not inv.dry_run
+        if flags["watch"] is not None and not self.live:
+            raise usage(
+                "groups rewind: --watch without --live",
+                why="only the members of a group that is rewound as it runs are watched",
+                do="give --live, or leave --watch out",
+            )
+        self._request = None if flags["all_groups"] else self._request_before_contact()
+
+    def run(self) -> int:
+        """The exit status."""
+        if self.hold_limit is not None:
+            check_answerable(self.inv, "Proceed?")
+        with ExitStack() as stack:
+            stack.enter_context(orderly_end())
+            admin = stack.enter_context(open_admin(self.inv))
+            live = LiveRewind(
+                stack.enter_context(self._barriers(admin)),
+                new_watcher(self.inv, admin, self.watch_limit),
+                self._report_released,
+            )
+            cluster = connect(self.inv, admin)
+            journals = Journals(cluster)
+            if self.flags["all_groups"]:
+                self.names = self._all_groups(admin)
+                if not self.names:
+                    return self.inv.finish(done=True)
+                self._request = self._request_before_contact()
+            request = self._request or self._request_of_cluster(admin, journals)
+            deadline = None if self.wait_limit is None else monotonic() + self.wait_limit
+            if self.waits:
+                if not self._names_exist(admin, request):
+                    return self.inv.finish(done=False)
+                wait_until_empty(self.inv, admin, list(request.targets), deadline)
+            if self.live:
+                live.barriers.wait_until_stable(list(request.targets))
+            if self.hold_limit is not None and not self.inv.dry_run:
+                live.barriers.hold_for_review(list(request.targets), journals, self.hold_limit)
+            plan, failures = self._survey(admin, cluster, request, live.barriers, deadline)
+            if self.flags["export"]:
+                self._export(plan)
+            shown = Presentation(
+                plan_only=self.flags["export"] and not self.inv.yes, stdout_taken=self.flags["export"]
+            )
+            return confirm_and_execute(self.inv, admin, plan, failures, shown, live)
+
+    def _barriers(self, admin: Admin) -> Barriers:
+        return Barriers(
+            admin,
+            OffsetsLog(admin, partial(record_consumer, self.inv), self.inv.timeout),
+            partial(self.inv.inner_options, ConsumerOptions),
+            hooks=self.inv.hooks,
+            report=self.inv.talk.note,
+            detail=self.inv.talk.detail,
+        )
+
+    def _report_released(self, results: Sequence[LiveResult]) -> None:
+        for result in results:
+            if result.facts is not None and result.facts.partitions:
+                self.inv.talk.note(released_text(result.plan.group, result.facts, self.watch_limit))
+
+    def _survey(
+        self,
+        admin: Admin,
+        cluster: str,
+        request: RewindRequest,
+        barriers: Barriers,
+        deadline: float | None,
+    ) -> tuple[RewindPlan, Sequence[KcliError]]:
+        """The plan, in which groups with open transactions are refused; waits for these if requested."""
+        request = replace(
+            request,
+            live=self.live,
+            hold=self.hold_limit is not None,
+            held=None if self.inv.dry_run else barriers.descriptions,
+            remedies=BY_REWIND if self.flags["wait"] is None else _WAITED if self.waits else _WOULD_WAIT,
+        )
+        spans = partial(time_spans, admin)
+        plan, failures = survey(admin, cluster, request, wall_ms(), spans)
+        refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS if self.waits else SHORT_SECONDS)
+        if refusals and self.waits:
+            wait_for_transactions(self.inv, admin, plan, deadline, refusals)
+            plan, failures = survey(admin, cluster, request, wall_ms(), spans)
+            refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS / 2)
+        groups = (replace(group, refusal=group.refusal or refusals.get(group.group)) for group in plan.groups)
+        return replace(plan, groups=tuple(groups)), failures
+
+    def _export(self, plan: RewindPlan) -> None:
+        rows = [
+            SavedOffset(item.tp.topic, item.tp.partition, item.new.offset, group.group)
+            for group in plan.groups
+            for item in group.items
+            if item.new is not None
+        ]
+        self.inv.out.text(csv_lines(rows, with_group=len(plan.groups) > 1))
+        self.inv.out.flush()
+
+    # what is requested
+
+    def _request_before_contact(self) -> RewindRequest | None:
+        """None where the request depends on the cluster or the journal."""
+        if self.by in ("to_group", "undo"):
+            return None
+        if self.by == "from_file":
+            path = self.flags["from_file"]
+            return RewindRequest(target.file_targets(path, self.names), f"the offsets in {path}", self.scope)
+        one, words = target.simple_target(
+            self.by, self.flags[self.by], terminal=target.has_terminal(self.inv)
+        )
+        return RewindRequest(dict.fromkeys(self.names, one), words, self.scope)
+
+    def _request_of_cluster(self, admin: Admin, journals: Journals) -> RewindRequest:
+        if self.by == "to_group":
+            other = self.flags["to_group"]
+            targets = dict.fromkeys(self.names, target.group_target(admin, other))
+            return RewindRequest(targets, f"what group {other} has committed", self.scope)
+        found = [journals.of(name, self.flags["undo"] or None) for name in self.names]
+        return RewindRequest(
+            {one.group: Target("given", offsets=one.before, exact=True) for one in found},
+            f"what was committed before {', '.join(one.id for one in found)}",
+            self.scope,
+            undoes={one.group: one.id for one in found},
+        )
+
+    def _names_exist(self, admin: Admin, request: RewindRequest) -> bool:
+        """Reports groups that do not exist before any other is waited for; an undo may create its group again."""
+        names = [name for name in request.targets if name not in request.undoes]
+        described = admin.describe_groups(names) if names else {}
+        missing = {name: one for name, one in described.items() if isinstance(one, NotFoundError)}
+        name_nearest(admin, missing)
+        for error in missing.values():
+            self.inv.failed(error)
+        return not missing
+
+    def _all_groups(self, admin: Admin) -> list[str]:
+        """The consumer groups, as in Kafka's script, that have committed offsets within the scope."""
+        names = [
+            row.group_id
+            for row in listed_groups(self.inv, admin, None)
+            if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
+        ]
+        found = []
+        for name, committed in (admin.fetch_offsets(dict.fromkeys(names)) if names else {}).items():
+            if isinstance(committed, KcliError):
+                self.inv.failed(committed)
+            elif self.scope.touches(committed):
+                found.append(name)
+        if not found:
+            self.inv.talk.note("no group has committed offsets of these topics: nothing to rewind")
+        return found
+
+
+def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
+    inv.page()
+    why = "--journal only lists the rewinds that were made; nothing was done"
+    given.check_alone(flags, "--journal", ("journal",), why)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+    found, broken = Journals(cluster).listed()
+    for path in broken:
+        inv.talk.warn(f"{path} is not a journal of this cluster")
+    with list_rows(
+        inv.out, "RewindJournalList", "RewindJournal", JOURNALS, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
+        for journal in found:
+            if not names or journal.group in names:
+                printed.add(journal_row(journal))
+    if not printed.count:
+        inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from this machine")
+    return inv.finish(done=True)

@@ -1,0 +1,33 @@
+"""A session with ZooKeeper for export and import."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from kcli.commands.shared.context import Invocation
+from kcli.core.clock import wall_ms
+from kcli.core.types import TopicPartition
+from kcli.flows.transfer.exporting import Export
+from kcli.flows.transfer.zookeeper.hosts import parse_hosts
+from kcli.flows.transfer.zookeeper.reading import export_zookeeper
+from kcli.flows.transfer.zookeeper.session import ZooKeeper
+
+
+@contextmanager
+def open_zookeeper(inv: Invocation, hosts: str) -> Iterator[ZooKeeper]:
+    """Reports it when connecting takes long; ``--debug=proto`` shows the log messages of the client."""
+    log = (lambda text: inv.hooks.log("debug", "proto", text)) if "proto" in inv.areas else None
+    zookeeper = ZooKeeper(parse_hosts(hosts), timeout=inv.timeout, log=log)
+    with inv.first_contact(str(zookeeper.hosts)):
+        zookeeper.open()
+    try:
+        yield zookeeper
+    finally:
+        zookeeper.close()
+
+
+def read_offsets(
+    inv: Invocation, hosts: str, names: Sequence[str] | None, wanted: Callable[[TopicPartition], bool]
+) -> Export:
+    """The offsets of these groups (None: of all) in ZooKeeper."""
+    with open_zookeeper(inv, hosts) as zookeeper:
+        return export_zookeeper(zookeeper, names, wanted, at_ms=wall_ms())

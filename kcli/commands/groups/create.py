@@ -1,0 +1,38 @@
+"""``kcli groups create``: the options. What the command does is in ``_create_run.py``."""
+
+import click
+
+from kcli.commands.groups._options import topics_option
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import TopicPartitions
+from kcli.commands.shared.types import GROUP, START
+
+
+@command(
+    "create",
+    examples=(
+        ("kcli groups create audit -t orders --from earliest", "from the start of all partitions"),
+        ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),
+    ),
+)
+@click.argument("name", type=GROUP, metavar="GROUP")
+@topics_option("the topic, or some of its partitions", required=True)
+@click.option(
+    "--from",
+    "start",
+    required=True,
+    type=START,
+    metavar="SPEC",
+    help="earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)",
+)
+@pass_invocation
+def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> int:
+    """Create a group that starts at a given offset or time, by committing offsets for all partitions of topics.
+
+    The group must not have committed offsets yet (exit code 7: already exists). Shows a plan first; `kcli groups
+    rewind GROUP --undo` reverts it. A time means the first record that is not older.
+    """
+    from kcli.commands.groups._create_run import create  # clients are loaded when the command runs
+
+    return create(inv, name, scopes, start)

@@ -1,0 +1,40 @@
+"""``kcli groups delete``: the options. What the command does is in ``_delete_run.py``."""
+
+import click
+
+from kcli.commands.groups._options import match_option
+from kcli.commands.shared.cluster import unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.usage import usage
+
+
+@command(
+    "delete",
+    examples=(
+        ("kcli groups delete billing", "asks for the name to be typed"),
+        ("kcli groups delete billing --yes", "in a script"),
+        ("kcli groups delete billing --dry-run", "only show what would be lost"),
+        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all that match"),
+    ),
+)
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
+@match_option()
+@pass_invocation
+def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
+    """Delete groups with all their committed offsets.
+
+    Deleted offsets can be restored only from a file of `kcli groups export`, so each name has to be typed, unless --yes
+    or --confirm NAME is given. Nothing is deleted before all questions are answered. A group with members is refused:
+    exit code 7.
+    """
+    if not names and match is None:
+        raise usage(
+            "groups delete: missing argument GROUP",
+            why="it is required without --match",
+            do="name groups, or use --match GLOB: `kcli groups list --match GLOB` lists those that match",
+        )
+    from kcli.commands.groups._delete_run import delete  # clients are loaded when the command runs
+
+    return delete(inv, unique(names), match)

@@ -1,0 +1,102 @@
+"""``kcli groups import``: the options. What the command does is in ``_import_run.py``."""
+
+import click
+
+from kcli.commands.groups._options import topics_option, zookeeper_option
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
+from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.usage import usage
+
+BY = ("offset", "time")
+
+
+@command(
+    "import",
+    examples=(
+        (
+            "kcli groups import all.ndjson --dry-run",
+            "the plan for all groups of the file; nothing is changed",
+        ),
+        (
+            "kcli groups import billing.csv --group billing",
+            "Kafka's csv of one group does not contain its name",
+        ),
+        ("kcli groups import all.ndjson --by time", "in another cluster, of an export --with-time"),
+        (
+            "kcli groups import b.ndjson --group copy --map-topic orders=orders.v2 --by time",
+            "for another topic",
+        ),
+        (
+            "kcli groups import --zookeeper zk1:2181/kafka old.txt",
+            "for consumers that store offsets in ZooKeeper",
+        ),
+    ),
+)
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--group",
+    type=GROUP,
+    metavar="NEW",
+    help="commit the offsets for this group instead of the one in the file",
+)
+@click.option(
+    "--map-topic",
+    "mapped",
+    type=TOPIC_MAP,
+    multiple=True,
+    metavar="A=B",
+    help="use topic B for topic A of the file; repeatable",
+)
+@click.option(
+    "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="how to find the new position"
+)
+@topics_option("only this topic of the file, or some of its partitions")
+@click.option("--clamp", is_flag=True, help="move offsets outside the log to its nearer end")
+@click.option("--force", is_flag=True, help="use offsets of another cluster or topic unchanged")
+@zookeeper_option("set the offsets in ZooKeeper, for old consumers; the previous ones are stored in a file")
+@pass_invocation
+def import_offsets(
+    inv: Invocation,
+    path: str,
+    group: str | None,
+    mapped: tuple[tuple[str, str], ...],
+    by: str,
+    scopes: tuple[TopicPartitions, ...],
+    clamp: bool,
+    force: bool,
+    zookeeper: str | None,
+) -> int:
+    """Commit the offsets of a file of export, of Kafka's script (csv), or of kcl, rpk or kafka-utils.
+
+    Shows a plan first, stores the previous offsets for `kcli groups rewind GROUP --undo`, and reads every partition
+    back. The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the offsets are set in
+    ZooKeeper, for consumers that store them there.
+
+    An offset identifies the same record only in the same topic: a partition is refused where the file is of another
+    cluster or topic, or where the offset is outside of the log. --by time finds the record by its time.
+    """
+    if by == "time" and (clamp or force):
+        raise usage(
+            f"groups import: --by time and --{'clamp' if clamp else 'force'} cannot be used together",
+            why="a time is found in any cluster and topic, and within the log",
+            do="give one of them",
+        )
+    if zookeeper is not None and (by == "time" or clamp):
+        raise usage(
+            f"groups import: {'--by time' if by == 'time' else '--clamp'} and --zookeeper cannot be used together",
+            why="ZooKeeper has no logs",
+            do="give one of them",
+        )
+    topics: dict[str, str] = {}
+    for name, here in mapped:
+        if topics.setdefault(name, here) != here:
+            raise usage(
+                f"groups import: topic {name} is mapped twice",
+                why=f"to {topics[name]} and {here}",
+                do="give one --map-topic for it",
+            )
+    from kcli.commands.groups._import_run import run  # clients are loaded when the command runs
+
+    return run(inv, path, group, topics, scopes, zookeeper, by_time=by == "time", clamp=clamp, force=force)

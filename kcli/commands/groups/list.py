@@ -1,0 +1,69 @@
+"""``kcli groups list``: the options. What the command does is in ``_list_run.py``."""
+
+import click
+
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import TOPIC, OfferedType
+
+STATES = OfferedType(
+    "states",
+    (
+        "stable", "empty", "dead", "preparingrebalance", "completingrebalance", "assigning", "reconciling", "notready",
+    ),
+)  # fmt: skip
+TYPES = OfferedType("types", ("classic", "consumer", "share", "streams"))
+SORTS = ("group", "type", "state", "coordinator", "lag")
+
+
+@command(
+    "list",
+    examples=(
+        ("kcli groups list", "all groups"),
+        ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
+        ("kcli groups list --topic orders -o name", "those that read a topic, one name per line"),
+        ("kcli groups list --sort lag", "the group that is furthest behind comes first"),
+    ),
+)
+@click.option(
+    "--state", "states", type=STATES, metavar="STATE[,…]", help="only groups in these states, as stable,empty"
+)
+@click.option(
+    "--type", "types", type=TYPES, metavar="TYPE[,…]", help="only classic, consumer, share or streams groups"
+)
+@click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
+@click.option(
+    "--topic",
+    type=TOPIC,
+    metavar="TOPIC",
+    help="only groups with offsets of this topic, or members subscribed to it",
+)
+@click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="group",
+    help="sort order; lag puts the largest first  [default: group]",
+)
+@pass_invocation
+def list_groups(
+    inv: Invocation,
+    states: str | None,
+    types: str | None,
+    match: str | None,
+    topic: str | None,
+    with_lag: bool,
+    sort: str,
+) -> int:
+    """List groups.
+
+    All types: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
+    protocol type. LAG-RECORDS is the sum over the partitions for which the group has committed an offset.
+    """
+    from kcli.commands.groups._list_run import run  # clients are loaded when the command runs
+
+    return run(inv, _words(states), _words(types), match, topic, with_lag=with_lag, sort=sort)
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else []

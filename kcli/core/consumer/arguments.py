@@ -1,0 +1,61 @@
+"""Checks the partitions and offsets that an application passes. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.core.errors import ConfigError
+from kcli.core.topic_names import check_place, check_topic
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+_LAST_OFFSET = (1 << 63) - 1
+_PAIR = 2
+
+
+def partitions_given(given: Any) -> list[TopicPartition]:
+    """The partitions an application passes, as TopicPartitions or pairs; ConfigError for anything else."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
+    found = []
+    for one in given:
+        check_place(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
+        check_topic(one[0])
+        if one[1] < 0:
+            raise ConfigError(
+                f"{one[1]} is not a partition of {one[0]}", why="it must be a non-negative number"
+            )
+        found.append(TopicPartition(*one))
+    return found
+
+
+def offsets_given(given: Mapping[Any, object]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The offsets an application passes; ConfigError for an invalid partition or offset."""
+    partitions = partitions_given(given)
+    return {tp: offset_given(tp, offset) for tp, offset in zip(partitions, given.values(), strict=True)}
+
+
+def offset_given(tp: TopicPartition, offset: object) -> OffsetAndMetadata:
+    """The offset an application passes; ConfigError if it is invalid, since brokers would accept it."""
+    given = OffsetAndMetadata(offset) if type(offset) is int else offset
+    number = given.offset if isinstance(given, OffsetAndMetadata) else None
+    if not isinstance(given, OffsetAndMetadata) or type(number) is not int or not 0 <= number <= _LAST_OFFSET:
+        raise ConfigError(f"{tp}: {offset!r} is not an offset", why="it must be a non-negative whole number")
+    return given
+
+
+def partitions_chosen(what: Iterable[Any], assigned: frozenset[TopicPartition]) -> set[TopicPartition]:
+    """The assigned partitions selected by topics, partitions and collections of partitions."""
+    chosen: set[TopicPartition] = set()
+    for one in what:
+        if isinstance(one, str):
+            partitions = {tp for tp in assigned if tp.topic == one}
+        elif isinstance(one, tuple) and len(one) == _PAIR and isinstance(one[0], str):
+            partitions = {TopicPartition(*one)} & assigned
+        elif isinstance(one, list | tuple | set | frozenset):
+            partitions = partitions_chosen(one, assigned)
+        else:
+            raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
+        if not partitions and one not in ([], ()):
+            why = "none of its partitions is assigned to this consumer"
+            raise ConfigError(f"{one!r} cannot be committed", why=why)
+        chosen |= partitions
+    return chosen

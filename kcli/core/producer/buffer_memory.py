@@ -1,0 +1,84 @@
+"""The memory of a producer's records (``buffer.memory``): counted, and waited for by callers.
+
+Guarded by the accumulator's lock. The lock is a plain one: it is acquired without executing Python code, where Ctrl-C
+could leave it locked permanently.
+"""
+
+import threading
+from collections.abc import Callable
+
+from kcli.core.errors import BufferFullError, ClosedError, KcliError
+
+_SLICE = 0.2  # seconds between a waiter's checks for an interrupt
+
+
+class BufferMemory:
+    """``used`` bytes of ``size`` belong to records that are neither confirmed nor failed. Times are in seconds."""
+
+    def __init__(self, lock: threading.Lock, size: int, max_block: float, now: Callable[[], float]) -> None:
+        self.used = 0
+        self.waiters = 0
+        self.closed: KcliError | None = None
+        self._changed = threading.Condition(lock)
+        self._lock = lock
+        self._size = size
+        # wakes waiters only below this, so that they can add several batches
+        self._roomy = size - size // 4
+        self._max_block = max_block
+        self._now = now
+        self._interrupted = False
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is no room for more records."""
+        return self.used >= self._size
+
+    def wait_for_room(self) -> None:
+        """Returns when there is room for records; BufferFullError after ``max_block`` seconds. Acquires the lock."""
+        with self._lock:
+            if self.used < self._size or self.closed is not None:
+                self.refuse_if_closed()
+                return
+            self.waiters += 1
+            deadline = self._now() + self._max_block
+            try:
+                while not self._changed.wait_for(self._has_room, min(_SLICE, self._max_block)):
+                    if self._now() < deadline:
+                        continue
+                    raise BufferFullError(
+                        f"no room for more records after {self._max_block:g} s",
+                        why=f"{self.used:,} bytes wait for their confirmation (buffer.memory)",
+                        do="check that the brokers respond; --debug=proto shows their responses",
+                    )
+            finally:
+                self.waiters -= 1
+            if self._interrupted and self.exhausted:
+                raise ClosedError("stopped while waiting for memory", why="records waited to be confirmed")
+            self.refuse_if_closed()
+
+    def interrupt(self) -> None:
+        """Makes threads that wait for room raise ClosedError. Safe inside a signal handler.
+
+        The handler may have interrupted the thread that holds the lock, so it acquires none; waiters check the flag at
+        least every ``_SLICE`` seconds.
+        """
+        self._interrupted = True
+
+    def release(self, size: int) -> None:
+        """Frees ``size`` bytes; wakes threads that wait for room, if there is enough."""
+        self.used -= size
+        if self.waiters and self._has_room():
+            self._changed.notify_all()
+
+    def close(self, error: KcliError) -> None:
+        """Waiting callers, and later ones, get ``error``."""
+        self.closed = error
+        self._changed.notify_all()
+
+    def refuse_if_closed(self) -> None:
+        """Raises the error of ``close``."""
+        if self.closed is not None:
+            raise ClosedError(self.closed.what, why=self.closed.why, do=self.closed.do)
+
+    def _has_room(self) -> bool:
+        return self.used < self._roomy or self.closed is not None or self._interrupted

@@ -1,0 +1,58 @@
+"""Counts and reports completed records, and runs the application's callbacks. Mostly in the sender's thread."""
+
+from collections.abc import Callable, Sequence
+
+from kcli.core.errors import KcliError
+from kcli.core.hooks import Hooks
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.origins import Origin
+from kcli.core.producer.report import Report, Totals
+from kcli.core.producer.sender_thread import SenderThread
+from kcli.core.records.batch import HEADER_SIZE
+from kcli.core.types import TopicPartition
+
+
+class Completions:
+    """``on_delivery`` is the application's; ``totals`` are guarded by the lock of ``thread``."""
+
+    def __init__(
+        self, thread: SenderThread, hooks: Hooks, on_delivery: Callable[[Report], None] | None
+    ) -> None:
+        self.totals = Totals()
+        self._thread = thread
+        self._hooks = hooks
+        self._on_delivery = on_delivery
+
+    def complete_batch(self, batch: ProducerBatch) -> None:
+        """A batch was confirmed or has failed."""
+        delivery, size = batch.delivery, batch.size - HEADER_SIZE
+        report = Report(batch.tp, batch.count, size, delivery.base_offset, delivery.error, batch.origins)
+        self._count_and_report(report)
+        with self._thread.lock:  # last: a flush must find the batch counted and reported
+            delivery.reported = True
+            self._thread.completed.notify_all()
+        if delivery.watchers:
+            with self._thread.lock:
+                watchers, delivery.watchers = delivery.watchers, []
+            for watcher in watchers:
+                self.run_callback(watcher)
+
+    def fail_unsent(
+        self, topic: str, count: int, size: int, error: KcliError, origins: Sequence[Origin]
+    ) -> None:
+        """Records have failed that were put into no batch."""
+        self._count_and_report(Report(TopicPartition(topic, -1), count, size, -1, error, origins))
+
+    def run_callback(self, callback: Callable[[], None]) -> None:
+        """Runs an application's callback; its errors must not end the sender."""
+        try:
+            callback()
+        except BaseException as error:  # noqa: BLE001 - any error of the application is logged
+            self._hooks.log("warning", "proto", f"a callback raised {error!r}")
+
+    def _count_and_report(self, report: Report) -> None:
+        with self._thread.lock:
+            self.totals.add_report(report)
+        on_delivery = self._on_delivery
+        if on_delivery is not None:
+            self.run_callback(lambda: on_delivery(report))

@@ -1,0 +1,86 @@
+"""The sender's thread as its callers see it: started once, waited for, and its death raised in all of them."""
+
+import threading
+from collections.abc import Callable
+
+from kcli.core.errors import ClosedError, KcliError
+
+
+class SenderThread:
+    """``run`` is the body of the thread, ``on_start`` is called when it starts, ``on_crash`` with what ended it.
+
+    ``completed`` is notified, under its ``lock``, whenever something that a caller may wait for has completed.
+    """
+
+    def __init__(
+        self, run: Callable[[], None], on_start: Callable[[], None], on_crash: Callable[[KcliError], None]
+    ) -> None:
+        self._body = run
+        self._on_start = on_start
+        self._on_crash = on_crash
+        self._crash: BaseException | None = None
+        self._ended = False
+        self.thread: threading.Thread | None = None
+        self.lock = threading.Lock()
+        self.completed = threading.Condition(self.lock)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is a callback in this thread: it must not wait for itself."""
+        return threading.current_thread() is self.thread
+
+    def ensure_started(self) -> None:
+        """Starts it once."""
+        with self.lock:
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
+                self.thread.start()
+                self._on_start()
+
+    def wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
+        """Waits until ``done()``; False after ``timeout`` seconds. Raises if the thread ends before that."""
+        if self.is_current and not done():
+            raise KcliError(
+                "a callback cannot wait for the producer",
+                why="it runs in the sender's thread, which would wait for itself",
+            )
+        with self.lock:
+            self.completed.wait_for(lambda: done() or self._ended, timeout)
+        if not done() and self._ended:
+            self.raise_crash()
+            raise ClosedError("the producer is closed")
+        return done()
+
+    def notify(self) -> None:
+        """Something has completed."""
+        with self.lock:
+            self.completed.notify_all()
+
+    def raise_crash(self) -> None:
+        """Raises what ended the thread, if anything did."""
+        if isinstance(self._crash, KcliError):
+            raise self._crash.with_traceback(None)
+        if self._crash is not None:
+            raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+
+    def forked(self) -> None:
+        """Called in the child after a fork: the thread exists only in the parent, and its locks may be held."""
+        self.lock = threading.Lock()
+        self.completed = threading.Condition(self.lock)
+        self._crash = KcliError(
+            "this producer belongs to the process that made it",
+            why="a fork has no sender thread",
+            do="make a producer after the fork",
+        )
+        self._ended = True
+        self.thread = None
+
+    def _run(self) -> None:
+        try:
+            self._body()
+        except BaseException as crash:  # noqa: BLE001 - raised in every caller, see raise_crash
+            self._crash = crash
+            self._on_crash(KcliError("the sender thread has died", why=repr(crash)))
+        finally:
+            self._ended = True
+            self.notify()

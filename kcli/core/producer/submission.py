@@ -1,0 +1,240 @@
+"""Queues the records of a call, or parks them while the partitions of their topic are unknown.
+
+Runs in the caller's thread. A call for many records is queued piece by piece, and waits for memory between the pieces.
+It raises only before the first piece is queued; later pieces that cannot be queued are reported as failed. An exception
+in the middle of a call would leave the caller unable to say which rows are in a batch: ``--failed`` once lost a chunk
+of lines that way. Tested in ``tests/fault/test_producer.py`` and ``tests/fault/test_send_text.py``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
+from kcli.core.kernels.active import Row, Text
+from kcli.core.options import ProducerOptions
+from kcli.core.producer.accumulator import Accumulator
+from kcli.core.producer.completions import Completions
+from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.parked import Parked
+from kcli.core.producer.placer import Placer
+from kcli.core.producer.sender import Sender
+from kcli.core.producer.sender_thread import SenderThread
+from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
+from kcli.core.records.text_cut import last_line_end, line_count, line_length
+from kcli.core.topic_names import check_topic
+
+T = TypeVar("T")
+
+
+class Submission:
+    """``must_be_allowed`` raises if the producer's transaction does not accept records."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: ProducerOptions,
+        accumulator: Accumulator,
+        placer: Placer,
+        sender: Sender,
+        thread: SenderThread,
+        completions: Completions,
+        must_be_allowed: Callable[[], None] | None,
+    ) -> None:
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._memory = accumulator.memory
+        self._placer = placer
+        self._sender = sender
+        self._thread = thread
+        self._completions = completions
+        self._must_be_allowed = must_be_allowed
+        self._delivery_timeout = options.delivery_timeout_ms / 1000
+        self._piece = max(options.batch_size, options.buffer_memory // 4)
+
+    def submit(
+        self,
+        topic: str,
+        count: int,
+        size: int,
+        place: Callable[[], object],
+        failed: Callable[[KcliError], None] | None = None,
+        *,
+        later: bool = False,
+        origins: Sequence[Origin] = (),
+    ) -> None:
+        """Queues records with ``place``, or parks them: until the partitions are known, or, ``later``, for the sender."""
+        if self._must_park(topic) or later:
+            self._park(topic, count, size, place, failed, origins)
+        else:
+            self._place(place)
+
+    def submit_rows(
+        self,
+        topic: str,
+        rows: Sequence[Row],
+        size: int,
+        partition: int | None,
+        partitions: Sequence[int] | None,
+        token: Any,
+        first_row: int,
+    ) -> None:
+        """Queues rows piece by piece. Raises if the first piece cannot be queued; later ones are reported as failed."""
+        refuse = partial(self._refuse, topic, token)
+
+        def place(part: slice) -> None:
+            own = None if partitions is None else partitions[part]
+            first = first_row + part.start
+            self._placer.add_rows(
+                topic, rows[part], partition, partitions=own, token=token, first_row=first, refuse=refuse
+            )
+
+        for part, share in self._pieces(len(rows), size):
+            numbers = range(first_row + part.start, first_row + min(part.stop, len(rows)))
+            try:
+                self.submit(
+                    topic, len(numbers), share, partial(place, part), origins=_origins(token, numbers)
+                )
+            except KcliError as error:
+                if not part.start:
+                    raise
+                left = range(numbers.start, first_row + len(rows))
+                refuse(left, share * len(left) // len(numbers), error)
+                return
+
+    def submit_text(
+        self,
+        topic: str,
+        text: Text,
+        start: int,
+        stop: int,
+        how: TextFormat,
+        partition: int | None,
+        timestamp: int,
+        token: Any,
+    ) -> int:
+        """Queues the lines of ``text[start:stop]`` piece by piece, like ``submit_rows``; returns the number of lines."""
+        row = 0
+        while start < stop:
+            cut = stop
+            if stop - start > self._piece:
+                cut = last_line_end(text, start, start + self._piece, how.delimiter)
+                if cut == start:
+                    cut = min(
+                        stop, start + line_length(text, start, stop, how.delimiter) + len(how.delimiter)
+                    )
+            try:
+                row += self._submit_region(
+                    topic, Region(text, start, cut, token, row), how, partition, timestamp
+                )
+            except KcliError as error:
+                if not row:
+                    raise
+                left = line_count(text, start, stop, how.delimiter)
+                self._refuse(topic, token, range(row, row + left), stop - start, error)
+                return row + left
+            start = cut
+        return row
+
+    def _submit_region(
+        self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
+    ) -> int:
+        refuse = partial(self._refuse, topic, region.token)
+        if not self._must_park(topic):
+            placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
+            return self._place(lambda: placer.add_lines(partition))
+        kept = bytes(memoryview(region.text)[region.start : region.end])
+        count = line_count(kept, 0, len(kept), how.delimiter)
+        copy = Region(kept, 0, len(kept), region.token, region.first_row)
+        rows = range(region.first_row, region.first_row + count)
+        placer = TextPlacer(self._placer, topic, copy, how, timestamp, refuse)
+        self._park(
+            topic, count, len(kept), lambda: placer.add_lines(partition), None, _origins(region.token, rows)
+        )
+        return count
+
+    def _pieces(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
+        """Slices of the rows that fit into memory, of about equal size."""
+        pieces = max(1, min(count, -(-size // self._piece)))
+        step = -(-count // pieces)
+        for start in range(0, count, step):
+            yield slice(start, start + step), size // pieces
+
+    def _must_park(self, topic: str) -> bool:
+        """Whether records must wait for the topic's partitions. Raises if nothing can be sent; waits for memory."""
+        self._thread.raise_crash()
+        if self._must_be_allowed is not None:
+            self._must_be_allowed()
+        if topic in self._sender.lost_topics:
+            raise self._sender.lost_topics[topic].with_traceback(None)
+        view = self._cluster.view.topics.get(topic)
+        if view is None:
+            check_topic(topic)
+        if not self._thread.is_current:  # a callback that sends must not wait for its own thread
+            self._memory.wait_for_room()
+        self._thread.ensure_started()
+        return view is None or not view.partitions or self._accumulator.is_parked(topic)
+
+    def _place(self, place: Callable[[], T]) -> T:
+        try:
+            placed = place()
+        except UnknownPartitionError:  # it may have been created since
+            self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
+            raise
+        if self._accumulator.must_wake_sender():
+            self._cluster.loop.wakeup()
+        return placed
+
+    def _park(
+        self,
+        topic: str,
+        count: int,
+        size: int,
+        place: Callable[[], object],
+        failed: Callable[[KcliError], None] | None,
+        origins: Sequence[Origin],
+    ) -> None:
+        def fail(error: KcliError) -> None:
+            self._fail_transaction(error)
+            if failed is not None:
+                self._completions.run_callback(lambda: failed(error))
+            self._completions.fail_unsent(topic, count, size, error, origins)
+            over()
+
+        def over() -> None:
+            parked.over = True
+            self._thread.notify()
+
+        def place_or_fail() -> None:
+            try:
+                place()
+            except KcliError as error:
+                fail(error)
+            except Exception as error:  # noqa: BLE001 - an application's partitioner may raise anything
+                why = f"{type(error).__name__}: {error}"
+                fail(ConfigError(f"a record for {topic} cannot be encoded", why=why))
+            else:
+                over()
+
+        deadline = self._cluster.loop.now() + self._delivery_timeout
+        parked = Parked(count, size, deadline, place_or_fail, fail, topic)
+        self._accumulator.park(topic, parked)
+        self._cluster.loop.wakeup()
+
+    def _refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
+        """Reports rows that could not be queued as failed."""
+        if isinstance(error, UnknownPartitionError):  # it may have been created since
+            self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
+        self._fail_transaction(error)
+        self._completions.fail_unsent(topic, len(rows), size, error, _origins(token, rows))
+
+    def _fail_transaction(self, error: KcliError) -> None:
+        """A record is lost: an open transaction must not be committed without it."""
+        if self._sender.transactions is not None:
+            self._sender.transactions.record_lost(error)
+
+
+def _origins(token: Any, rows: Rows) -> list[Origin]:
+    """The origins of rows that are in no batch."""
+    return [] if token is None else [Origin(0, token, rows)]

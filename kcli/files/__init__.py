@@ -1,0 +1,1 @@
+"""Files that kcli keeps for itself: where they are, how they are written and locked. Imports only core.errors."""

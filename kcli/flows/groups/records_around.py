@@ -1,0 +1,65 @@
+"""The records around commits: the last that a group has read, and the next that it will read."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards, read_spans
+
+
+@dataclass(slots=True)
+class RecordsAround:
+    """Records in offset order: ``read`` are below the commit, ``next`` from it on."""
+
+    read: list[Record] = field(default_factory=list)
+    next: list[Record] = field(default_factory=list)
+
+
+def records_around(
+    consumer: Consumer, commits: Mapping[TopicPartition, int], count: int, budget: Budget, timeout: float
+) -> dict[TopicPartition, RecordsAround]:
+    """At most ``count`` records around each offset; an odd count gives one more of the next than of the last.
+
+    Records that exceed the budget are missing, and so are partitions whose log bounds are not known.
+    """
+    logs = known_bounds(consumer, commits, timeout)
+    offsets = {tp: offset for tp, offset in commits.items() if tp in logs.starts}
+    ahead = {tp: range(max(offset, logs.starts[tp]), logs.ends[tp]) for tp, offset in offsets.items()}
+    found = {tp: RecordsAround() for tp in offsets}
+    wanted = count - count // 2
+
+    def add_next(record: Record) -> bool:
+        records = found[TopicPartition(record.topic, record.partition)].next
+        records.append(record)
+        return len(records) >= wanted
+
+    read_spans(consumer, {tp: span for tp, span in ahead.items() if span}, add_next, budget)
+    below = {tp: min(offset, logs.ends[tp]) for tp, offset in offsets.items()}
+    for tp, records in _read_before(consumer, below, logs.starts, count // 2, budget).items():
+        found[tp].read = records
+    return found
+
+
+def _read_before(
+    consumer: Consumer,
+    below: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+    count: int,
+    budget: Budget,
+) -> dict[TopicPartition, list[Record]]:
+    """The last ``count`` records below each offset. A step back that found too few is followed by a longer step."""
+    steps: dict[TopicPartition, list[deque[Record]]] = {tp: [] for tp in below}
+
+    def begin_step(tp: TopicPartition) -> bool:
+        missing = count - sum(map(len, steps[tp]))
+        if missing > 0:
+            steps[tp].append(deque(maxlen=missing))
+        return missing > 0
+
+    def add_record(record: Record) -> None:
+        steps[TopicPartition(record.topic, record.partition)][-1].append(record)
+
+    read_backwards(consumer, below, starts, max(1, count), add_record, begin_step, budget)
+    return {tp: [record for step in reversed(rows) for record in step] for tp, rows in steps.items()}

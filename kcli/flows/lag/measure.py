@@ -1,0 +1,85 @@
+"""A complete measurement of the lag of groups: the sample, the times of records, and open transactions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.lag.lag_columns import ColumnsOf
+from kcli.flows.lag.partition_lag import PartitionLag, RecordTimes, Retention, partition_lags
+from kcli.flows.lag.sample import LagSample, Wanted, sample_of, take_sample
+from kcli.flows.lag.summary import summary
+
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+EXACT, OFF = "exact", "off"
+
+
+class Measurement(NamedTuple):
+    """The sample, and the rows of each of its groups."""
+
+    sample: LagSample
+    rows: dict[str, Sequence[PartitionLag]]
+
+
+def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
+    """``time`` is how lag in time is determined: ``exact`` reads records, ``estimate`` uses offsets by time, ``off``
+    skips it.
+    """
+    sample = take_sample(admin, wanted)
+    if time == OFF:
+        return Measurement(sample, lags_of(sample))
+    # One record per partition is read only where lag in time is shown.
+    from kcli.flows.lag.record_times import estimate_record_times, open_transactions, read_record_times
+
+    times = read_record_times(admin, sample) if time == EXACT else estimate_record_times(admin, sample)
+    topics = dict.fromkeys(tp.topic for tp, _ in times)
+    return Measurement(
+        sample, lags_of(sample, times, retention(admin, topics), open_transactions(admin, sample))
+    )
+
+
+def lags_of(
+    sample: LagSample,
+    times: RecordTimes = _NOTHING,
+    retention: Retention = _NOTHING,
+    notes: Mapping[TopicPartition, str] = _NOTHING,
+) -> dict[str, Sequence[PartitionLag]]:
+    """The rows of each group, by column where that is enough; see ``partition_lags``."""
+    columns = ColumnsOf(sample.bounds)
+    special = bool(times or notes)
+    return {
+        one.group: (None if special else columns.group(one))
+        or list(partition_lags(sample, one, times, retention, notes))
+        for one in sample.groups
+    }
+
+
+def total_lags(
+    admin: Admin, states: Mapping[str, str]
+) -> tuple[dict[str, int | None], Mapping[str, KcliError]]:
+    """The lag in records of groups whose states are known, None where no lag is known; and errors by group."""
+    sample = sample_of(admin, states, {})
+    return {name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample.failed
+
+
+def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
+    """``retention.ms`` of the topics that delete by time; topics that cannot be described or keep indefinitely are
+    omitted.
+    """
+    from kcli.core.admin.configs import ConfigKind, ConfigResource  # only for lag in time
+
+    resources = {ConfigResource(ConfigKind.TOPIC, topic): topic for topic in topics}
+    if not resources:
+        return {}
+    kept = {}
+    for resource, entries in admin.describe_configs(
+        list(resources), keys=["retention.ms", "cleanup.policy"]
+    ).items():
+        if isinstance(entries, KcliError):
+            continue
+        values = {entry.name: entry.value or "" for entry in entries}
+        if "delete" in values.get("cleanup.policy", "") and int(values.get("retention.ms", "-1")) >= 0:
+            kept[resources[resource]] = int(values["retention.ms"])
+    return kept

@@ -1,0 +1,132 @@
+"""What every plan needs to know of a cluster, and the plan of one group from it. Changes nothing and joins no group."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.rewind.journal import new_id
+from kcli.flows.rewind.plan import (
+    ABSENT,
+    BY_REWIND,
+    GroupPlan,
+    NotPossibleError,
+    Remedies,
+    RewindItem,
+    not_possible,
+    refused_item,
+    with_spans,
+)
+
+Range = tuple[int, int]
+Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
+"""The time (ms) between the first and the last record of each range of offsets, where it can be known."""
+
+T = TypeVar("T")
+
+
+def committed_groups(
+    admin: Admin,
+    names: Sequence[str],
+    *,
+    may_be_absent: Collection[str],
+    held: Mapping[str, GroupDescription] | None = None,
+) -> tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]:
+    """The groups, their commits, and the errors of those that cannot be read. ``held`` were described before.
+
+    ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 remove a
+    group with its last offset; an import creates it.
+    """
+    found: dict[str, GroupDescription] = dict(held or {})
+    failures: list[KcliError] = []
+    left = [name for name in names if name not in found]
+    described = admin.describe_groups(left) if left else {}
+    name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
+    for name, group in described.items():
+        if isinstance(group, NotFoundError) and name in may_be_absent:
+            found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
+        elif isinstance(group, KcliError):
+            failures.append(_explained(group, name))
+        else:
+            found[name] = group
+    fetched = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
+    commits = {name: offsets for name, offsets in fetched.items() if not isinstance(offsets, KcliError)}
+    failures += [offsets for offsets in fetched.values() if isinstance(offsets, KcliError)]
+    return found, commits, failures
+
+
+def described_topics(
+    admin: Admin, names: Collection[str]
+) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
+    """The topics that exist, and the errors of the others."""
+    described = admin.describe_topics(sorted(names)) if names else {}
+    present = {name: topic for name, topic in described.items() if not isinstance(topic, KcliError)}
+    return present, {name: topic for name, topic in described.items() if isinstance(topic, KcliError)}
+
+
+def value_or_raise(result: T | KcliError) -> T:
+    """The value; raises the error that was returned instead."""
+    if isinstance(result, KcliError):
+        raise result
+    return result
+
+
+def group_plan(
+    group: GroupDescription,
+    committed: Committed,
+    items: Sequence[RewindItem],
+    to: str,
+    now_ms: int,
+    spans: Spans,
+    *,
+    live: bool = False,
+    remedies: Remedies = BY_REWIND,
+) -> GroupPlan:
+    """The plan of one group, with a new id for its journal; refused where its state does not allow a rewind.
+
+    ``live``: a group with members is rewound as it runs.
+    """
+    runs = live and bool(group.members)
+    if runs:
+        items = [_kept(item) if item.action == "delete" else item for item in items]
+    ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
+    topics = {item.tp.topic for item in items}
+    others = {tp.topic for tp, commit in committed.items() if commit is not None} - topics
+    return GroupPlan(
+        group.group_id,
+        new_id(now_ms),
+        to,
+        group.state,
+        with_spans(items, spans(ranges) if ranges else {}),
+        members=group.members,
+        untouched=len(others),
+        refusal=not_possible(group, live=live, remedies=remedies),
+        type=group.type,
+        assignor=group.assignor,
+        live=runs,
+        remedies=remedies,
+    )
+
+
+def _kept(item: RewindItem) -> RewindItem:
+    error = NotPossibleError(
+        f"the commit of {item.tp} cannot be deleted",
+        why="brokers keep the commits of topics that a group reads",
+        do="stop its members first, or set it to an offset",
+    )
+    return refused_item(item.tp, error, item.committed)
+
+
+def _explained(error: KcliError, group: str) -> KcliError:
+    if isinstance(error, UnsupportedError):
+        return NotPossibleError(
+            f"the offsets of group {group} cannot be set",
+            why=error.why,
+            do="only consumers commit offsets that can be set like this",
+        )
+    return error

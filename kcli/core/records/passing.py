@@ -4,6 +4,8 @@ Otherwise re-encoded: batches with gaps between offsets (compacted topics), with
 (consumers of the copy would see the producer's), and formats before magic 2. Observed on Kafka 4.3.1.
 """
 
+from collections.abc import Sequence
+
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import NO_HEADERS, Row
 from kcli.core.records.batch import HEADER_SIZE, MAGIC
@@ -23,15 +25,26 @@ def passes(batch: BatchView) -> bool:
     )
 
 
-def take_over(batch: BatchView) -> BatchBuilder:
+def offsets_taken(batch: BatchView, first: int, stop: int) -> Sequence[int]:
+    """The offsets of the records of ``batch`` from ``first`` up to, not including, ``stop``, in order."""
+    if passes(batch):
+        return range(max(first, batch.base_offset), min(stop, batch.next_offset))
+    base = batch.base_offset
+    return [base + delta for delta in batch.columns().offset_deltas if first <= base + delta < stop]
+
+
+def take_over(batch: BatchView, first: int | None = None, stop: int | None = None) -> BatchBuilder:
     """A sealed batch with the records of ``batch``; keeps no view of its bytes.
 
-    ConfigError for a batch without records of its own: transaction markers, or an empty batch.
+    With ``first`` and ``stop`` only those at the offsets from ``first`` up to, not including, ``stop``. ConfigError if
+    there is none: for transaction markers, an empty batch, or no record in that range.
     """
     if batch.is_control or not batch.count:
         kind = "a transaction marker" if batch.is_control else "an empty batch"
         raise ConfigError(f"the batch at offset {batch.base_offset} cannot be sent", why=f"it is {kind}")
-    if passes(batch):
+    low = batch.base_offset if first is None else first
+    high = batch.next_offset if stop is None else stop
+    if low <= batch.base_offset and high >= batch.next_offset and passes(batch):
         return BatchBuilder.sealed(
             bytes(batch.raw[HEADER_SIZE:]),
             codec=batch.codec,
@@ -41,14 +54,21 @@ def take_over(batch: BatchView) -> BatchBuilder:
             limit=batch.limit,
         )
     builder = BatchBuilder(room=_ENOUGH, codec=batch.codec)
-    builder.append_rows(_rows(batch))
+    rows = _rows(batch, low, high)
+    if not rows:
+        raise ConfigError(
+            f"the batch at offset {batch.base_offset} has no record at offsets {low} to {high - 1}"
+        )
+    builder.append_rows(rows)
     builder.seal()
     return builder
 
 
-def _rows(batch: BatchView) -> list[Row]:
+def _rows(batch: BatchView, first: int, stop: int) -> list[Row]:
     if batch.magic != MAGIC:
-        return [(r.key, r.value, NO_HEADERS, r.timestamp) for r in batch.records()]
+        records = (record for record in batch.records() if first <= record.offset < stop)
+        return [(r.key, r.value, NO_HEADERS, r.timestamp) for r in records]
+    low, high = first - batch.base_offset, stop - batch.base_offset
     columns = batch.columns()
     data = bytes(batch.payload())
     appended = batch.timestamp_type != _CREATE_TIME
@@ -59,5 +79,6 @@ def _rows(batch: BatchView) -> list[Row]:
             data[headers:end],
             batch.max_timestamp if appended else batch.base_timestamp + time,
         )
-        for _, time, key, key_end, value, value_end, headers, end, _ in zip(*columns, strict=True)
+        for delta, time, key, key_end, value, value_end, headers, end, _ in zip(*columns, strict=True)
+        if low <= delta < high
     ]

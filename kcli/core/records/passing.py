@@ -54,7 +54,7 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
             limit=batch.limit,
         )
     builder = BatchBuilder(room=_ENOUGH, codec=batch.codec)
-    rows = _rows(batch, low, high)
+    rows = rows_taken(batch, low, high)
     if not rows:
         raise ConfigError(
             f"the batch at offset {batch.base_offset} has no record at offsets {low} to {high - 1}"
@@ -64,7 +64,8 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
     return builder
 
 
-def _rows(batch: BatchView, first: int, stop: int) -> list[Row]:
+def rows_taken(batch: BatchView, first: int, stop: int) -> list[Row]:
+    """The records of ``batch`` at the offsets from ``first`` up to, not including, ``stop``, with the times readers see."""
     if batch.magic != MAGIC:
         records = (record for record in batch.records() if first <= record.offset < stop)
         return [(r.key, r.value, NO_HEADERS, r.timestamp) for r in records]

@@ -83,6 +83,17 @@ class OffsetMap:
         """The source offsets before ``position`` were examined; what was not appended holds no record to be copied."""
         self.position = max(self.position, position)
 
+    def mark(self) -> tuple[int, int, int]:
+        """The present state, for ``rollback``."""
+        return len(self), self._length[-1] if self._length else 0, self.position
+
+    def rollback(self, mark: tuple[int, int, int]) -> None:
+        """Removes what was appended since ``mark``: it was never committed."""
+        runs, length, self.position = mark
+        del self._source[runs:], self._target[runs:], self._length[runs:]
+        if runs:
+            self._length[-1] = length
+
     def translate(self, offset: int) -> int | Unknown:
         """The target offset of the first copied record at or after the source ``offset``.
 

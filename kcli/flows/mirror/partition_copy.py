@@ -13,6 +13,8 @@ from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
 
+_LOST = "compare both with --verify-only; to copy it all again, delete the topic on the target"
+
 
 class Gap(NamedTuple):
     """Source offsets from ``first`` up to, not including, ``stop`` that were not copied, and why."""
@@ -72,6 +74,7 @@ class PartitionCopy:
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
         self._sent: deque[SentBatch] = deque()
+        self._committed = self._state()
 
     @property
     def unconfirmed(self) -> int:
@@ -82,6 +85,11 @@ class PartitionCopy:
     def done(self) -> bool:
         """Whether everything up to the stop is confirmed, or the copy ended with an error."""
         return self.error is not None or (self.stop is not None and self.position >= self.stop)
+
+    @property
+    def sent_all(self) -> bool:
+        """Whether everything up to the stop was sent."""
+        return self.stop is not None and self.sent_to >= self.stop
 
     def send(self, offsets: Sequence[int], then: int, epoch: int, size: int) -> SentBatch:
         """Registers records that are about to be sent, in order. ``then``: the position after them."""
@@ -112,10 +120,44 @@ class PartitionCopy:
         self.error = self.error or error
         self._sent.clear()
 
+    def commit(self) -> None:
+        """What is confirmed is committed as well: a rollback returns to here."""
+        self._committed = self._state()
+
+    def rollback(self) -> None:
+        """The transaction was aborted: nothing is stored of what was confirmed since the last ``commit``."""
+        position, epoch, records, size, untouched, encoded, mark = self._committed
+        self.position = self.sent_to = position
+        self.leader_epoch, self.records, self.bytes = epoch, records, size
+        self.untouched_batches, self.encoded_batches = untouched, encoded
+        if self.offsets is not None and mark is not None:
+            self.offsets.rollback(mark)
+        self._sent.clear()
+
+    def restart(self) -> None:
+        """The source topic was recreated: offsets begin anew, and so does the map."""
+        self._sent.clear()
+        self.position = self.sent_to = 0
+        self.leader_epoch = -1
+        if self.offsets is not None:
+            self.offsets = OffsetMap(0, self.offsets.target_end)
+
     def record_gap(self, stop: int, why: str) -> None:
         """Records that everything from the last sent record up to ``stop`` cannot be copied, and continues there."""
         self.gaps.append(Gap(self.source, self.sent_to, stop, why))
         self.skip_to(stop, -1)
+
+    def _state(self) -> tuple[int, int, int, int, int, int, tuple[int, int, int] | None]:
+        mark = None if self.offsets is None else self.offsets.mark()
+        return (
+            self.position,
+            self.leader_epoch,
+            self.records,
+            self.bytes,
+            self.untouched_batches,
+            self.encoded_batches,
+            mark,
+        )
 
     def _complete(self) -> None:
         while self._sent and not self._sent[0].left:
@@ -135,6 +177,3 @@ class PartitionCopy:
         for first, count, base in sorted(sent.stored):
             self.offsets.append_offsets(sent.offsets[first : first + count], base)
         self.offsets.advance(sent.then)
-
-
-_LOST = "compare both with --verify-only; to copy it all again, delete the topic on the target"

@@ -1,0 +1,263 @@
+"""The copy loop: fetches batches from the source, passes them to the producer, and saves how far they are confirmed.
+
+One thread polls and sends; the producer's thread completes batches. When the target is slow, a send waits for memory,
+and nothing more is fetched: back-pressure is one chain. A partition that cannot be read or written ends alone.
+
+At least once: positions are saved at intervals, each below everything that is not confirmed. Exactly once: the records
+and the positions after them are in one transaction of the target (KIP-98), begun with its first record and committed at
+intervals; an aborted transaction is copied again from the positions before it.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.fetcher import OutOfRangeError
+from kcli.core.consumer.partition_recovery import TopicRecreatedError
+from kcli.core.consumer.subscription import Phase, Span
+from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
+from kcli.core.producer.producer import Producer
+from kcli.core.producer.report import Report
+from kcli.core.records.passing import offsets_taken, passes, rows_taken
+from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
+from kcli.flows.rate import TokenBucket, wait
+from kcli.flows.stop import Stop
+
+_POLL = 0.2  # seconds
+_STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
+_FLUSH_SLICE = 0.2
+
+
+class Pace(NamedTuple):
+    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
+
+    interval: float = 1.0
+    records_per_second: float | None = None
+    bytes_per_second: float | None = None
+
+
+class Checkpoints(Protocol):
+    """Where positions are saved. ``save`` returns when the positions will be found by a later run."""
+
+    def save(self, copies: Iterable[PartitionCopy]) -> None:
+        """Saves the confirmed positions of these partitions; raises KcliError where that fails."""
+
+
+class Deliveries:
+    """The producer's reports: appended by its thread, processed by the copy loop."""
+
+    def __init__(self) -> None:
+        self._reports: deque[Report] = deque()
+
+    def __call__(self, report: Report) -> None:
+        """Keeps one report."""
+        self._reports.append(report)
+
+    def process(self) -> None:
+        """Confirms or fails what was reported since the last call."""
+        while self._reports:
+            report = self._reports.popleft()
+            for first, sent, rows in report.origins:
+                if not isinstance(sent, SentBatch):
+                    continue
+                if isinstance(report.error, TransactionAbortableError):
+                    continue  # the cause is in another report
+                if report.error is not None:
+                    sent.copy.fail(report.error)
+                else:
+                    base = -1 if report.base_offset < 0 else report.base_offset + first
+                    sent.copy.confirm(sent, rows, base)
+
+
+class Copy:
+    """Copies partitions until all are done, or ``stop`` is requested."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        producer: Producer,
+        deliveries: Deliveries,
+        copies: Sequence[PartitionCopy],
+        checkpoints: Checkpoints,
+        *,
+        stop: Stop,
+        pace: Pace = Pace(),
+        by_key: bool = False,
+        on_gap: str = "fail",
+        on_recreate: str = "fail",
+        progress: Callable[[], None] = lambda: None,
+        warn: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self._consumer = consumer
+        self._producer = producer
+        self._deliveries = deliveries
+        self.copies = {copy.source: copy for copy in copies}
+        self._checkpoints = checkpoints
+        self._stop = stop
+        self._interval = pace.interval
+        now = time.monotonic()
+        self._by_records = (
+            TokenBucket(pace.records_per_second, now) if pace.records_per_second is not None else None
+        )
+        self._by_bytes = (
+            TokenBucket(pace.bytes_per_second, now) if pace.bytes_per_second is not None else None
+        )
+        self._by_key = by_key
+        self._on_gap = on_gap
+        self._on_recreate = on_recreate
+        self._progress = progress
+        self._warn = warn
+        self._saved_at = now
+
+    def run(self) -> None:
+        """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``."""
+        self._assign()
+        while not self._stop and not self._done():
+            self.turn()
+        self._finish()
+
+    def turn(self) -> None:
+        """One poll and what follows from it."""
+        for fetched in self._poll():
+            self._send(fetched)
+        self._deliveries.process()
+        self._drop_failed()
+        if time.monotonic() - self._saved_at >= self._interval:
+            self._save()
+        self._progress()
+
+    # --- reading -------------------------------------------------------------------------------------
+
+    def _assign(self) -> None:
+        self._consumer.assign(
+            {
+                copy.source: Span(copy.position, copy.stop, copy.leader_epoch)
+                for copy in self.copies.values()
+                if not copy.done
+            }
+        )
+
+    def _poll(self) -> list[FetchedBatch]:
+        try:
+            batches = self._consumer.poll(_POLL)
+        except KcliError as error:
+            self._failed_to_read(error)
+            return []
+        if not batches:
+            self._follow_positions()
+        return batches
+
+    def _follow_positions(self) -> None:
+        """Where nothing was returned, positions may still have moved: over markers, or aborted records."""
+        for tp, copy in self.copies.items():
+            if copy.error is None and tp in self._consumer.assignment:
+                state = self._consumer.state(tp)
+                copy.skip_to(state.position, state.epoch)
+
+    def _failed_to_read(self, error: KcliError) -> None:
+        """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
+        failed = [
+            copy
+            for tp, copy in self.copies.items()
+            if tp in self._consumer.assignment and self._consumer.state(tp).phase is Phase.FAILED
+            if copy.error is None
+        ]
+        if not failed:
+            raise error
+        for copy in failed:
+            if isinstance(error, OutOfRangeError) and self._on_gap == "record" and error.start > copy.sent_to:
+                copy.record_gap(error.start, "the source removed these records before they were copied")
+                self._warn(
+                    f"{copy.source}: offsets {copy.gaps[-1].first} to {error.start - 1} were not copied"
+                )
+                self._consumer.seek(copy.source, error.start)
+            elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
+                self._warn(f"{copy.source}: the topic was recreated; copying it from its start")
+                copy.restart()
+                self._consumer.seek(copy.source, 0)
+            else:
+                copy.fail(error)
+
+    # --- sending -------------------------------------------------------------------------------------
+
+    def _send(self, fetched: FetchedBatch) -> None:
+        copy = self.copies[fetched.tp]
+        if copy.error is not None:
+            return
+        batch, first, stop = fetched.batch, fetched.first, fetched.stop
+        offsets = offsets_taken(batch, first, stop)
+        if not offsets:
+            copy.skip_to(fetched.then, fetched.then_epoch)
+            return
+        self._limit_rate(len(offsets), batch.size)
+        if self._stop:
+            return
+        self._begin()
+        sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
+        try:
+            if self._by_key:
+                self._producer.send_rows(copy.target.topic, rows_taken(batch, first, stop), origin=sent)
+                copy.encoded_batches += 1
+                return
+            self._producer.send_batch(copy.target, batch, first=first, stop=stop, origin=sent)
+            if passes(batch) and len(offsets) == batch.count:
+                copy.untouched_batches += 1
+            else:
+                copy.encoded_batches += 1
+        except ClosedError:
+            if not self._stop:
+                raise
+        except TransactionAbortableError as error:
+            self._abort(error)
+        except KcliError as error:
+            copy.fail(error)
+
+    def _limit_rate(self, records: int, size: int) -> None:
+        now = time.monotonic()
+        seconds = 0.0
+        if self._by_records is not None:
+            seconds = self._by_records.take(records, now)
+        if self._by_bytes is not None:
+            seconds = max(seconds, self._by_bytes.take(size, now))
+        wait(seconds, self._stop)
+
+    def _drop_failed(self) -> None:
+        """Reads no more of partitions that ended with an error."""
+        assigned = self._consumer.assignment
+        gone = [tp for tp, copy in self.copies.items() if copy.error is not None and tp in assigned]
+        if gone:
+            self._consumer.pause(*gone)
+
+    # --- saving --------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Called before records are sent."""
+
+    def _abort(self, error: KcliError) -> None:
+        """Called when the producer's transaction can only be aborted; there is none."""
+        raise error
+
+    def _save(self) -> None:
+        self._checkpoints.save(self.copies.values())
+        self._saved_at = time.monotonic()
+
+    def _done(self) -> bool:
+        return all(copy.done for copy in self.copies.values())
+
+    def _finish(self) -> None:
+        self._wait_for_deliveries()
+        self._deliveries.process()
+        self._save()
+        self._progress()
+
+    def _wait_for_deliveries(self) -> bool:
+        """Waits until everything is confirmed or failed; False where a stop ended the wait."""
+        deadline = time.monotonic() + _STOP_PATIENCE
+        while not self._producer.flush(_FLUSH_SLICE):
+            if self._stop and time.monotonic() >= deadline:
+                return False
+            self._progress()
+        return True

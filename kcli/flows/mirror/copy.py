@@ -39,15 +39,24 @@ class Pace(NamedTuple):
     bytes_per_second: float | None = None
 
 
+STEADY = Pace()
+
+
 class Checkpoints(Protocol):
-    """Where positions are saved. ``save`` returns when the positions will be found by a later run."""
+    """Where positions are saved."""
 
     def save(self, copies: Iterable[PartitionCopy]) -> None:
-        """Saves the confirmed positions of these partitions; raises KcliError where that fails."""
+        """Saves the confirmed positions of these partitions; raises KcliError where that fails, or failed before."""
+
+    def failed(self, error: KcliError) -> None:
+        """What an earlier call wrote could not be stored."""
 
 
 class Deliveries:
-    """The producer's reports: appended by its thread, processed by the copy loop."""
+    """The producer's reports: appended by its thread, processed by the copy loop.
+
+    The origin of records is their SentBatch, that of saved positions the Checkpoints that sent them.
+    """
 
     def __init__(self) -> None:
         self._reports: deque[Report] = deque()
@@ -61,11 +70,12 @@ class Deliveries:
         while self._reports:
             report = self._reports.popleft()
             for first, sent, rows in report.origins:
-                if not isinstance(sent, SentBatch):
-                    continue
                 if isinstance(report.error, TransactionAbortableError):
                     continue  # the cause is in another report
-                if report.error is not None:
+                if not isinstance(sent, SentBatch):
+                    if report.error is not None:
+                        sent.failed(report.error)
+                elif report.error is not None:
                     sent.copy.fail(report.error)
                 else:
                     base = -1 if report.base_offset < 0 else report.base_offset + first
@@ -84,7 +94,7 @@ class Copy:
         checkpoints: Checkpoints,
         *,
         stop: Stop,
-        pace: Pace = Pace(),
+        pace: Pace = STEADY,
         by_key: bool = False,
         on_gap: str = "fail",
         on_recreate: str = "fail",

@@ -26,7 +26,8 @@ class ExactlyOnceCopy(Copy):
         for fetched in self._poll():
             self._send(fetched)
         self._drop_failed()
-        if time.monotonic() - self._saved_at >= self._interval:
+        sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
+        if sent_all or time.monotonic() - self._saved_at >= self._interval:
             self._save()
         self._progress()
 

@@ -126,12 +126,13 @@ class PartitionCopy:
 
     def rollback(self) -> None:
         """The transaction was aborted: nothing is stored of what was confirmed since the last ``commit``."""
-        position, epoch, records, size, untouched, encoded, mark = self._committed
+        position, epoch, records, size, untouched, encoded, gaps, mark = self._committed
         self.position = self.sent_to = position
         self.leader_epoch, self.records, self.bytes = epoch, records, size
         self.untouched_batches, self.encoded_batches = untouched, encoded
         if self.offsets is not None and mark is not None:
             self.offsets.rollback(mark)
+        del self.gaps[gaps:]
         self._sent.clear()
 
     def restart(self) -> None:
@@ -147,7 +148,7 @@ class PartitionCopy:
         self.gaps.append(Gap(self.source, self.sent_to, stop, why))
         self.skip_to(stop, -1)
 
-    def _state(self) -> tuple[int, int, int, int, int, int, tuple[int, int, int] | None]:
+    def _state(self) -> tuple[int, int, int, int, int, int, int, tuple[int, int, int] | None]:
         mark = None if self.offsets is None else self.offsets.mark()
         return (
             self.position,
@@ -156,6 +157,7 @@ class PartitionCopy:
             self.bytes,
             self.untouched_batches,
             self.encoded_batches,
+            len(self.gaps),
             mark,
         )
 

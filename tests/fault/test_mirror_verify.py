@@ -72,7 +72,7 @@ def test_only_the_named_offsets_are_compared(source: FakeCluster, target: FakeCl
 @pytest.mark.parametrize(
     ("change", "difference"),
     [
-        (lambda v: v[:50] + [b"other"] + v[51:], Difference(50, 50, "different value")),
+        (lambda v: [*v[:50], b"other", *v[51:]], Difference(50, 50, "different value")),
         (lambda v: v[:50] + v[51:], Difference(50, 50, "different value")),
         (lambda v: v[:99], Difference(99, None, "the target has no record for it")),
         (lambda v: [*v, b"more"], Difference(None, 100, "the target has a record too many")),

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KCLI_CACHE ?= $(CURDIR)/$(CACHE)/kcli
 
 # Cheap suites first. What the list does not name runs last: no suite can be forgotten.
-ORDER  := $(addprefix tests/,checks unit protocol parity regress cli tui pipeline fault integration chaos)
+ORDER  := $(addprefix tests/,checks unit protocol parity cli fault integration chaos)
 SUITES := $(wildcard $(ORDER)) \
           $(filter-out $(ORDER) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) \
           $(wildcard tests/test_*.py)
@@ -27,9 +27,9 @@ help:
 	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
 	@echo 'make test       the static checks, then every suite but what the next two run'
 	@echo 'make test-brokers    the tests on older versions of Kafka'
-	@echo 'make chaos      the long fault runs: brokers die, restart and stand still under load, groups are rewound'
-	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? Half an hour'
-	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: half an hour (SEED CELLS JOBS)'
+	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
+	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
+	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'

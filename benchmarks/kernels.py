@@ -18,7 +18,8 @@ from typing import Any
 from kcli.core.codecs.codec import CODEC_NAMES
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.kernels import render_ops as op
-from kcli.core.kernels.active import IMPLEMENTATION, NO_HEADERS, encode_headers
+from kcli.core.kernels.active import IMPLEMENTATION, encode_headers
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.builder import BatchBuilder
 
 RECORDS = 10_000

@@ -21,7 +21,7 @@ TOPIC = "bench-producer-api"
 
 _KCLI = """
 from kcli.core import Producer
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 values = [b"%09d" % i + b"x" * 91 for i in range({chunk})]
 with Producer(bootstrap_servers={bootstrap!r}) as producer:
     producer.connect([{topic!r}], 30, 10)

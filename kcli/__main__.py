@@ -10,9 +10,12 @@ SIGPIPE (141), a full disk is an error (1), never a traceback from the interpret
 # Only modules that the interpreter has loaded already: until main() is called, Ctrl-C would be a traceback. `_signal` has
 # all of `signal` that is used here. kcli's own modules are imported by functions for the same reason.
 import _signal as signal  # type: ignore[import-not-found]
-import gc
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kcli.commands.shared.global_values import GlobalValues
 
 
 def main() -> None:
@@ -21,6 +24,8 @@ def main() -> None:
     handles = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handles:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import gc  # not loaded by the interpreter: see above
+
     # The default of Python 3.13. With the previous 700, imports would be searched for garbage forty times.
     gc.set_threshold(2_000)
     if sys.argv[1:2] == ["__complete"]:
@@ -38,7 +43,7 @@ def main() -> None:
 def _complete(arguments: list[str]) -> None:
     """A shell requests names: without click, and silent about errors."""
     try:
-        from kcli.commands._complete import complete
+        from kcli.commands._complete import complete  # what no other start needs
 
         complete(arguments)
     finally:
@@ -51,6 +56,7 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     """
     values = None
     try:
+        # Inside the try: Ctrl-C may come while it loads.
         from kcli.commands.shared.global_values import GlobalValues
 
         values = GlobalValues()
@@ -67,15 +73,15 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     return code
 
 
-def _report(error: BaseException, values: object) -> int:
-    from kcli.commands.shared.exit import report_error
-    from kcli.commands.shared.global_values import GlobalValues
+def _report(error: BaseException, values: "GlobalValues | None") -> int:
+    from kcli.commands.shared.exit import report_error  # only errors need it
 
-    return report_error(error, values if isinstance(values, GlobalValues) else None)
+    return report_error(error, values)
 
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
+    # Not at the top: shells that complete names start without click.
     from click.exceptions import Exit
 
     from kcli.cli import cli

@@ -32,7 +32,7 @@ ALIASES = {"topic": "topics", "group": "groups"}
     examples=(
         ("kcli demo", "see it work, on a Kafka that is started for it"),
         ("kcli produce orders < lines.txt", "one record a line"),
-        ("kcli consume orders --from-beginning --exit", "read all there is, then stop"),
+        ("kcli consume orders --from-beginning --exit", "read all records, then stop"),
         ("kcli topics describe orders -o json", "for scripts: JSON with stable keys"),
     ),
 )

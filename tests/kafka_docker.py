@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from testcontainers.core.container import DockerContainer
 
-from kcli.sandbox.config import HOST
 from kcli.sandbox.ports import ANY, choose_ports, is_port_free
 from kcli.sandbox.ready import cluster_is_ready
+from kcli.sandbox.state import HOST
 
 _START_SECONDS = 90
 

@@ -57,7 +57,7 @@ class Others:
         self._watching.set()
 
     def stall(self, count: int) -> None:
-        """They poll no more until they leave; their heartbeats go on. Returns when all ``count`` stand still."""
+        """They poll no more until they leave; their heartbeats continue. Returns when all ``count`` stand still."""
         self._stalled.set()
         for _ in range(count):
             assert self._standing.acquire(timeout=PATIENCE)

@@ -12,8 +12,7 @@ from pathlib import Path
 from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.config import render
 from kcli.sandbox.java import find_java
-from kcli.sandbox.jvm import Jvm
-from kcli.sandbox.logging_config import LOG4J1, LOG4J1_NAME
+from kcli.sandbox.jvm import LOG4J1, LOG4J1_NAME, Jvm
 
 KAFKA = "2.8.2"
 HOST = "127.0.0.1"

@@ -16,7 +16,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
@@ -34,7 +34,7 @@ from kcli.profiles.resolve import resolve
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
 
-_ANSWER_WITHIN = 0.27
+_RESPONSES_WITHIN = 0.27
 """Seconds after which the responses so far are used: before the alarm, which loses them."""
 
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
     kind: str
     prefix: str
-    said: ClusterWords
+    cluster: ClusterWords
     render: Callable[[str], str | None]
 
 
@@ -61,14 +61,14 @@ def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request 
     if shell == "bash":
         *raw, current = split_words(typed)
         word = bash_word(current, more[0])
-        said = cluster_words(literal(one, environ) for one in raw)
-        if word is None or said is None:
+        cluster = cluster_words(literal(one, environ) for one in raw)
+        if word is None or cluster is None:
             return None
-        return Request(kind, word.prefix, said, lambda name: insertion(name, word))
+        return Request(kind, word.prefix, cluster, lambda name: insertion(name, word))
     zsh = shell == "zsh"
-    said = cluster_words(literal(one, environ) for one in more) if zsh else cluster_words(more)
+    cluster = cluster_words(literal(one, environ) for one in more) if zsh else cluster_words(more)
     prefix = typed if zsh else _value_of(literal(typed, {}))
-    return None if prefix is None or said is None else Request(kind, prefix, said, str)
+    return None if prefix is None or cluster is None else Request(kind, prefix, cluster, str)
 
 
 def _value_of(token: str | None) -> str | None:
@@ -96,10 +96,8 @@ class _Completion:
         signal.signal(signal.SIGALRM, self._time_is_up)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         if self._request.kind == _SANDBOXES:
-            from kcli.sandbox.discovery import all_states  # json
-
-            self._finish([state.name for state in all_states()], answered=True)
-        resolved = resolve(sources_of(self._request.said, _find_sandbox))
+            self._finish([state.name for state in _discovery().all_states()], answered=True)
+        resolved = resolve(sources_of(self._request.cluster, _find_sandbox))
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         path = names_path(cache_home(), self._request.kind, options)
         self._kept, fresh = read_names(path, wall_ms() / 1000)
@@ -110,11 +108,11 @@ class _Completion:
         self._ask(options)
 
     def _ask(self, options: ClientOptions) -> None:
-        from kcli.flows.completion.question import ask_names  # only where no fresh names are cached
+        from kcli.flows.completion.names_request import request_names  # only where no fresh names are cached
 
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         try:
-            names, whole = ask_names(self._request.kind, options, _ANSWER_WITHIN)
+            names, whole = request_names(self._request.kind, options, _RESPONSES_WITHIN)
         except KcliError:
             names, whole = [], False
         self._finish(names if whole else [*names, *self._kept], answered=whole)
@@ -143,8 +141,12 @@ def _print(text: str) -> None:
         os.close(1)
 
 
-def _find_sandbox() -> str | None:
-    from kcli.sandbox.discovery import find_bootstrap  # json; only where no brokers are named
+def _discovery() -> ModuleType:
+    from kcli.sandbox import discovery  # json; not where brokers are named
 
-    found = find_bootstrap()
+    return discovery
+
+
+def _find_sandbox() -> str | None:
+    found = _discovery().find_bootstrap()
     return found[1] if found else None

@@ -54,7 +54,7 @@ def path_of(shell: str) -> tuple[Path, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Repaths a script of ours; a file of somebody else stays."""
+    """Replaces a script that kcli generated, but no other file."""
     try:
         if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="repath"):
             raise FileExistsRefusedError(

@@ -1,7 +1,5 @@
 """The flags of ``consume``, checked and merged with the configuration, which a flag overrides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -170,7 +168,7 @@ def check_flags(flags: dict[str, Any], inv: Invocation) -> None:
     if len(starts) > 1:
         raise usage(
             f"kcli consume: {' and '.join(starts)} together",
-            why="each says where to start",
+            why="each specifies where to start",
             do="use one of them",
         )
     formats = [

@@ -27,7 +27,7 @@ def chosen_reading(
         spec,
         until_end=flags["until_end"],
         timeout=inv.timeout,
-        say=inv.talk.detail,
+        detail=inv.talk.detail,
         warn=inv.talk.warn,
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=flags["on_recreate"],
@@ -58,7 +58,7 @@ def group_reading(
         commits,
         until_end=flags["until_end"],
         timeout=inv.timeout,
-        say=talk.detail,
+        detail=talk.detail,
         warn=talk.warn,
         on_recreate=flags["on_recreate"],
     )
@@ -69,9 +69,8 @@ def group_reading(
 
 def hidden_records(inv: Invocation, consumer: Consumer, ends: Mapping[TopicPartition, int]) -> None:
     """Warns of records that an open transaction hides from readers of committed records."""
-    from kcli.flows.hidden import (
-        hidden_at,
-    )  # loads parts of the admin client, which no other end of a reading needs
+    # It loads parts of the admin client, which no other end of a reading needs.
+    from kcli.flows.hidden import hidden_at
 
     for hidden in hidden_at(consumer, ends):
         inv.talk.warn(str(hidden))

@@ -7,7 +7,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.types import TopicPartition
 from kcli.flows.consume import ConsumeResult
 from kcli.flows.stop import Stop
-from kcli.output.progress import counted, size_text
+from kcli.output.progress import counted, json_line, size_text
 
 if TYPE_CHECKING:
     from kcli.flows.filters.where import Where
@@ -69,10 +69,8 @@ def _report_skipped(inv: Invocation, where: "Where") -> None:
 
 
 def _document(result: ConsumeResult, damaged: int, undecoded: int) -> str:
-    import json  # only with --progress json
-
     rate = result.scanned / result.seconds if result.seconds else None
-    return json.dumps(
+    return json_line(
         {
             "kind": "ConsumeReport",
             "records": result.records,

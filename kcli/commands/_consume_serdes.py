@@ -12,7 +12,7 @@ from kcli.output.progress import counted
 from kcli.serde.errors import EncodeError
 from kcli.serde.names import PLAIN
 from kcli.serde.opening import Serdes
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 
 if TYPE_CHECKING:
     from kcli.flows.filters.where import Where
@@ -39,7 +39,7 @@ class Decoding:
                 do="use --grep k:REGEX, or --where with key",
             )
         try:
-            return serde.encode_text(data, Place("", "key"))
+            return serde.encode_text(data, SerdeContext("", "key"))
         except EncodeError as error:
             raise usage(
                 f"kcli consume: --key {data.decode('utf-8', 'surrogateescape')!r} is not a valid key",

@@ -1,7 +1,5 @@
 """``kcli produce --dry-run``: every check without sending: files, brokers, topic, schemas, and all of the input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from kcli.commands._produce_input import encoded_key

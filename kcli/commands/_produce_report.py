@@ -1,7 +1,5 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any, NamedTuple
@@ -16,6 +14,9 @@ KEYS = (
     "topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds", "bad_input", "failed_file",
     "checkpoint", "resumed_at_line", "transactional_id", "transactions",
 )  # fmt: skip
+
+
+_UNREAD = "; the input was not read to its end"
 
 
 class Files(NamedTuple):
@@ -67,11 +68,11 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
     ]
     if result.transactions:
         parts.append(counted(result.transactions, "transaction"))
-    if result.failed or result.unknown or result.bad or stop:
+    if result.failed or result.unknown or result.unread or stop:
         parts.append(f"{counted(result.lines, 'line')} read")
         parts.append(f"{result.failed:,} failed")
         parts.append(f"{result.unknown:,} unknown")
-    return ", ".join(parts)
+    return ", ".join(parts) + (_UNREAD if result.unread else "")
 
 
 def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "") -> None:
@@ -103,7 +104,7 @@ def report_dry_run(
     """Reports the result of a dry run; returns the exit status that the run would have."""
     inv.talk.note(
         f"topic {topic} has {counted(partitions, 'partition')}; {counted(result.lines, 'line')} read, "
-        f"{result.failed:,} of them would fail; nothing was sent"
+        f"{result.failed:,} of them would fail{_UNREAD if result.unread else ''}; nothing was sent"
     )
     if inv.out.kind in ("json", "ndjson"):
         values = {

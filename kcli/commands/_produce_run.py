@@ -4,11 +4,8 @@ The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and 
 admin client, are imported only where they are used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
@@ -17,7 +14,7 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
-from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
@@ -123,34 +120,14 @@ class Run:
 
     def _find_beginning(self) -> None:
         if self.options.transactional_id:
-            self._begin_transactions()
+            from kcli.commands._produce_transactions import transactional_flow  # loads the admin client
+
+            every = self.flags["transaction_every"]
+            self._flow = transactional_flow(
+                self.inv, self.producer, self.options, self.topic, every, self.checkpoint
+            )
         if self.checkpoint is not None:
-            self.tracker.begin(self.checkpoint.place)
-
-    def _begin_transactions(self) -> None:
-        """Initializes the transactional id, and reads from the group how far its last transaction got."""
-        # Only with --transactional-id.
-        from kcli.core.admin.admin import Admin
-        from kcli.flows.groups.checkpoint_groups import checkpoint_group
-        from kcli.flows.produce_transactions import (
-            DEFAULT_EVERY,
-            TransactionalRun,
-            Transactions,
-            resumed_place,
-        )
-
-        inv, name, checkpoint = self.inv, self.options.transactional_id, self.checkpoint
-        with inv.first_contact(f"the coordinator of {name}"):
-            self.producer.init_transactions(max(inv.timeout, self.options.request_timeout_ms / 1000))
-        limits = Transactions(self.flags["transaction_every"] or DEFAULT_EVERY)
-        if checkpoint is not None:
-            group, tp = checkpoint_group(name), TopicPartition(self.topic, 0)
-            if checkpoint.resumes:
-                with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-                    stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
-                checkpoint.place = resumed_place(checkpoint, group, stored, tp)
-            limits = Transactions(limits.every, group=group, run=checkpoint.run)
-        self._flow = partial(TransactionalRun, transactions=limits)
+            self.tracker.start_at(self.checkpoint.position)
 
     # --- reading and sending -----------------------------------------------------------------------
 
@@ -161,10 +138,10 @@ class Run:
         checkpoint = self.checkpoint
         if checkpoint is not None:
             if self.failed is not None and checkpoint.resumes:
-                self.failed.drop_from(checkpoint.place, self.files)
-            checkpoint.save(checkpoint.place)  # so that one that cannot be written is reported now
+                self.failed.drop_from(checkpoint.position, self.files)
+            checkpoint.save(checkpoint.position)  # so that one that cannot be written is reported now
             if checkpoint.resumes:
-                self.inv.talk.note(f"resuming at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+                self.inv.talk.note(f"resuming at line {checkpoint.position.unit + 1:,} ({checkpoint.path})")
         self._note_terminal()
 
     def _note_terminal(self) -> None:
@@ -204,7 +181,7 @@ class Run:
             taps=[_tee(self.inv)] if self.flags["tee"] and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
-            begin=self.checkpoint.place if self.checkpoint else None,
+            begin=self.checkpoint.position if self.checkpoint else None,
         )
 
     def _sending(self) -> Sending:
@@ -228,7 +205,7 @@ class Run:
             self.flags["failed"],
             self.failed.count if self.failed else 0,
             self.flags["checkpoint"],
-            self.checkpoint.place.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
+            self.checkpoint.position.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
         )
         status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
         if result.output_error is not None and not stop:

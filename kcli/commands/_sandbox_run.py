@@ -13,9 +13,9 @@ from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.sandbox import log_file
-from kcli.sandbox.artifacts import Progress
 from kcli.sandbox.discovery import all_states
 from kcli.sandbox.errors import SandboxError, StartError
+from kcli.sandbox.progress import Progress
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 from kcli.sandbox.status import SandboxStatus

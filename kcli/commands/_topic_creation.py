@@ -1,20 +1,22 @@
-"""What ``kcli topics create`` does: creates, compares what exists with what was asked for, shows what there is now."""
+"""``kcli topics create``: creates topics, and compares existing ones with the request."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.commands import _topic_rows as view
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
 from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicSpec
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
 
 COLUMNS = (
     Column("name"),
@@ -27,13 +29,13 @@ COLUMNS = (
 
 
 class TopicDiffersError(KcliError):
-    """A topic exists, and is not what was asked for."""
+    """A topic exists, and differs from the request."""
 
     exit_code = 7
 
 
 class Outcome(NamedTuple):
-    """Names with a row for each; ``created`` and ``existing`` are as was asked for, the others have an error."""
+    """Rows by name: ``created`` and ``existing`` topics match the request; ``failed`` are the errors of the others."""
 
     created: Mapping[str, view.Row]
     existing: Mapping[str, view.Row]
@@ -41,7 +43,7 @@ class Outcome(NamedTuple):
 
 
 def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool) -> Outcome:
-    """Creates topics, or has the broker check that it could. With ``may_exist`` one that is as asked for is fine."""
+    """Creates topics; with ``dry_run`` the broker only validates. ``may_exist``: matching topics may exist already."""
     made: dict[str, CreatedTopic] = {}
     answers = admin.create_topics(specs, validate_only=dry_run, made=made)
     exist = [name for name, error in answers.items() if _exists(error)] if may_exist else []
@@ -54,7 +56,7 @@ def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run
 
 
 def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
-    """The topics that are as was asked for, where ``-o`` asks for them; else stderr has said it."""
+    """Prints the topics that match the request, if ``-o`` was given."""
     if inv.out.kind is None:
         return
     with list_rows(
@@ -65,7 +67,7 @@ def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
 
 
 def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry]) -> list[str]:
-    """What was asked for and is otherwise: ``partitions 3, not 6``. A secret's value cannot be compared."""
+    """The differences: ``partitions 3, not 6``. Values of secrets cannot be compared."""
     copies = view.replication_factor(topic)
     found = []
     if spec.partitions not in (-1, len(topic.partitions)):
@@ -130,7 +132,7 @@ def _with_remedy(error: KcliError) -> KcliError:
 
 
 def _row(name: str, made: CreatedTopic | None, *, dry_run: bool) -> view.Row:
-    """A topic that was made; what an old broker does not report is unknown."""
+    """A created topic; what an old broker does not report is unknown."""
     return {
         "name": name,
         "partitions": made.partitions if made else None,

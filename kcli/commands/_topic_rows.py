@@ -1,13 +1,12 @@
-"""What ``kcli topics`` prints: columns, rows, the description, the plan of a deletion. Pure but for printing."""
+"""What ``kcli topics`` prints: columns, rows, descriptions, the plan of a deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
-from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
@@ -18,6 +17,9 @@ from kcli.flows.topic_sizes import TopicSize
 from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
 
 Ends = dict[TopicPartition, tuple[int | None, int | None]]
 Row = dict[str, Any]
@@ -122,14 +124,14 @@ def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailed
 
 
 def no_topics(match: str | None, *, internal: bool) -> str:
-    """Said on stderr where a list is empty."""
+    """The note for an empty list."""
     if match is not None:
         return f"no topic matches {match}"
     return "there are no topics" if internal else "there are no topics, or internal ones only"
 
 
 def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:
-    """Said on stderr where there is nothing to describe."""
+    """The note where there is nothing to describe."""
     kinds = [
         word
         for word, given in (("under-replicated", under_replicated), ("unavailable", unavailable))
@@ -141,7 +143,7 @@ def nothing_described(match: str | None, *, under_replicated: bool, unavailable:
 
 
 def size_row(size: TopicSize) -> Row:
-    """What a topic takes of the disks."""
+    """The disk usage of a topic."""
     return {"size_bytes": size.leaders, "disk_bytes": size.replicas}
 
 
@@ -173,10 +175,10 @@ def print_descriptions(
     *,
     listed: bool,
 ) -> None:
-    """A line per partition for people, cut and csv; an item per topic in JSON and YAML.
+    """A line per partition, but an item per topic in JSON and YAML.
 
     ``found`` may have only some of the partitions of ``whole``. Plain output has what a table has; without headers it is
-    rows only. ``listed``: nobody has named them, so an empty list is an answer.
+    rows only. ``listed``: no topic was named, so the list may be empty.
     """
     form = inv.out.list_kind()
     columns: tuple[Column, ...]
@@ -209,7 +211,7 @@ def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:
 
 
 def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
-    """The topic itself, for people: a line, and one for each setting of its own."""
+    """The topic itself, for people: a line, and one for each of its settings."""
     copies = replication_factor(topic)
     parts = [f"partitions {len(topic.partitions)}", f"replication factor {copies}"]
     if topic.topic_id:
@@ -220,7 +222,7 @@ def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
 
 
 def overrides(entries: list[ConfigEntry] | None) -> dict[str, str | None] | None:
-    """What is set on the topic itself; None where it may not be read."""
+    """What is set on the topic itself; None if that is unknown."""
     if entries is None:
         return None
     return {entry.name: entry.value for entry in sorted(entries, key=_name) if not entry.is_default}
@@ -277,7 +279,7 @@ def end_rows(ends: Ends) -> list[Row]:
 
 
 def time_rows(answers: Mapping[TopicPartition, OffsetInfo | KcliError]) -> list[Row]:
-    """The offset found in each partition; null where no record is that new. Without those that have no answer."""
+    """The offset found in each partition; null where no record is that new. Partitions with an error are omitted."""
     return [
         {
             "topic": tp.topic,

@@ -1,7 +1,5 @@
 """What ``kcli topics`` does: list, describe, offsets, create, delete. Columns and rows are in ``_topic_rows.py``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 

@@ -24,8 +24,8 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(inv: Invocation, shell: str, install: bool) -> None:
     """Print the completion script of a shell.
 
-    With --install it is written to where the shell looks for this user's scripts, and kcli says what remains to be done.
-    The script completes commands, options and their values by itself; for names of groups and topics it asks the
+    With --install it is written to where the shell looks for scripts of this user, and kcli prints what remains to be
+    done. The script completes commands, options and their values by itself; for names of groups and topics it asks the
     cluster that the line and the configuration name, for 0.3 s at most, and remembers them for a minute.
     """
     from kcli.commands._completion_run import run  # not for --help

@@ -16,16 +16,16 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     "consume",
     outputs=RECORD_KINDS,
     examples=(
-        ("kcli consume orders -e", "all there is, then stop"),
-        ("kcli consume orders --offset latest", "only what comes from now on"),
+        ("kcli consume orders -e", "all records, then stop"),
+        ("kcli consume orders --offset latest", "only new records"),
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
         ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
         ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
-        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by what is in JSON values"),
-        ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON inside of JSON lines"),
+        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by the content of JSON values"),
+        ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON within JSON lines"),
         (
             "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
             "Avro, Protobuf, JSON Schema",
@@ -65,7 +65,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     "--exit",
     "until_end",
     is_flag=True,
-    help="Stop at the ends that the partitions have when reading starts.",
+    help="Stop at the end offsets that the partitions have when reading starts.",
 )
 @click.option("-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match.")
 @click.option(
@@ -82,7 +82,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     help="As a member of this group, from its committed offsets on.",
 )
 @click.option(
-    "--commit/--no-commit", default=None, help="With -g: commit what was written out.  [default: --commit]"
+    "--commit/--no-commit", default=None, help="With -g: commit what was written.  [default: --commit]"
 )
 @click.option(
     "--grep",
@@ -96,7 +96,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     help="Only records for which this JMESPath expression is true: value.status == 'late'.",
 )
 @click.option("--key", metavar="KEY", help="Only records with this key, from the partition it belongs to.")
-@click.option("--all-partitions", is_flag=True, help="With --key: look in all partitions.")
+@click.option("--all-partitions", is_flag=True, help="With --key: read all partitions.")
 @click.option("--merge", is_flag=True, help="Order records by time across partitions.")
 @click.option(
     "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
@@ -155,7 +155,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     --merge holds a record back until no other partition has an earlier one; for partitions that have no more records
     at present it waits one second. A field of --grep that is null matches nothing. --where sees key, value (parsed
     JSON), headers (name to last value), topic, partition, offset, timestamp; literals are in backticks or single
-    quotes, as in value.status == `500` || headers.kind == 'late'. An expression that looks at a value that is not JSON
+    quotes, as in value.status == `500` || headers.kind == 'late'. An expression that uses a value that is not JSON
     does not match.
 
     -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep

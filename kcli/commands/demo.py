@@ -20,21 +20,22 @@ from kcli.commands.shared.types import CountType
     type=CountType(1),
     default=1_000_000,
     metavar="N",
-    help="How many.  [default: 1000000]",
+    help="Number of records.  [default: 1000000]",
 )
 @click.option(
     "--record-size",
     type=CountType(11),
     default=100,
     metavar="BYTES",
-    help="How large.  [default: 100]",
+    help="Size of a record.  [default: 100]",
 )
-@click.option("--kafka-version", metavar="VERSION", help="Which Apache Kafka to start.")
+@click.option("--kafka-version", metavar="VERSION", help="Version of Apache Kafka to start.")
 @pass_invocation
 def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str | None) -> int:
     """See it work: start a Kafka, send a million records, read them back, compare.
 
-    Everything it starts and writes is gone when it ends, also after Ctrl-C. It uses nothing that runs already.
+    Everything that it starts and writes is removed when it ends, also after Ctrl-C. It uses no Kafka that is running
+    already.
     """
     from kcli.commands._demo_run import run  # not for --help
 

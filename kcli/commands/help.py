@@ -4,6 +4,7 @@ import textwrap
 
 import click
 
+from kcli.commands._options_help import options_text
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.help import show_help
@@ -31,8 +32,6 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
     Without a COMMAND: the same as `kcli --help`.
     """
     if words == ("options",):
-        from kcli.commands._options_help import options_text  # client options, which no other help needs
-
         _page(ctx, options_text())
     elif words == ("exit-codes",):
         _page(ctx, exit_codes_text())

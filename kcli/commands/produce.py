@@ -67,7 +67,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     type=HEADER,
     multiple=True,
     metavar="NAME=VALUE",
-    help=r"Header of all records; NAME= is empty, NAME alone is null (with colons in it as \:). Repeatable.",
+    help=r"Header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable.",
 )
 @click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records.")
 @click.option(
@@ -85,14 +85,14 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     "input_format",
     type=click.Choice(FORMATS),
     help="What the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
-    "what --failed kept.  [default: lines]",
+    "what --failed collected.  [default: lines]",
 )
 @click.option(
     "-f",
     "--format",
     "pattern",
     metavar="PATTERN",
-    help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
+    help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
 )
 @serde_option("Encode keys, values, or both as: {names}; repeatable.")
 @click.option(
@@ -105,7 +105,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 @click.option(
     "--acks",
     type=click.Choice(["all", "1", "0"]),
-    help="Who must confirm: all in-sync replicas, only the leader, nobody.  [default: all]",
+    help="Which replicas must confirm: all in sync, only the leader, or none.  [default: all]",
 )
 @click.option(
     "--partitioner",
@@ -148,7 +148,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     "--on-bad-input",
     type=click.Choice(["report", "fail"]),
     default="report",
-    help="Input that is not a valid record: report it and go on, or fail at the first.  [default: report]",
+    help="Input that is not a valid record: report it and continue, or fail at the first.  [default: report]",
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
@@ -159,14 +159,14 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
 
     Input comes from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. A record
     that fails does not stop the run: the summary on stderr counts what the brokers confirmed, and --failed FILE
-    keeps the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
+    collects the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
 
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
-    --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text behind it.
+    --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text after it.
 
-    -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema take the latest schema of
+    -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema use the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or
-    one in a file (avro:file=order.avsc), and register nothing unless told (register=true). A value that
+    one in a file (avro:file=order.avsc), and register nothing without register=true. A value that
     does not fit its schema is bad input.
     """
     from kcli.commands._produce_flags import run  # not for --help

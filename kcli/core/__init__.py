@@ -3,112 +3,63 @@
 Names are loaded on use (PEP 562): importing this package costs nothing.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
-    from kcli.core.admin.brokers import BrokerDescription, ClusterDescription, LogDir, ReplicaSize
-    from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
-    from kcli.core.admin.group_description import GroupDescription, MemberDescription
-    from kcli.core.admin.groups import GroupListing, ListedGroup
-    from kcli.core.admin.members import GroupMember
-    from kcli.core.admin.topics import TopicInfo
-    from kcli.core.admin.transactions import (
-        ListedTransaction,
-        ProducerDescription,
-        TransactionDescription,
-        TransactionListing,
-    )
-    from kcli.core.cluster.cluster import Cluster
-    from kcli.core.cluster.offsets import OffsetInfo
-    from kcli.core.consumer.consumer import Consumer
-    from kcli.core.consumer.waiting import OpenTransaction
-    from kcli.core.producer.producer import Producer
-    from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition, TopicSpec
+    from kcli.core.admin.admin import Admin as Admin
+    from kcli.core.admin.brokers import BrokerDescription as BrokerDescription
+    from kcli.core.admin.brokers import ClusterDescription as ClusterDescription
+    from kcli.core.admin.brokers import LogDir as LogDir
+    from kcli.core.admin.brokers import ReplicaSize as ReplicaSize
+    from kcli.core.admin.configs import ConfigChange as ConfigChange
+    from kcli.core.admin.configs import ConfigEntry as ConfigEntry
+    from kcli.core.admin.configs import ConfigKind as ConfigKind
+    from kcli.core.admin.configs import ConfigOp as ConfigOp
+    from kcli.core.admin.configs import ConfigResource as ConfigResource
+    from kcli.core.admin.group_description import GroupDescription as GroupDescription
+    from kcli.core.admin.group_description import MemberDescription as MemberDescription
+    from kcli.core.admin.groups import GroupListing as GroupListing
+    from kcli.core.admin.groups import ListedGroup as ListedGroup
+    from kcli.core.admin.members import GroupMember as GroupMember
+    from kcli.core.admin.topics import TopicInfo as TopicInfo
+    from kcli.core.admin.transactions import ListedTransaction as ListedTransaction
+    from kcli.core.admin.transactions import ProducerDescription as ProducerDescription
+    from kcli.core.admin.transactions import TransactionDescription as TransactionDescription
+    from kcli.core.admin.transactions import TransactionListing as TransactionListing
+    from kcli.core.cluster.cluster import Cluster as Cluster
+    from kcli.core.cluster.offsets import OffsetInfo as OffsetInfo
+    from kcli.core.consumer.consumer import Consumer as Consumer
+    from kcli.core.consumer.waiting import OpenTransaction as OpenTransaction
+    from kcli.core.producer.producer import Producer as Producer
+    from kcli.core.types import GroupMetadata as GroupMetadata
+    from kcli.core.types import Node as Node
+    from kcli.core.types import OffsetAndMetadata as OffsetAndMetadata
+    from kcli.core.types import TopicPartition as TopicPartition
+    from kcli.core.types import TopicSpec as TopicSpec
 
 _HOMES = {
-    "kcli.core.admin.admin": ("Admin",),
-    "kcli.core.admin.brokers": (
-        "BrokerDescription",
-        "ClusterDescription",
-        "LogDir",
-        "ReplicaSize",
-    ),
-    "kcli.core.admin.configs": (
-        "ConfigChange",
-        "ConfigEntry",
-        "ConfigKind",
-        "ConfigOp",
-        "ConfigResource",
-    ),
-    "kcli.core.admin.group_description": (
-        "GroupDescription",
-        "MemberDescription",
-    ),
-    "kcli.core.admin.groups": (
-        "GroupListing",
-        "ListedGroup",
-    ),
-    "kcli.core.admin.members": ("GroupMember",),
-    "kcli.core.admin.topics": ("TopicInfo",),
-    "kcli.core.admin.transactions": (
-        "ListedTransaction",
-        "ProducerDescription",
-        "TransactionDescription",
-        "TransactionListing",
-    ),
-    "kcli.core.cluster.cluster": ("Cluster",),
-    "kcli.core.cluster.offsets": ("OffsetInfo",),
-    "kcli.core.consumer.consumer": ("Consumer",),
-    "kcli.core.consumer.waiting": ("OpenTransaction",),
-    "kcli.core.producer.producer": ("Producer",),
-    "kcli.core.types": (
-        "GroupMetadata",
-        "Node",
-        "OffsetAndMetadata",
-        "TopicPartition",
-        "TopicSpec",
-    ),
+    "admin.admin": "Admin",
+    "admin.brokers": "BrokerDescription ClusterDescription LogDir ReplicaSize",
+    "admin.configs": "ConfigChange ConfigEntry ConfigKind ConfigOp ConfigResource",
+    "admin.group_description": "GroupDescription MemberDescription",
+    "admin.groups": "GroupListing ListedGroup",
+    "admin.members": "GroupMember",
+    "admin.topics": "TopicInfo",
+    "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",
+    "cluster.cluster": "Cluster",
+    "cluster.offsets": "OffsetInfo",
+    "consumer.consumer": "Consumer",
+    "consumer.waiting": "OpenTransaction",
+    "producer.producer": "Producer",
+    "types": "GroupMetadata Node OffsetAndMetadata TopicPartition TopicSpec",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "Admin",
-    "BrokerDescription",
-    "Cluster",
-    "ClusterDescription",
-    "ConfigChange",
-    "ConfigEntry",
-    "ConfigKind",
-    "ConfigOp",
-    "ConfigResource",
-    "Consumer",
-    "GroupDescription",
-    "GroupListing",
-    "GroupMember",
-    "GroupMetadata",
-    "ListedGroup",
-    "ListedTransaction",
-    "LogDir",
-    "MemberDescription",
-    "Node",
-    "OffsetAndMetadata",
-    "OffsetInfo",
-    "OpenTransaction",
-    "Producer",
-    "ProducerDescription",
-    "ReplicaSize",
-    "TopicInfo",
-    "TopicPartition",
-    "TopicSpec",
-    "TransactionDescription",
-    "TransactionListing",
-]
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(name)
-    from importlib import import_module
-
-    return getattr(import_module(_HOME_OF[name]), name)
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

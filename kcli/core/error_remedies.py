@@ -41,8 +41,8 @@ REMEDIES = {
     38: "use a replication factor of at most the number of brokers",
     40: "correct the configuration: Kafka's documentation lists the keys of topics and their values",
     53: "have an ACL granted (kafka-acls.sh): WRITE on the transactional id",
-    56: "see the disks and the log of that broker",
-    76: "choose another codec with -z, or see compression.type of the topic",
+    56: "check the disks and the log of that broker",
+    76: "choose another codec with -z, or check compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",
 }
 """By Kafka's number. Codes without a constant in kcli are given as numbers: 30 and 31 no permission for group and

@@ -36,7 +36,7 @@ class ConfigError(KcliError):
 
 
 class ConnectError(KcliError):
-    """A broker cannot be reached, does not answer, or is not Kafka."""
+    """A broker cannot be reached, does not respond, or is not Kafka."""
 
     exit_code = 3
 

@@ -60,7 +60,7 @@ class ClientOptions:
     )
     request_timeout_ms: int = option(
         30_000,
-        "how long to wait for the answer to one request",
+        "how long to wait for the response to a request",
         aliases=("socket.timeout.ms",),
         low=1,
     )
@@ -104,7 +104,7 @@ class ClientOptions:
     )
     allow_auto_create_topics: bool = option(
         False,
-        "let brokers create missing topics that the client asks for",
+        "let brokers create missing topics that the client requests",
         aliases=("allow.auto.create.topics",),
     )
 
@@ -122,7 +122,7 @@ class ProducerOptions(ClientOptions):
     enable_idempotence: bool = option(True, "number the batches so that a retry is never stored twice")
     max_in_flight_requests_per_connection: int = option(
         5,
-        "requests to one broker that may wait for their answer at a time",
+        "requests to one broker that may wait for their response at a time",
         aliases=("max.in.flight",),
         low=1,
     )
@@ -236,7 +236,7 @@ class ConsumerOptions(ClientOptions):
     )
     on_out_of_range: str = option(
         "",
-        "when a position is not in the log: fail, or go on at the earliest or latest offset; "
+        "when a position is not in the log: fail, or continue at the earliest or latest offset; "
         "empty: auto.offset.reset where the consumer chose the position, else fail",
         choices=("", "fail", "earliest", "latest"),
     )
@@ -250,7 +250,7 @@ class ConsumerOptions(ClientOptions):
     )
     fetch_buffer_bytes: int = option(
         67_108_864,
-        "bytes that answers may take, of all brokers together, before they are handed out",
+        "bytes of fetch responses that are buffered, of all brokers together",
         low=1_024,
     )
 
@@ -390,7 +390,7 @@ def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
     if options is not None and values:
         raise ConfigError(
             f"options and {', '.join(values)} were both given",
-            why="the one would be ignored",
+            why="one of them would be ignored",
             do="use dataclasses.replace(options, …), or keywords alone",
         )
     if options is not None:
@@ -418,7 +418,7 @@ def _checked(kind: type[O], options: Any) -> O:
     else:
         do = f"{client}(bootstrap_servers=…), or {kind.__name__}(…)"
     raise ConfigError(
-        f"{options!r} is no {kind.__name__}", why="options are keywords, or an object of that class", do=do
+        f"{options!r} is not a {kind.__name__}", why="options are keywords, or an object of that class", do=do
     )
 
 
@@ -455,6 +455,6 @@ def _check_text(name: str, value: Any) -> None:
     except UnicodeEncodeError:
         raise ConfigError(
             f"{key_of(name)}={value!r} is not a valid value",
-            why="it is not UTF-8, as all names are that brokers are told",
-            do="write it in a terminal whose characters are UTF-8",
+            why="names are sent to brokers as UTF-8, and it is not valid UTF-8",
+            do="use a terminal whose locale is UTF-8",
         ) from None

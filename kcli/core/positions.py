@@ -55,7 +55,7 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
         raise ValueError(f"{text!r} can be split at more than one colon; write .. between the two ends")
     if ":" in text.strip(":") and ("@" in text or "-" in text):
         raise ValueError(
-            f"{text!r} is not a place, and no colon parts it into two; write .. between the ends"
+            f"{text!r} is not an offset or a time, and no colon splits it into two; write .. between the ends"
         )
     return RangeSpec(parse_offset(text, now_ms, tz))
 
@@ -90,19 +90,21 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
     A bare integer is an epoch in s, ms, µs or ns by its digits; ``3h`` and ``-3h`` are three hours ago,
     ``+3h`` in three hours; ``10:30`` is today; ISO dates and times without a zone are in ``tz``.
     """
-    said = text.strip().removeprefix("@")
-    word = said.lower()
+    trimmed = text.strip().removeprefix("@")
+    word = trimmed.lower()
     if word in DAY_WORDS:
         return _day(word, now_ms, tz)
-    if re.fullmatch(r"[0-9]+", said):
-        return epoch_ms(said)
-    if re.fullmatch(_CLOCK, said):
-        return _ms(datetime.combine(_local(now_ms, tz).date(), _time(said, text)), tz)
-    if re.match(_DATE, said):
-        return _iso(said, text, tz)
-    sign = -1 if said[:1] != "+" else 1
+    if re.fullmatch(r"[0-9]+", trimmed):
+        return epoch_ms(trimmed)
+    if re.fullmatch(_CLOCK, trimmed):
+        return _ms(datetime.combine(_local(now_ms, tz).date(), _time(trimmed, text)), tz)
+    if re.match(_DATE, trimmed):
+        return _iso(trimmed, text, tz)
+    sign = -1 if trimmed[:1] != "+" else 1
     try:
-        return now_ms + sign * parse_duration_ms(said.lstrip("+-") if said[:1] in "+-" else said, unit=True)
+        return now_ms + sign * parse_duration_ms(
+            trimmed.lstrip("+-") if trimmed[:1] in "+-" else trimmed, unit=True
+        )
     except ValueError:
         raise ValueError(
             f"{text!r} is not a time such as 2026-11-21T10:00Z, 10:30, 3h (ago), now, today, yesterday or an epoch"
@@ -111,10 +113,10 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
 
 def has_zone(text: str) -> bool:
     """Whether an instant means the same everywhere: everything except a date or a clock time without a zone."""
-    said = text.strip().removeprefix("@")
-    if said.lower() in ("today", "yesterday") or re.fullmatch(_CLOCK, said):
+    trimmed = text.strip().removeprefix("@")
+    if trimmed.lower() in ("today", "yesterday") or re.fullmatch(_CLOCK, trimmed):
         return False
-    return not re.match(_DATE, said) or bool(re.search(_ZONE, said))
+    return not re.match(_DATE, trimmed) or bool(re.search(_ZONE, trimmed))
 
 
 def epoch_ms(digits: str) -> int:
@@ -129,10 +131,10 @@ def epoch_ms(digits: str) -> int:
 
 def parse_duration_ms(text: str, *, unit: bool = False) -> int:
     """``1h30m``, ``90s``, ``2d``, ``500ms``, ``1.5h``, ``PT1H30M``; a bare number is seconds unless ``unit``."""
-    said = text.strip()
-    if not unit and re.fullmatch(r"[0-9]+(\.[0-9]+)?", said):
-        return round(float(said) * 1000)
-    parts = _iso_duration(said) if said[:1] in ("P", "p") else _short_duration(said)
+    trimmed = text.strip()
+    if not unit and re.fullmatch(r"[0-9]+(\.[0-9]+)?", trimmed):
+        return round(float(trimmed) * 1000)
+    parts = _iso_duration(trimmed) if trimmed[:1] in ("P", "p") else _short_duration(trimmed)
     if parts is None:
         raise ValueError(f"{text!r} is not a duration such as 90s, 1h30m, 2d, 500ms or PT1H30M")
     return round(sum(float(count) * _UNITS[name] for count, name in parts))
@@ -198,10 +200,10 @@ def _side(text: str, now_ms: int, tz: tzinfo | None) -> OffsetSpec | None:
 
 def _with_at(whole: str, stop: str) -> str:
     """The second end of ``@T1:T2`` is an instant too; words and +N, -N are unchanged."""
-    said = stop.strip()
-    plain = not said or said[0] == "@" or re.fullmatch(r"[+-][0-9]+", said)
-    word = said.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS
-    return said if plain or word or not whole.startswith("@") else "@" + said
+    trimmed = stop.strip()
+    plain = not trimmed or trimmed[0] == "@" or re.fullmatch(r"[+-][0-9]+", trimmed)
+    word = trimmed.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS
+    return trimmed if plain or word or not whole.startswith("@") else "@" + trimmed
 
 
 Ends = tuple[OffsetSpec | None, OffsetSpec | None]
@@ -247,20 +249,20 @@ def _day(word: str, now_ms: int, tz: tzinfo | None) -> int:
     return _ms(datetime.combine(day, time()), tz)
 
 
-def _iso(said: str, text: str, tz: tzinfo | None) -> int:
-    if not re.fullmatch(_ISO_TIME, said):
+def _iso(trimmed: str, text: str, tz: tzinfo | None) -> int:
+    if not re.fullmatch(_ISO_TIME, trimmed):
         raise ValueError(
             f"{text!r} is not a time: write 2026-11-21, 2026-11-21T10:00 or 2026-11-21T10:00:30.5Z"
         )
     try:
-        return _ms(datetime.fromisoformat(said.replace("z", "Z")), tz)
+        return _ms(datetime.fromisoformat(trimmed.replace("z", "Z")), tz)
     except ValueError as error:
         raise ValueError(f"{text!r} is not a time: {error}") from None
 
 
-def _time(said: str, text: str) -> time:
+def _time(trimmed: str, text: str) -> time:
     try:
-        return time.fromisoformat(said.rjust(len(said) + (said.index(":") == 1), "0"))
+        return time.fromisoformat(trimmed.rjust(len(trimmed) + (trimmed.index(":") == 1), "0"))
     except ValueError as error:
         raise ValueError(f"{text!r} is not a time: {error}") from None
 

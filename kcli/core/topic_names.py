@@ -23,7 +23,7 @@ def check_topic(name: Any) -> None:
         )
 
 
-def check_place(where: Any) -> None:
+def check_partition(where: Any) -> None:
     """Rejects what is not a TopicPartition of a text and an integer; whether the partition exists is not checked."""
     right = isinstance(where, TopicPartition)
     if not right or not isinstance(where.topic, str) or type(where.partition) is not int:

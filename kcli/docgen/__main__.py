@@ -1,6 +1,6 @@
 """``python -m kcli.docgen [--check]``: writes man/, completions/ and the README's blocks, or fails on drift.
 
-The driver: the only part of this package that knows kcli's own command tree.
+The only part of this package that imports kcli's own command tree.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ ENVIRONMENT = (
     ("KCLI_X_KEY", "one client option, as -X; KCLI_X_LINGER_MS is linger.ms"),
     (
         "KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*",
-        "the weakest; said when used",
+        "the weakest; noted when used",
     ),
     ("KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
     ("KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
@@ -40,7 +40,7 @@ FILES = (
     ),
     (
         "$XDG_CACHE_HOME/kcli/completion",
-        "names of groups and topics that shells have asked for, for a minute; ~/.cache/kcli by default",
+        "names of groups and topics that shells have requested, for a minute; ~/.cache/kcli by default",
     ),
     ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
 )

@@ -1,4 +1,4 @@
-"""What the completion scripts know beyond the command tree: the words of ``kcli help``, the keys of ``-X``. Pure."""
+"""What the completion scripts contain besides the command tree: the words of ``kcli help``, the keys of ``-X``."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ def completed(docs: Sequence[CommandDoc]) -> list[CommandDoc]:
 
 
 def _with_help(docs: Sequence[CommandDoc]) -> Iterator[CommandDoc]:
-    """``kcli help groups rewind``: behind ``help`` stand the same words as behind ``kcli``, and those of its argument."""
+    """``kcli help groups rewind``: ``help`` is followed by the same words as ``kcli``, and by those of its argument."""
     root, place = docs[0].path, (*docs[0].path, HELP)
     helper = next((doc for doc in docs if doc.path == place), None)
     for doc in docs:

@@ -1,4 +1,4 @@
-"""A click command as plain data: what help, man pages and completions all need to know about it.
+"""A click command as plain data: for help, man pages and completions.
 
 Pure. Extras of kcli's own classes (examples, quiet names, attached values) are read by attribute, so any
 click tree can be described. Named tuples and no dataclasses: ``--help`` loads this, and each dataclass costs it 2 ms.
@@ -60,7 +60,7 @@ class ArgumentDoc(NamedTuple):
 
     @property
     def repeats(self) -> bool:
-        """Whether it takes all words that are left."""
+        """Whether it accepts all remaining words."""
         return "…" in self.shown
 
 
@@ -219,5 +219,5 @@ def is_keys(choices: tuple[str, ...]) -> bool:
 
 
 def keys_in(docs: Iterable[CommandDoc]) -> tuple[str, ...]:
-    """The keys that an option of these commands takes; the same ones wherever it is."""
+    """The keys that an option of these commands accepts; they are the same everywhere."""
     return next((option.choices for doc in docs for option in doc.options if is_keys(option.choices)), ())

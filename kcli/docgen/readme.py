@@ -9,7 +9,7 @@ _BLOCK = re.compile(r"(<!-- docgen:commands -->\n).*?(<!-- docgen:end -->)", re.
 
 
 def filled(text: str, docs: Sequence[CommandDoc]) -> str:
-    """The README with its blocks filled anew; unchanged where it has no marker."""
+    """The README with its blocks replaced; unchanged if it has no marker."""
     return _BLOCK.sub(lambda match: match[1] + _table(docs) + match[2], text)
 
 

@@ -4,13 +4,11 @@ Chunks are added in the order in which they are sent; deliveries report rows in 
 only when the position is requested are the rows of the oldest unfinished chunk checked one by one.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 
 from kcli.core.producer.origins import Rows
-from kcli.flows.inputs.chunk import Chunk, Place
+from kcli.flows.inputs.chunk import Chunk, InputPosition
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -44,45 +42,45 @@ class _Open:
 
 
 class AckTracker:
-    """``place`` is where a later run has to begin so that nothing is left out."""
+    """``position`` is where a later run has to begin so that nothing is left out."""
 
     def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
         self._order: deque[_Open] = deque()
-        self._behind = Place()
+        self._next_position = InputPosition()
 
-    def begin(self, place: Place) -> None:
+    def start_at(self, position: InputPosition) -> None:
         """Sets where reading begins, before anything is sent."""
-        self._behind = place
+        self._next_position = position
 
-    def sent(self, chunk: Chunk) -> None:
+    def add_chunk(self, chunk: Chunk) -> None:
         """All rows of the chunk were passed to the producer, or never will be."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.left += chunk.rows
         self._order.append(entry)
         self._close()
 
-    def settled(self, chunk: Chunk, rows: Rows) -> None:
+    def complete_rows(self, chunk: Chunk, rows: Rows) -> None:
         """These rows are confirmed, or their failure is recorded. May be called before the chunk is added."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.left -= len(rows)
         entry.settled.append(rows)
         self._close()
 
-    def hold(self, chunk: Chunk, unit: int) -> None:
+    def hold_unit(self, chunk: Chunk, unit: int) -> None:
         """A unit failed and was not recorded: a later run has to begin at it."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.held = unit if entry.held is None else min(entry.held, unit)
 
-    def place(self) -> Place:
+    def position(self) -> InputPosition:
         """The first unit that is not complete, or the end of what was sent."""
         if not self._order:
-            return self._behind
+            return self._next_position
         first = self._order[0]
-        return first.chunk.place(first.lowest())
+        return first.chunk.position(first.lowest())
 
     def _close(self) -> None:
         while self._order and self._order[0].done:
             chunk = self._order.popleft().chunk
             del self._open[chunk]
-            self._behind = chunk.place(chunk.start.unit + chunk.units)
+            self._next_position = chunk.position(chunk.start.unit + chunk.units)

@@ -4,8 +4,6 @@ Written atomically, so there is always a complete file. It records its identity:
 or another input refuses it. A lock file beside it excludes a second run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets
@@ -20,7 +18,7 @@ from kcli.core.errors import ConfigError
 from kcli.files.atomic import replace_file
 from kcli.files.lock import file_lock
 from kcli.flows.failed_file import cannot_open, cannot_write
-from kcli.flows.inputs.chunk import Place
+from kcli.flows.inputs.chunk import InputPosition
 
 KIND = "ProduceCheckpoint"
 
@@ -47,7 +45,7 @@ class _Document(msgspec.Struct):
 
 
 class Checkpoint:
-    """``run`` names the first run and all that resume it; ``place`` is where this run begins.
+    """``run`` names the first run and all that resume it; ``position`` is where this run begins.
 
     ``failed``: the ``--failed`` file of the run. ``failed_again``: the previous run had the same file, so its lines are
     of this input.
@@ -58,10 +56,10 @@ class Checkpoint:
         self.failed = None if failed is None else os.path.abspath(failed)
         self.failed_again = False
         self.run = secrets.token_hex(8)
-        self.place = Place()
+        self.position = InputPosition()
         self.resumes = self.finished = False
         self._identity = identity
-        self._saved: tuple[Place, bool] | None = None
+        self._saved: tuple[InputPosition, bool] | None = None
 
     def load(self) -> None:
         """Reads what an earlier run left, if anything; ConfigError if it belongs to another run."""
@@ -91,20 +89,20 @@ class Checkpoint:
         self.run, self.resumes = found.run, True
         self.finished = found.finished
         self.failed_again = self.failed is not None and found.failed == self.failed
-        self.place = Place(found.source, found.line - 1, found.offset, found.crc32)
+        self.position = InputPosition(found.source, found.line - 1, found.offset, found.crc32)
 
-    def save(self, place: Place, *, finished: bool = False) -> None:
-        """Writes the place; FileError when it cannot be written, and the old one stays."""
-        if self._saved == (place, finished):
+    def save(self, position: InputPosition, *, finished: bool = False) -> None:
+        """Writes the position; FileError when it cannot be written, and the old one stays."""
+        if self._saved == (position, finished):
             return
         document = _Document(
             KIND,
             self.run,
             self._identity,
-            place.source,
-            place.unit + 1,
-            place.offset,
-            place.crc,
+            position.source,
+            position.unit + 1,
+            position.offset,
+            position.crc,
             finished,
             self.failed,
         )
@@ -112,7 +110,7 @@ class Checkpoint:
             replace_file(self.path, msgspec.json.encode(document) + b"\n")
         except OSError as error:
             raise cannot_write(self.path, error) from None
-        self._saved = (place, finished)
+        self._saved = (position, finished)
 
     def _check(self, then: Identity) -> None:
         now = self._identity
@@ -126,7 +124,7 @@ class Checkpoint:
                 raise ConfigError(
                     f"{self.path} is the checkpoint of another run",
                     why=f"its {what} was {before or 'none'}, now it is {here or 'none'}",
-                    do="run with the same arguments to go on, or name another checkpoint",
+                    do="run with the same arguments to resume, or name another checkpoint",
                 )
 
 

@@ -106,7 +106,7 @@ def consume(
 def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
     """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
-        whole = run.take(batches)
+        whole = run.write_batches(batches)
     except KcliError:
         run.flush()
         reading.flushed(run.written)
@@ -138,7 +138,7 @@ class _Run:
         """Whether the limit is reached."""
         return self._limit is not None and self.result.records >= self._limit
 
-    def take(self, batches: Iterable[FetchedBatch]) -> bool:
+    def write_batches(self, batches: Iterable[FetchedBatch]) -> bool:
         """Writes the batches of one poll; returns False when the limit has cut them short."""
         self.written = {}
         for fetched in batches:
@@ -153,7 +153,7 @@ class _Run:
                 place = OffsetAndMetadata(fetched.then, "", fetched.then_epoch)
             self.written[fetched.tp] = place
         if self._merger is not None:
-            self._put(self._merger.take())
+            self._put(self._merger.take_ready())
         return not self.full()
 
     def flush(self) -> None:
@@ -166,8 +166,6 @@ class _Run:
         self._put(merger.drain())
         self.sink.flush()
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _one(self, fetched: FetchedBatch) -> int:
         """Writes the selected records of a batch; returns the offset of the last record, −1 for all of it."""
         try:
@@ -176,7 +174,7 @@ class _Run:
             if selected is None:
                 return -1
             if self._merger is not None:
-                self._merger.add(fetched, selected)
+                self._merger.add_batch(fetched, selected)
                 return -1
             return self._write(fetched, selected)
         except CorruptRecordsError as error:

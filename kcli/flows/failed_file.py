@@ -5,8 +5,6 @@ drops them before it begins (``FailedFile.drop_from``): an entry therefore has t
 is not the number of its line, and a checkpoint names its ``--failed`` file.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import stat
@@ -20,7 +18,7 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.files.atomic import FileError, replace_file
-from kcli.flows.inputs.chunk import Chunk, Place, RowChunk
+from kcli.flows.inputs.chunk import Chunk, InputPosition, RowChunk
 from kcli.flows.inputs.item import BAD_INPUT, BadInput
 
 
@@ -59,8 +57,8 @@ class FailedFile:
         except OSError as error:
             raise cannot_open(self.path, error) from None
 
-    def drop_from(self, place: Place, names: Sequence[str]) -> None:
-        """Removes the entries of units from ``place`` on (``names``: the inputs), which are about to be read again.
+    def drop_from(self, position: InputPosition, names: Sequence[str]) -> None:
+        """Removes the entries of units from ``position`` on (``names``: the inputs), which are about to be read again.
 
         The previous run ended after writing them, before the checkpoint was updated; it may also have left a
         truncated line.
@@ -70,7 +68,7 @@ class FailedFile:
                 return
             with open(self.path, "rb") as file:
                 lines = file.readlines()
-            kept = [line for line in lines if _is_before(line, place, names)]
+            kept = [line for line in lines if _is_before(line, position, names)]
             if len(kept) < len(lines):
                 replace_file(self.path, b"".join(kept))
                 self.close()
@@ -184,7 +182,7 @@ def cannot_write(path: str, error: OSError) -> FileError:
     return FileError(
         f"cannot write {path}",
         why=(error.strerror or str(error)).lower(),
-        do="make room or choose another place; what was confirmed so far is in the summary",
+        do="free space or choose another file; what was confirmed so far is in the summary",
     )
 
 
@@ -240,8 +238,8 @@ def _joined(entries: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def _is_before(line: bytes, place: Place, names: Sequence[str]) -> bool:
-    """Whether an entry is of a unit before ``place``; lines that are not entries count as such, truncated lines
+def _is_before(line: bytes, position: InputPosition, names: Sequence[str]) -> bool:
+    """Whether an entry is of a unit before ``position``; lines that are not entries count as such, truncated lines
     do not.
     """
     if not line.endswith(b"\n"):
@@ -251,7 +249,7 @@ def _is_before(line: bytes, place: Place, names: Sequence[str]) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return True
     source = names.index(entry.file) if entry.file in names else 0
-    return (source, (entry.record or entry.line) - 1) < (place.source, place.unit)
+    return (source, (entry.record or entry.line) - 1) < (position.source, position.unit)
 
 
 def _text(raw: bytes | None) -> tuple[str | None, str]:

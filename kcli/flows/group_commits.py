@@ -59,18 +59,18 @@ class GroupCommits:
         self._next = now + self._interval
         if offsets := self._due(self._flushed):
             self._pending = self._consumer.commit_async(offsets)
-            self._pending.on_done(lambda done: self._answered(offsets, done.error))
+            self._pending.on_done(lambda done: self._committed_or_failed(offsets, done.error))
 
-    def giving_up(self, partitions: Iterable[TopicPartition]) -> None:
+    def commit_before_revocation(self, partitions: Iterable[TopicPartition]) -> None:
         """Commits before partitions are revoked: their next owner must start where this member stopped."""
         given = set(partitions)
         if offsets := self._due(given):
             try:
                 self._consumer.commit(offsets, timeout=_PATIENCE)
             except (KcliError, TimeoutError) as error:
-                self._answered(offsets, error)
+                self._committed_or_failed(offsets, error)
             else:
-                self._answered(offsets, None)
+                self._committed_or_failed(offsets, None)
         self.lost(given)
 
     def lost(self, partitions: Iterable[TopicPartition]) -> None:
@@ -83,14 +83,12 @@ class GroupCommits:
         """Commits what is left and waits for it; CommitFailedError where that fails."""
         if offsets := self._due(self._flushed):
             self._consumer.commit(offsets, timeout=_PATIENCE)
-            self._answered(offsets, None)
+            self._committed_or_failed(offsets, None)
 
     @property
     def uncommitted(self) -> dict[TopicPartition, int]:
         """The next offsets of partitions where more was written than the group has committed."""
         return {tp: place.offset for tp, place in self._due(self._flushed).items()}
-
-    # --- inside ------------------------------------------------------------------------------------
 
     def _due(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         if not self._enabled:
@@ -106,7 +104,7 @@ class GroupCommits:
     def _known(self, tp: TopicPartition) -> int:
         return self._committed.get(tp, self._consumer.state(tp).committed)
 
-    def _answered(
+    def _committed_or_failed(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: BaseException | None
     ) -> None:
         if error is None:

@@ -64,7 +64,7 @@ def _offset(answer: OffsetInfo | KcliError) -> int | None:
     return answer.offset if isinstance(answer, OffsetInfo) else None
 
 
-def _first(told: list[ProducerDescription] | KcliError) -> ProducerDescription | None:
+def _first(found: list[ProducerDescription] | KcliError) -> ProducerDescription | None:
     """The producer whose transaction began first; None where brokers are too old (KIP-664), or refuse the request."""
-    known = [] if isinstance(told, KcliError) else [one for one in told if one.open_since >= 0]
+    known = [] if isinstance(found, KcliError) else [one for one in found if one.open_since >= 0]
     return min(known, key=lambda one: one.open_since, default=None)

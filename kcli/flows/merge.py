@@ -36,7 +36,7 @@ class _Queue:
 
 
 class Merger:
-    """``add`` fetched records, ``take`` those that are ready, ``drain`` at the end."""
+    """``add_batch`` fetched batches, ``take_ready`` records, ``drain`` at the end."""
 
     def __init__(self, consumer: Consumer, clock: Callable[[], float] = time.monotonic) -> None:
         self._consumer = consumer
@@ -46,7 +46,7 @@ class Merger:
         self._heads: list[tuple[Order, TopicPartition]] = []
         self._by_clock = False
 
-    def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
+    def add_batch(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
         """Adds the selected records of a batch."""
         tp, batch, now = fetched.tp, fetched.batch, self._clock()
         queue = self._queues.setdefault(tp, _Queue())
@@ -64,7 +64,7 @@ class Merger:
             queue.size += one.size + _OVERHEAD
         self._throttle(tp, queue)
 
-    def take(self) -> Iterator[FetchedBatch]:
+    def take_ready(self) -> Iterator[FetchedBatch]:
         """Returns the records, one by one, that no earlier record can precede."""
         missing = self._missing()
         self._by_clock = missing is not None
@@ -89,8 +89,6 @@ class Merger:
             return 1.0
         came = self._queues[self._heads[0][1]].records[0][2]
         return min(1.0, max(0.0, came + PATIENCE - self._clock()))
-
-    # --- inside ------------------------------------------------------------------------------------
 
     def _pop(self) -> FetchedBatch:
         _, tp = heapq.heappop(self._heads)

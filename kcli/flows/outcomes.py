@@ -2,8 +2,8 @@
 
 Each row is counted once: as ``confirmed``; as ``failed``, when it is certainly not stored; as ``unknown``, when it may
 be stored; or as ``unsent``, when a stop came before it was sent. Rows that failed and rows of unknown outcome are
-written to the ``--failed`` file. Deliveries are reported in any thread and only queued; ``settle``, in the reading
-thread, processes them.
+written to the ``--failed`` file. Deliveries are reported in any thread and only queued; the reading thread counts
+them in ``process_reports``.
 
 A row is reported before it counts as completed, and written to ``--failed`` before the checkpoint moves past it:
 the sender's thread queues reports, and the reading thread processes them and saves the checkpoint. In the other
@@ -30,7 +30,7 @@ _MOST_WARNINGS = 5
 
 
 class Outcomes:
-    """``warn`` is called with the first few bad lines; ``remedy`` says what to do about them.
+    """``warn`` is called with the first few bad lines; ``remedy`` is their remedy.
 
     ``failed``: the file that records failures, which completes them. ``resumable``: a later run begins at what is not
     complete, so rows that are open at a stop are left to it.
@@ -50,7 +50,7 @@ class Outcomes:
         self.first_error: KcliError | None = None
         self.first_line = 0
         self.first_name = ""
-        self._first_place = (0, 0)
+        self._first_position = (0, 0)
         self.first_bad: InputError | None = None
         self._reports: deque[Report] = deque()
         self._tracker = tracker
@@ -73,7 +73,7 @@ class Outcomes:
         """No more waiting for confirmations: the producer is about to fail what is left."""
         self._given_up = True
 
-    def settle(self) -> None:
+    def process_reports(self) -> None:
         """Processes the queued reports; FileError, once, when a failure cannot be recorded."""
         while self._reports:
             report = self._reports.popleft()
@@ -81,10 +81,10 @@ class Outcomes:
             if error is None:
                 self.confirmed += report.count
                 for _, chunk, rows in report.origins:
-                    self._tracker.settled(chunk, rows)
+                    self._tracker.complete_rows(chunk, rows)
             else:
                 for _, chunk, rows in report.origins:
-                    self.not_stored(chunk, rows, error)
+                    self.add_unstored_rows(chunk, rows, error)
         if self._file_error is not None:
             self.raise_file_error()
 
@@ -94,14 +94,14 @@ class Outcomes:
         if error is not None:
             raise error
 
-    def take(self) -> list[Report]:
+    def take_reports(self) -> list[Report]:
         """Returns the queued reports, for callers that process them themselves."""
         found = []
         while self._reports:
             found.append(self._reports.popleft())
         return found
 
-    def not_stored(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
+    def add_unstored_rows(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
         """Adds rows that failed, whose outcome is unknown, or that were never sent."""
         if not len(rows):
             return
@@ -119,9 +119,9 @@ class Outcomes:
         self._note_first(chunk, rows[0], error)
         written = self._written(lambda file: file.add(chunk, rows, error), len(rows))
         if written:
-            self._tracker.settled(chunk, rows[:written])
+            self._tracker.complete_rows(chunk, rows[:written])
         if written < len(rows):
-            self._tracker.hold(chunk, chunk.unit(rows[written]))
+            self._tracker.hold_unit(chunk, chunk.unit(rows[written]))
 
     def _left_to_a_later_run(self, error: KcliError) -> bool:
         """Whether the stop is the only cause: a later run finds the rows in the input."""
@@ -132,9 +132,9 @@ class Outcomes:
         return self._resumable and isinstance(error, (ClosedError, OutcomeUnknownError))
 
     def _note_first(self, chunk: Chunk, row: int, error: KcliError) -> None:
-        place = chunk.start.source, chunk.unit(row)
-        if self.first_error is None or place < self._first_place:
-            self.first_error, self._first_place = error, place
+        position = chunk.start.source, chunk.unit(row)
+        if self.first_error is None or position < self._first_position:
+            self.first_error, self._first_position = error, position
             self.first_line, self.first_name = chunk.line(row), chunk.name
 
     def _written(self, write: Callable[[FailedFile], object], count: int) -> int:
@@ -152,7 +152,7 @@ class Outcomes:
             return file.count - before
         return count
 
-    def bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
+    def add_bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
         """Adds a unit of the chunk that is not a valid record."""
         self.bad += 1
         error = bad_input_error(chunk.name, bad, self._remedy)
@@ -161,7 +161,7 @@ class Outcomes:
             more = "; further ones are only counted" if self.bad == _MOST_WARNINGS else ""
             self._warn(f"{error}{more}")
         if not self._written(lambda file: file.add_bad(chunk, unit, bad), 1):
-            self._tracker.hold(chunk, unit)
+            self._tracker.hold_unit(chunk, unit)
 
     def sync(self) -> None:
         """Flushes failures to disk, so that the input may count as complete. FileError when that fails."""

@@ -18,7 +18,7 @@ from kcli.core.producer.producer import Producer
 from kcli.core.records.text_cut import line_count
 from kcli.files.atomic import FileError
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
+from kcli.flows.inputs.chunk import Chunk, InputPosition, RowChunk, TextChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.inputs.item import BadInput, InputError, InputRow
 from kcli.flows.inputs.lines import LineFormat
@@ -64,6 +64,7 @@ class ProduceResult(NamedTuple):
 
     ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
     ``error_input``), ``input_error`` is what ended the reading, ``output_error`` a failed write to an output.
+    ``unread``: the reading ended before the input did.
     """
 
     lines: int
@@ -80,6 +81,7 @@ class ProduceResult(NamedTuple):
     first_bad: InputError | None = None
     output_error: OSError | None = None
     transactions: int = 0
+    unread: bool = False
 
 
 Progress = Callable[[int, int, int], None]
@@ -107,8 +109,9 @@ class ProduceRun:
         self._tracker = tracker
         self._outcomes = outcomes
         self._checkpoint = checkpoint
-        self._lines = self._read = self._handed = self.transactions = 0
+        self._lines = self._read = self._passed = self.transactions = 0
         self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
+        self._at_end = False
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
         rate = sending.records_per_second or sending.bytes_per_second
@@ -126,15 +129,15 @@ class ProduceRun:
         finished = not (self._stop or self._input_error or self._output_error)
         for _ in range(_MOST_FILES):  # a file that cannot be written does not end the wait for confirmations
             try:
-                settle(self._producer, self._stop, self._tick)
+                wait_for_confirmations(self._producer, self._stop, self._tick)
                 break
             except KcliError as error:
                 self._input_error = self._input_error or error
         if self._stop and self._producer.outstanding:
             self._outcomes.give_up()
             self._producer.close(timeout=0.0)
-        self._last_look(finished)
-        outcomes, confirmed = self._outcomes, self._sure()
+        self._finish_outputs(finished)
+        outcomes, confirmed = self._outcomes, self._confirmed_count()
         lines = self._lines - outcomes.unsent
         failed = outcomes.failed + outcomes.bad
         return ProduceResult(
@@ -152,9 +155,10 @@ class ProduceRun:
             outcomes.first_bad,
             self._output_error,
             self.transactions,
+            not self._at_end,
         )
 
-    def _sure(self) -> int:
+    def _confirmed_count(self) -> int:
         """Records that are confirmed so far."""
         return self._outcomes.confirmed
 
@@ -167,6 +171,7 @@ class ProduceRun:
                 self._tick()
                 if self._stop:
                     break
+            self._at_end = not self._stop
         except ClosedError as error:
             if not self._stop:
                 self._input_error = error
@@ -211,11 +216,11 @@ class ProduceRun:
             )
         except KcliError as error:
             chunk.units = line_count(region.text, region.start, region.end, how.delimiter)
-            self._not_handed(chunk, 0, error)
+            self._not_passed(chunk, 0, error)
             raise
         finally:
             self._lines += chunk.units
-            self._tracker.sent(chunk)
+            self._tracker.add_chunk(chunk)
 
     def _send_chunk(self, chunk: RowChunk, portion: Portion) -> None:
         stop_at: BadInput | None = None
@@ -224,32 +229,32 @@ class ProduceRun:
                 stop_at = bad
                 _cut(chunk, unit, bad)
                 break
-            self._outcomes.bad_input(chunk, unit, bad)
+            self._outcomes.add_bad_input(chunk, unit, bad)
             self._lines += 1
         self._lines += chunk.rows
-        self._handed = 0
+        self._passed = 0
         try:
             for start, stop in self._paced(chunk.records):
-                self._hand_over(chunk, start, stop)
+                self._pass_rows(chunk, start, stop)
         except KcliError as error:
-            self._not_handed(chunk, self._handed, error)
+            self._not_passed(chunk, self._passed, error)
             raise
         finally:
-            self._tracker.sent(chunk)
+            self._tracker.add_chunk(chunk)
         if stop_at is not None:
             raise bad_input_error(chunk.name, stop_at, _STOPPED)
 
-    def _not_handed(self, chunk: Chunk, first: int, error: KcliError) -> None:
+    def _not_passed(self, chunk: Chunk, first: int, error: KcliError) -> None:
         """The producer did not accept the rows from ``first`` on: they failed, or were not read before the stop."""
         if isinstance(error, FileError):  # nothing can be recorded any more: a later run reads them again
             self._lines -= chunk.rows - first
         else:
-            self._outcomes.not_stored(chunk, range(first, chunk.rows), error)
+            self._outcomes.add_unstored_rows(chunk, range(first, chunk.rows), error)
 
-    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+    def _pass_rows(self, chunk: RowChunk, start: int, stop: int) -> None:
         """Passes rows to the producer; ``_handed`` is the index after the last row that it accepted."""
         self._send_span(chunk, start, stop)
-        self._handed = stop
+        self._passed = stop
 
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
@@ -282,7 +287,7 @@ class ProduceRun:
                 raw = rows[stop].raw
                 cost += 1 if self._sending.records_per_second else len(raw or b"") + 1
                 stop += 1
-            delay = bucket.take(cost, time.monotonic())
+            delay = bucket.take_tokens(cost, time.monotonic())
             if delay:
                 self._push()
                 self._wait(delay)
@@ -297,12 +302,12 @@ class ProduceRun:
             self._tick()
             wait(min(left, CHECKPOINT_INTERVAL), self._stop)
 
-    def _work_off(self) -> None:
-        self._outcomes.settle()
+    def _process_outcomes(self) -> None:
+        self._outcomes.process_reports()
 
     def _tick(self) -> None:
-        self._work_off()
-        self._progress(self._read, self._sure(), self._outcomes.failed + self._outcomes.bad)
+        self._process_outcomes()
+        self._progress(self._read, self._confirmed_count(), self._outcomes.failed + self._outcomes.bad)
         if self._checkpoint is not None and time.monotonic() >= self._save_at:
             self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
             checkpoint, self._checkpoint = self._checkpoint, None
@@ -310,15 +315,15 @@ class ProduceRun:
             self._checkpoint = checkpoint
 
     def _save(self, checkpoint: Checkpoint, *, finished: bool) -> None:
-        place = self._place()
+        position = self._position()
         self._outcomes.sync()
-        checkpoint.save(place, finished=finished)
+        checkpoint.save(position, finished=finished)
 
-    def _place(self) -> Place:
+    def _position(self) -> InputPosition:
         """Where a later run has to begin."""
-        return self._tracker.place()
+        return self._tracker.position()
 
-    def _last_look(self, finished: bool) -> None:
+    def _finish_outputs(self, finished: bool) -> None:
         try:
             self._tick()
             if self._checkpoint is not None:
@@ -334,7 +339,7 @@ def _cut(chunk: RowChunk, unit: int, bad: BadInput) -> None:
     chunk.read = chunk.start.offset, chunk.start.crc
 
 
-def settle(producer: Producer | DryProducer, stop: Stop, tick: Callable[[], None]) -> None:
+def wait_for_confirmations(producer: Producer | DryProducer, stop: Stop, tick: Callable[[], None]) -> None:
     """Waits until everything is confirmed or has failed; after a stop only for a few seconds."""
     patience: float | None = None
     while not producer.flush(_TICK):

@@ -1,13 +1,11 @@
 """A substitute for a producer: accepts records and reports what would fail before any request. Sends nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError
-from kcli.core.kernels.active import Row, Text
+from kcli.core.kernels.shapes import Row, Text
 from kcli.core.producer.origins import Origin, Rows, listed_rows
 from kcli.core.producer.partitioner import ANYWHERE, no_partition_named
 from kcli.core.producer.report import Report, Totals

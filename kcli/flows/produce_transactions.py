@@ -5,8 +5,6 @@ of its records it is aborted, these are reported as failed, and the others are s
 aborts the open transaction; its records have failed, unless a checkpoint lets a later run read them again.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,7 +33,7 @@ from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.checkpoint import Checkpoint
-from kcli.flows.inputs.chunk import Place, RowChunk
+from kcli.flows.inputs.chunk import InputPosition, RowChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.produce import ProduceRun
 
@@ -63,9 +61,9 @@ class Bookmark(msgspec.Struct, frozen=True):
     crc32: int
 
     @property
-    def place(self) -> Place:
+    def position(self) -> InputPosition:
         """Where the next run begins."""
-        return Place(self.source, self.unit, self.offset, self.crc32)
+        return InputPosition(self.source, self.unit, self.offset, self.crc32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +94,8 @@ class TransactionalRun(ProduceRun):
         self._begun = 0.0
         self._confirmed = 0
         self._cause: KcliError | None = None
-        self._behind: Place | None = None
-        self._committed = self._tracker.place()
+        self._next_position: InputPosition | None = None
+        self._committed = self._tracker.position()
 
     def _reading(self, portions: Iterable[Portion]) -> None:
         super()._reading(portions)
@@ -126,20 +124,22 @@ class TransactionalRun(ProduceRun):
 
     def _not_stored(self, error: KcliError) -> None:
         for chunk, own in groupby(self._rows, key=lambda sent: sent[0]):
-            self._outcomes.not_stored(chunk, listed_rows([row for _, row in own]), error)
+            self._outcomes.add_unstored_rows(chunk, listed_rows([row for _, row in own]), error)
 
-    def _sure(self) -> int:
+    def _confirmed_count(self) -> int:
         return self._confirmed
 
-    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+    def _pass_rows(self, chunk: RowChunk, start: int, stop: int) -> None:
         while start < stop:
             if not self._open:
                 self._begin()
-            behind = self._fitting(chunk, start, stop)
-            self._add(chunk, start, behind)
-            self._rows += [(chunk, row) for row in range(start, behind)]
-            self._handed = start = behind
-            self._behind = chunk.place(chunk.unit(start - 1) + 1 if start < chunk.rows else _end(chunk))
+            end = self._fitting(chunk, start, stop)
+            self._add_rows(chunk, start, end)
+            self._rows += [(chunk, row) for row in range(start, end)]
+            self._passed = start = end
+            self._next_position = chunk.position(
+                chunk.unit(start - 1) + 1 if start < chunk.rows else _end(chunk)
+            )
             if len(self._rows) >= self._limits.every or self._bytes >= self._limits.most_bytes:
                 self._commit()
 
@@ -148,10 +148,10 @@ class TransactionalRun(ProduceRun):
         if self._open and not self._stop and time.monotonic() - self._begun >= self._limits.seconds:
             self._commit()
 
-    def _place(self) -> Place:
+    def _position(self) -> InputPosition:
         return self._committed
 
-    def _work_off(self) -> None:
+    def _process_outcomes(self) -> None:
         """Deliveries complete nothing before their transaction does: see ``_refused``."""
         self._outcomes.raise_file_error()
 
@@ -172,7 +172,7 @@ class TransactionalRun(ProduceRun):
                 return row + 1
         return stop
 
-    def _add(self, chunk: RowChunk, start: int, stop: int) -> None:
+    def _add_rows(self, chunk: RowChunk, start: int, stop: int) -> None:
         if self._broken is None:
             try:
                 self._send_span(chunk, start, stop)
@@ -197,7 +197,7 @@ class TransactionalRun(ProduceRun):
             if self._rows:
                 self._begin()
                 for chunk, first, last in _spans(self._rows):
-                    self._add(chunk, first, last)
+                    self._add_rows(chunk, first, last)
         if self._open and not self._rows:
             self._abort()
         self._confirm()
@@ -207,8 +207,8 @@ class TransactionalRun(ProduceRun):
         try:
             if self._broken is not None:
                 raise self._broken
-            self._commit_place()
-            self._ask_for_commit()
+            self._commit_position()
+            self._request_commit()
         except (TransactionAbortableError, TimedOutError) as error:
             self._abort(keep=True)
             return error
@@ -221,18 +221,18 @@ class TransactionalRun(ProduceRun):
         self.transactions += 1
         return None
 
-    def _commit_place(self) -> None:
-        place, limits = self._behind, self._limits
-        if limits.group is None or place is None:
+    def _commit_position(self) -> None:
+        position, limits = self._next_position, self._limits
+        if limits.group is None or position is None:
             return
-        bookmark = Bookmark(limits.run, place.source, place.unit, place.offset, place.crc)
+        bookmark = Bookmark(limits.run, position.source, position.unit, position.offset, position.crc)
         tp = TopicPartition(self._sending.topic, 0)
         # Offset 0 exists in a log, or did: a line number would look like a position, and often like a lost
         # one.
         offset = OffsetAndMetadata(0, msgspec.json.encode(bookmark).decode())
         self._producer.send_offsets_to_transaction({tp: offset}, limits.group, _PATIENCE)
 
-    def _ask_for_commit(self) -> None:
+    def _request_commit(self) -> None:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -246,13 +246,13 @@ class TransactionalRun(ProduceRun):
         self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
         self._open = False
         if not keep:
-            self._outcomes.take()
+            self._outcomes.take_reports()
 
     def _refused(self) -> set[Sent]:
         """Records and returns the records that brokers rejected because of their content."""
         found: set[Sent] = set()
         self._cause = None
-        for report in self._outcomes.take():
+        for report in self._outcomes.take_reports():
             if report.error is not None and not isinstance(report.error, TransactionAbortableError):
                 self._cause = self._cause or report.error
             if report.error is not None and _is_of_the_record(report.error):
@@ -260,25 +260,25 @@ class TransactionalRun(ProduceRun):
                     for row in rows:
                         if (chunk, row) not in found:
                             found.add((chunk, row))
-                            self._outcomes.not_stored(chunk, range(row, row + 1), report.error)
+                            self._outcomes.add_unstored_rows(chunk, range(row, row + 1), report.error)
         return found
 
     def _confirm(self) -> None:
-        self._outcomes.take()
-        self._committed = self._behind or self._committed
+        self._outcomes.take_reports()
+        self._committed = self._next_position or self._committed
         self._confirmed += len(self._rows)
         for chunk, own in groupby(self._rows, key=lambda sent: sent[0]):
-            self._tracker.settled(chunk, listed_rows([row for _, row in own]))
+            self._tracker.complete_rows(chunk, listed_rows([row for _, row in own]))
         self._rows, self._bytes = [], 0
 
 
-class NoPlaceError(KcliError):
+class UnknownPositionError(KcliError):
     """It is not known how far the last transaction of a checkpoint got."""
 
     exit_code = 7
 
 
-def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> Place:
+def resumed_position(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> InputPosition:
     """Where a run resumes: the group's offset is of the last transaction, the file may be a second older.
 
     ``stored`` is what the group has committed, or the error of fetching it.
@@ -289,24 +289,24 @@ def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPart
     if isinstance(found, KcliError):
         raise found
     if found is None:
-        if checkpoint.finished or checkpoint.place == Place():
-            return checkpoint.place
-        raise NoPlaceError(
+        if checkpoint.finished or checkpoint.position == InputPosition():
+            return checkpoint.position
+        raise UnknownPositionError(
             f"group {group} has no offset for {tp}",
-            why=f"{checkpoint.path} says line {checkpoint.place.unit + 1:,}, but a transaction may have got further",
-            do="brokers forget offsets after offsets.retention.minutes: compare the topic, then begin anew",
+            why=f"{checkpoint.path} has line {checkpoint.position.unit + 1:,}, but a later transaction may be committed",
+            do="brokers forget offsets after offsets.retention.minutes: compare the topic, then start again",
         )
     try:
         bookmark = msgspec.json.decode(found.metadata, type=Bookmark)
     except msgspec.DecodeError:
         bookmark = None
     if bookmark is None or bookmark.run != checkpoint.run:
-        raise NoPlaceError(
+        raise UnknownPositionError(
             f"the transactional id of {checkpoint.path} was used by another run since",
             why=f"group {group} has an offset that is not of this checkpoint",
-            do="use a transactional id for one input only; delete the checkpoint to begin anew",
+            do="use a transactional id for one input only; delete the checkpoint to start again",
         )
-    return bookmark.place
+    return bookmark.position
 
 
 def _end(chunk: RowChunk) -> int:

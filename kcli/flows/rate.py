@@ -1,7 +1,5 @@
 """``--rate``: a token bucket that fills steadily. The bucket is pure; ``wait`` can be interrupted by a stop."""
 
-from __future__ import annotations
-
 import select
 
 from kcli.flows.stop import Stop
@@ -18,8 +16,8 @@ class TokenBucket:
         self._level = self.most
         self._at = now
 
-    def take(self, amount: float, now: float) -> float:
-        """Takes tokens; returns how many seconds to wait before using them. The level may become negative."""
+    def take_tokens(self, amount: float, now: float) -> float:
+        """Removes tokens; returns how many seconds to wait before using them. The level may become negative."""
         self._level = min(self.most, self._level + (now - self._at) * self.rate) - amount
         self._at = now
         return max(0.0, -self._level / self.rate)

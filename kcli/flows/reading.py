@@ -8,7 +8,7 @@ heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 from kcli.core import clock
 from kcli.core.consumer.consumer import Consumer
@@ -19,32 +19,8 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows import ranges
 from kcli.flows.group_commits import GroupCommits
 
-Say = Callable[[str], object]
+Message = Callable[[str], object]
 _BY_POLICY = ("earliest", "latest", "stored")
-
-
-class Reading(Protocol):
-    """See the module."""
-
-    @property
-    def done(self) -> bool:
-        """Whether everything was returned; never, for readings without an end."""
-
-    @property
-    def waiting(self) -> bool:
-        """Whether it is not known yet what to read: then the idle timeout does not count."""
-
-    def tick(self) -> None:
-        """Called between polls: does whatever is due."""
-
-    def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
-        """All returned records are written; ``partly``: only these are, and no more will follow."""
-
-    def recreated(self, error: TopicRecreatedError) -> None:
-        """A topic was recreated: reads it from its beginning, or raises the error."""
-
-    def finish(self) -> None:
-        """Ends the reading in order."""
 
 
 class Later:
@@ -63,67 +39,88 @@ class Later:
         return True
 
 
-class Assigned:
-    """Partitions that were assigned by hand, each up to its stop."""
+class Reading:
+    """Partitions that were assigned by hand, each up to its stop; the base of all readings."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
 
     @property
     def done(self) -> bool:
-        """See Reading."""
+        """Whether everything was returned; never, for readings without an end."""
         return self._consumer.done
 
     @property
     def waiting(self) -> bool:
-        """See Reading."""
+        """Whether it is not known yet what to read: then the idle timeout does not count."""
         return False
 
     def tick(self) -> None:
-        """See Reading."""
+        """Called between polls: does whatever is due."""
 
     def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
-        """See Reading; nothing is committed."""
+        """All returned records are written; ``partly``: only these are, and no more will follow."""
 
     def recreated(self, error: TopicRecreatedError) -> None:
-        """See Reading."""
+        """A topic was recreated: reads it from its beginning, or raises the error."""
         raise error
 
     def finish(self) -> None:
-        """See Reading."""
+        """Ends the reading in order."""
 
 
-class Chosen(Assigned):
+class _Range(Reading):
+    """A reading of the range ``spec``, with what both kinds share."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        spec: RangeSpec,
+        *,
+        until_end: bool,
+        timeout: float,
+        detail: Message,
+        warn: Message,
+        on_recreate: str = "fail",
+    ) -> None:
+        super().__init__(consumer)
+        self._spec = spec
+        self._until_end = until_end
+        self._timeout = timeout
+        self._detail = detail
+        self._warn = warn
+        self._on_recreate = on_recreate
+        self._later = Later(spec.stop, until_end=until_end, now_ms=clock.wall_ms())
+
+    def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
+        """Sets the stops of the partitions, as they are now."""
+        found = ranges.stops(
+            self._consumer, partitions, self._spec.stop, until_end=until_end, timeout=self._timeout
+        )
+        for tp, offset in found.items():
+            self._consumer.state(tp).stop = offset
+
+
+class Chosen(_Range):
     """Partitions that the user chose. ``find_new`` returns partitions added since, for readings without an end."""
 
     def __init__(
         self,
         consumer: Consumer,
-        asked: RangeSpec,
+        spec: RangeSpec,
         *,
-        until_end: bool,
-        timeout: float,
-        say: Say,
-        warn: Say,
         on_out_of_range: str = "fail",
-        on_recreate: str = "fail",
         find_new: Callable[[], Sequence[TopicPartition]] | None = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(consumer)
-        self._asked = asked
-        self._until_end = until_end
-        self._timeout = timeout
-        self._say = say
-        self._warn = warn
+        super().__init__(consumer, spec, **settings)
         self._on_out_of_range = on_out_of_range
-        self._on_recreate = on_recreate
         self._find_new = find_new
-        self._later = Later(asked.stop, until_end=until_end, now_ms=clock.wall_ms())
         self._version = -1
 
     def begin(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Span]:
         """Resolves the range to offsets in each partition, and assigns the partitions."""
-        found = self._spans(partitions, self._asked)
+        found = self._spans(partitions, self._spec)
         self._consumer.assign(found)
         self._version = self._consumer.cluster.view.version
         return found
@@ -131,24 +128,19 @@ class Chosen(Assigned):
     def tick(self) -> None:
         """See Reading: handles a stop time that has come, and new partitions."""
         if self._later.due:
-            stop = self._asked.stop
-            found = ranges.stops(
-                self._consumer, self._consumer.assignment, stop, until_end=True, timeout=self._timeout
-            )
-            for tp, offset in found.items():
-                self._consumer.state(tp).stop = offset
+            self._pin(sorted(self._consumer.assignment), until_end=True)
         version = self._consumer.cluster.view.version
         if self._find_new is not None and version != self._version:
             self._version = version
             if new := [tp for tp in self._find_new() if tp not in self._consumer.assignment]:
-                self._say(f"come since the start: {', '.join(map(str, new))}")
+                self._detail(f"added since the start: {', '.join(map(str, new))}")
                 self._consumer.add_partitions(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
     def recreated(self, error: TopicRecreatedError) -> None:
         """See Reading. Other topics continue where they are; an end is pinned again."""
         if self._on_recreate != "restart":
             raise error
-        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        self._warn(f"topic {error.topic} was recreated: reading it from its beginning")
         present = self._consumer.partitions([error.topic], self._timeout)[error.topic]
         wanted = {tp.partition for tp in self._consumer.assignment if tp.topic == error.topic}
         every = self._find_new is not None or self._until_end
@@ -159,50 +151,32 @@ class Chosen(Assigned):
             if tp.topic != error.topic
             for state in (self._consumer.state(tp),)
         }
-        anew = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._asked.stop))
-        self._consumer.assign({**others, **anew})
+        restarted = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._spec.stop))
+        self._consumer.assign({**others, **restarted})
 
-    def _spans(self, partitions: Sequence[TopicPartition], asked: RangeSpec) -> dict[TopicPartition, Span]:
-        stop = None if self._later.at is not None else asked.stop
+    def _spans(self, partitions: Sequence[TopicPartition], spec: RangeSpec) -> dict[TopicPartition, Span]:
+        stop = None if self._later.at is not None else spec.stop
         return ranges.spans(
             self._consumer,
             partitions,
-            RangeSpec(asked.start, stop),
+            RangeSpec(spec.start, stop),
             until_end=self._until_end,
             timeout=self._timeout,
             on_out_of_range=self._on_out_of_range,
         )
 
 
-class GroupShare:
-    """A member's share of topics: from the committed offsets on; without a commit, from ``asked.start``."""
+class GroupShare(_Range):
+    """A member's share of topics: from the committed offsets on; without a commit, from ``spec.start``."""
 
     _PATIENCE = 10.0
     """Seconds within which an empty share may be followed by another with KIP-848: targets come with a later
     heartbeat.
     """
 
-    def __init__(
-        self,
-        consumer: Consumer,
-        asked: RangeSpec,
-        commits: GroupCommits,
-        *,
-        until_end: bool,
-        timeout: float,
-        say: Say,
-        warn: Say,
-        on_recreate: str = "fail",
-    ) -> None:
-        self._consumer = consumer
-        self._asked = asked
+    def __init__(self, consumer: Consumer, spec: RangeSpec, commits: GroupCommits, **settings: Any) -> None:
+        super().__init__(consumer, spec, **settings)
         self._commits = commits
-        self._until_end = until_end
-        self._timeout = timeout
-        self._say = say
-        self._warn = warn
-        self._on_recreate = on_recreate
-        self._later = Later(asked.stop, until_end=until_end, now_ms=clock.wall_ms())
         self._empty_since: float | None = None
 
     def begin(self, topics: "Sequence[str] | re.Pattern[str]") -> None:
@@ -214,7 +188,7 @@ class GroupShare:
     @property
     def done(self) -> bool:
         """See Reading. A member whose share is empty has nothing to wait for."""
-        if not (self._until_end or self._asked.stop is not None) or not self._consumer.is_stable:
+        if not (self._until_end or self._spec.stop is not None) or not self._consumer.is_stable:
             return False
         partitions = self._consumer.assignment
         if not partitions:
@@ -244,14 +218,14 @@ class GroupShare:
         """See Reading."""
         if self._on_recreate != "restart":
             raise error
-        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        self._warn(f"topic {error.topic} was recreated: reading it from its beginning")
         partitions = [tp for tp in self._consumer.assignment if tp.topic == error.topic]
         self._commits.lost(partitions)
         for tp, offset in ranges.starts(
             self._consumer, partitions, OffsetSpec("earliest"), self._timeout
         ).items():
             self._consumer.seek(tp, offset)
-        self._pin(partitions, until_end=self._until_end)
+        self._pin_unless_later(partitions)
 
     def finish(self) -> None:
         """See Reading: commits what was written."""
@@ -267,32 +241,25 @@ class GroupShare:
         late = self._PATIENCE if self._consumer.options.group_protocol == "consumer" else 0.0
         return now - self._empty_since >= late
 
-    # --- rebalances ----------------------------------------------------------------------------------
-
     def _assigned(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
-        start = self._asked.start
+        self._detail(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
+        start = self._spec.start
         if start is not None and start.kind not in _BY_POLICY:
             committed = self._consumer.committed(partitions, self._timeout)
             fresh = [tp for tp in partitions if committed.get(tp) is None]
             if fresh:
                 for tp, offset in ranges.starts(self._consumer, fresh, start, self._timeout).items():
                     self._consumer.seek(tp, offset)
-        self._pin(partitions, until_end=self._until_end)
+        self._pin_unless_later(partitions)
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"revoked: {', '.join(map(str, partitions))}")
-        self._commits.giving_up(partitions)
+        self._detail(f"revoked: {', '.join(map(str, partitions))}")
+        self._commits.commit_before_revocation(partitions)
 
     def _lost(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"lost: {', '.join(map(str, partitions))}")
+        self._detail(f"lost: {', '.join(map(str, partitions))}")
         self._commits.lost(partitions)
 
-    def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
-        if not partitions or self._later.at is not None:
-            return
-        found = ranges.stops(
-            self._consumer, partitions, self._asked.stop, until_end=until_end, timeout=self._timeout
-        )
-        for tp, offset in found.items():
-            self._consumer.state(tp).stop = offset
+    def _pin_unless_later(self, partitions: Sequence[TopicPartition]) -> None:
+        if partitions and self._later.at is None:
+            self._pin(partitions, until_end=self._until_end)

@@ -20,7 +20,7 @@ from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
 from kcli.flows.produce import ProduceResult, ProduceRun, Sending
-from kcli.flows.reading import Assigned
+from kcli.flows.reading import Reading
 from kcli.flows.stop import Stop
 
 _CHUNK_LINES = 10_000
@@ -110,7 +110,7 @@ def read_back(
     consumer.assign({TopicPartition(topic, 0): Span(0, end)})
     result = consume(
         consumer,
-        Assigned(consumer),
+        Reading(consumer),
         sink,
         stop=stop,
         progress=lambda so_far: progress(so_far.records, so_far.bytes),

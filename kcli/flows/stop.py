@@ -5,7 +5,7 @@ code. Python resumes an interrupted system call (PEP 475), so a loop that blocks
 a callable (``wake``).
 
 ``Stop`` is installed only when there is something to complete: before the first contact Ctrl-C is the plain
-KeyboardInterrupt, so that a broker that does not answer delays nobody (``tests/cli/test_early_interrupts.py``).
+KeyboardInterrupt, so that a broker that does not respond delays no one (``tests/cli/test_early_interrupts.py``).
 """
 
 import os

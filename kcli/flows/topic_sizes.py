@@ -1,14 +1,18 @@
 """Disk usage of topics, from the log directories of all brokers (KIP-113). Prints nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.brokers import LogDir
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import LogDir
 
 
 class TopicSize(NamedTuple):

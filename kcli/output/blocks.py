@@ -1,6 +1,6 @@
-"""Many rows at a time: what several of them have in common is told once, and written out once. Pure.
+"""Many rows at a time: what several of them have in common is given once, and formatted once. Pure.
 
-A list of all groups by partition has ten thousands of rows that differ in two numbers.
+A list of all groups by partition has tens of thousands of rows that differ in two numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ class BlockLines:
         return self._template % tuple(cells)
 
     def _lines_of(self, frame: Frame, own: frozenset[str]) -> str:
-        """A line for each row, with ``%s`` where the cells of blocks stand."""
+        """A line for each row, with ``%s`` in place of the cells of blocks."""
         columns = [
             self._framed(frame, key) if key not in own else repeat("%s", frame.size) for key in self._keys
         ]
@@ -85,7 +85,7 @@ class BlockLines:
         return [self._text(key, value).replace("%", "%%") for value in column]
 
     def _cells(self, block: Block, key: str) -> Sequence[Any]:
-        """What ``%s`` makes the text of: strings and numbers need no more."""
+        """The values for ``%s``: strings and numbers as they are, others as text."""
         if key in block.shared:
             return [self._text(key, block.shared[key])] * len(block)
         column = block.columns[key]

@@ -1,11 +1,11 @@
-"""Whether a stream takes colour: ``--color``, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
+"""Whether a stream shows colour: ``--color``, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
 
 from collections.abc import Mapping
 from typing import IO, Any
 
 
 def wants_colour(stream: IO[Any] | None, environ: Mapping[str, str], choice: str | None) -> bool:
-    """The one decision about colour, per stream."""
+    """Whether to write colour to the stream."""
     if choice in ("always", "never"):
         return choice == "always"
     if environ.get("NO_COLOR"):
@@ -16,7 +16,7 @@ def wants_colour(stream: IO[Any] | None, environ: Mapping[str, str], choice: str
 
 
 def is_terminal(stream: IO[Any] | None) -> bool:
-    """Whether a person reads (or types at) the stream; a closed one counts as no."""
+    """Whether a person reads (or types at) the stream; False for a closed stream."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:

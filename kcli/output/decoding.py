@@ -1,7 +1,7 @@
-"""Keys and values that are decoded before they are shown, in whatever format: where ``-s`` meets the output.
+"""Keys and values decoded by ``-s``, for all output formats.
 
-What a serde cannot decode keeps its bytes, is shown as without one, and is counted. JSON and CSV then say ``str`` for
-what is text and ``base64`` for what is not, so that reading it back is never a guess. Nulls are not decoded.
+What a serde cannot decode keeps its bytes, is shown as without one, and is counted. JSON and CSV then name
+``str`` or ``base64`` as its encoding, so that it can be read back exactly. Nulls are not decoded.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from kcli.core.types import Header, Record
 from kcli.output.template import Extra, Part, Wanted
 from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 PARTS = {op.KEY: "key", op.VALUE: "value"}
 TEXT = b"str"
-"""What an encoding says of text that is shown undecoded."""
+"""The encoding of text that is shown undecoded."""
 
 
 Entry = tuple[Any] | bytes | None
@@ -29,13 +29,13 @@ Entry = tuple[Any] | bytes | None
 
 @dataclass(slots=True)
 class Undecoded:
-    """How many keys or values could not be decoded, and what was wrong with the first one."""
+    """How many keys or values could not be decoded, and the first error."""
 
     count: int = 0
     first: str = ""
 
     def add(self, topic: str, partition: int, offset: int, error: DecodeError) -> None:
-        """One more."""
+        """Counts an error."""
         if not self.count:
             self.first = f"{topic}-{partition}@{offset}: {error}" + (f"; {error.do}" if error.do else "")
         self.count += 1
@@ -58,7 +58,7 @@ class Decoders:
         serde, data = self.of(which), record.key if which == op.KEY else record.value
         if serde is None or data is None:
             return None
-        place = Place(record.topic, PARTS[which], record.headers, record.key)
+        place = SerdeContext(record.topic, PARTS[which], record.headers, record.key)
         try:
             return serde.decode_text(data, place).encode()
         except DecodeError as error:
@@ -72,8 +72,6 @@ class Decoders:
             for part in parts
             for one in (self._decoded(part, extras) if isinstance(part, tuple) else (part,))
         ]
-
-    # --- inside ------------------------------------------------------------------------------------
 
     def _decoded(self, part: Op, extras: list[Extra]) -> list[Part]:
         if part[0] != op.BYTES or not isinstance(part[1], int):
@@ -97,7 +95,7 @@ class Decoders:
         return column
 
     def _entries(self, which: int, text: bool, wanted: Wanted) -> list[Entry]:
-        """Of a batch, as text or as values. Several columns may want them: each record is counted once."""
+        """Of a batch, as text or as values. Several columns may use them: each record is counted once."""
         known = self._last.get((which, text))
         if known is not None and known[0] is wanted:
             return known[1]
@@ -128,7 +126,7 @@ class Decoders:
 
 
 class _Cells:
-    """The bytes of one part of each record of a batch, and where they stand."""
+    """The bytes of one part of each record of a batch, and their place."""
 
     def __init__(self, which: int, wanted: Wanted) -> None:
         columns = wanted.columns
@@ -141,9 +139,9 @@ class _Cells:
         """The bytes; None for a null."""
         return self._cut(self._own, index)
 
-    def place(self, index: int) -> Place:
+    def place(self, index: int) -> SerdeContext:
         """For the serde."""
-        return Place(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
+        return SerdeContext(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
 
     def _headers(self, index: int) -> tuple[Header, ...]:
         columns = self._columns
@@ -157,7 +155,7 @@ class _Cells:
 
 
 def _schema_ids(which: int, serde: Serde) -> Extra:
-    """``,"value_schema_id":7`` behind a value, decoded or not; a text for a GUID, null where none is named."""
+    """``,"value_schema_id":7`` after a value, decoded or not; a string for a GUID, null where none is named."""
     label = b',"%b_schema_id":' % PARTS[which].encode()
 
     def column(wanted: Wanted) -> list[bytes]:
@@ -184,7 +182,7 @@ _AS_TEXT = frozenset((op.RAW, op.CSV, op.NOT_TEXT))
 
 
 def _writer(part: Op, name: str) -> Callable[[Entry], bytes | None] | None:
-    """How an entry looks where this operation writes the bytes, None as without a serde. No writer: bytes are meant."""
+    """How an entry is written by this operation; None: as without a serde. No writer: the operation is for bytes."""
     form, suffix = part[2], part[4]
     if form == op.JSON:
         assert isinstance(suffix, bytes)
@@ -196,13 +194,13 @@ def _writer(part: Op, name: str) -> Callable[[Entry], bytes | None] | None:
     if form == op.CSV:
         return lambda entry: csv_field(entry[0].encode()) if isinstance(entry, tuple) else None
     if form == op.NOT_TEXT:
-        said = name.encode()
-        return lambda entry: said if isinstance(entry, tuple) else (None if _utf8(entry) is None else TEXT)
+        encoded = name.encode()
+        return lambda entry: encoded if isinstance(entry, tuple) else (None if _utf8(entry) is None else TEXT)
     return None
 
 
 def _json_writer(suffix: bytes, name: bytes) -> Callable[[Entry], bytes | None]:
-    decoded, text = (suffix.replace(b'"base64"', said) for said in (name, b'"%b"' % TEXT))
+    decoded, text = (suffix.replace(b'"base64"', encoding) for encoding in (name, b'"%b"' % TEXT))
 
     def write(entry: Entry) -> bytes | None:
         if isinstance(entry, tuple):

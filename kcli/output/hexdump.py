@@ -1,4 +1,4 @@
-"""``-o hex``: key, value and headers of a record as ``hexdump -C`` shows bytes, under a line that says which record."""
+"""``-o hex``: key, value and headers of a record as ``hexdump -C`` shows bytes, below a line that names the record."""
 
 from kcli.core.types import Record
 from kcli.output.record_json import rfc3339
@@ -8,7 +8,7 @@ _MARGIN = 8
 
 
 def dump_record(record: Record, marker: str | None = None) -> bytes:
-    """The record with an empty line behind it; ``marker`` is COMMIT or ABORT of a transaction."""
+    """The record, followed by an empty line; ``marker`` is COMMIT or ABORT of a transaction."""
     when = rfc3339(record.timestamp) or str(record.timestamp)
     title = f"{record.topic}-{record.partition}@{record.offset}  {when}" + (f"  {marker}" if marker else "")
     lines = [title, *_field("key", record.key), *_field("value", record.value)]

@@ -1,4 +1,4 @@
-"""Which columns of a table a terminal has room for, and how wide they are. Pure.
+"""The columns of a table for which a terminal has room, and their widths. Pure.
 
 A number is never cut. What does not fit gives way in this order: prose wraps, headings break at their hyphens, columns
 that are ``spare`` go (first those without a value in any row, prose among them), names are shortened.
@@ -49,7 +49,7 @@ def _least(column: Column, cell: int) -> int:
 
 
 def _shortened(widths: dict[Column, int], width: int) -> dict[Column, int]:
-    """Takes from prose, then from the longest names; where all are short, lines are longer than the terminal."""
+    """Narrows prose, then the longest names; if all are short, lines are longer than the terminal."""
     floors = {
         column: floor
         for kind, floor in (("prose", _NARROW_PROSE), ("text", _SHORTEST))

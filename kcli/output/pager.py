@@ -1,4 +1,4 @@
-"""Long text for a person: through a pager on a terminal, straight out everywhere else."""
+"""Long text: in a pager on a terminal, otherwise directly to stdout."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def page(text: str, *, pager: bool = True) -> None:
 
 
 def paged(data: bytes) -> bool:
-    """Shows what the terminal at stdout has too few lines for. False: it fits, nobody could scroll, or no pager runs."""
+    """Pages what is longer than the terminal at stdout. False: it fits, stdin is no terminal, or there is no pager."""
     if os.environ.get("TERM") == "dumb" or not is_terminal(sys.stdin) or not _too_long(data):
         return False
     command = os.environ.get("KCLI_PAGER") or os.environ.get("PAGER") or "less"
@@ -33,9 +33,9 @@ def _too_long(data: bytes) -> bool:
 
 
 def _piped(command: str, data: bytes) -> bool:
-    """Whether the pager ran; the user's own command line, through the shell as other tools run it.
+    """Runs the user's command line by the shell, as other tools do; returns whether it ran.
 
-    Ctrl-C belongs to the pager while it runs: it ends a search there, and must not end kcli below it.
+    While it runs Ctrl-C is for the pager, where it ends a search; it must not end kcli.
     """
     import subprocess  # only where a pager runs
 

@@ -1,7 +1,7 @@
 """Progress on stderr: one line redrawn on a terminal, one line per 10 s elsewhere, or NDJSON.
 
-Drawn here with a carriage return and not by a library: it is one line, it must not slow the loop that feeds
-it, and a warning must be able to step in between. ``update`` is cheap enough to call per batch.
+Drawn with a carriage return and not by a library: it is one line, must not slow the calling loop, and warnings
+must not mix with it. ``update`` is cheap enough to call per batch.
 """
 
 import os
@@ -18,7 +18,7 @@ INTERVALS = {"bar": 0.1, "line": 10.0, "json": 1.0}
 
 
 class Progress:
-    """Shows how far something is. ``style`` is ``bar``, ``line``, ``json`` or ``none``."""
+    """Shows progress. ``style`` is ``bar``, ``line``, ``json`` or ``none``."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Progress:
     def update(self, done: int, size: int = 0, share: float | None = None, **extra: Any) -> None:
         """``done`` and ``size`` (bytes) are totals so far; ``extra`` are further counts to show.
 
-        ``share`` says how much of the whole is done (0 to 1) where only that is known, and not a number.
+        ``share`` is the part that is done (0 to 1), where the total number is unknown.
         """
         self.done, self.bytes, self.share = done, size, share
         if extra:
@@ -72,7 +72,7 @@ class Progress:
                 self._show(now)
 
     def close(self) -> None:
-        """Takes the bar away; the command's summary says the rest."""
+        """Removes the bar."""
         if self.style == "json":
             self._show(self._clock())
         self._erase()
@@ -110,7 +110,7 @@ class Progress:
         return head + ", ".join(parts)
 
     def _ahead(self, seconds: float, share: float) -> list[str]:
-        """How much is done, and how long the rest takes."""
+        """How much is done, and the remaining time."""
         left = seconds_left(seconds, share)
         return [f"{100 * share:.0f} %", *([] if left is None else [f"{duration_text(left)} left"])]
 
@@ -118,11 +118,9 @@ class Progress:
         return self.done / self.total if self.total else self.share
 
     def _document(self, seconds: float) -> str:
-        import json  # only with --progress json
-
         share = self._share()
         left = None if share is None else seconds_left(seconds, share)
-        return json.dumps(
+        return json_line(
             {
                 "kind": "Progress",
                 "title": self.title,
@@ -150,14 +148,19 @@ class Progress:
             pass
 
 
+def json_line(values: dict[str, Any]) -> str:
+    """An object of ``--progress json``."""
+    import json  # not loaded otherwise
+
+    return json.dumps(values)
+
+
 def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str:
     """What ``--progress`` means here: a bar on a terminal, a line per 10 s elsewhere, nothing with ``-q``."""
     if choice in ("none", "json"):
         return choice
-    if choice is None or choice == "auto":
-        if talk.quiet:
-            return "none"
-        return "bar" if talk.isatty and not dumb else "line"
+    if choice in (None, "auto") and talk.quiet:
+        return "none"
     return "bar" if talk.isatty and not dumb else "line"
 
 
@@ -167,7 +170,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def seconds_left(seconds: float, share: float) -> float | None:
-    """How long the rest takes at the pace so far; None while too little is done to tell."""
+    """The remaining time at the rate so far; None while too little is done to estimate it."""
     return None if share < 0.005 or seconds < 1 else seconds * (1 - min(share, 1.0)) / share
 
 

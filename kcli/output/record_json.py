@@ -1,4 +1,4 @@
-"""A record in the JSON form of the contract: what ``consume -o ndjson`` writes and ``produce -i ndjson`` reads.
+"""A record as JSON: what ``consume -o ndjson`` writes and ``produce -i ndjson`` reads.
 
 Written as the parts of a render program: no object per record is made on the way.
 """
@@ -30,7 +30,7 @@ RECORD: tuple[Part, ...] = (
     (op.LITERAL, b',"leader_epoch":'),
     (op.NUMBER, op.LEADER_EPOCH, b"null"),
 )
-"""All but the closing brace: a marker of a transaction says so in one more field."""
+"""All but the closing brace: the marker of a transaction has one more field."""
 
 
 def closing(marker: str | None) -> tuple[Part, ...]:

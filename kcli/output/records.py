@@ -7,7 +7,7 @@ bytes stay as they are.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
@@ -36,23 +36,26 @@ class Rendered:
     last: int = -1
 
 
-class Formatter(Protocol):
-    """Bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
+class Formatter:
+    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
 
-    is_json: bool
+    is_json = False
 
     def begin(self) -> bytes:
-        """What stands before the first record."""
+        """What precedes the first record."""
+        return b""
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
-        """At most ``limit`` of the wanted records; ``selected`` has a byte per record, see ``render_records``."""
+        """At most ``limit`` of the selected records; ``selected`` has a byte per record, see ``render_records``."""
+        raise NotImplementedError
 
     def end(self) -> bytes:
-        """What stands behind the last record."""
+        """What follows the last record."""
+        return b""
 
 
 class RecordSink:
-    """Writes what a formatter makes; a context manager, so that a document is always closed."""
+    """Writes the output of a formatter; a context manager, so that a document is always closed."""
 
     def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
         self._out = out
@@ -80,11 +83,11 @@ class RecordSink:
         return rendered.count, rendered.last
 
     def flush(self) -> None:
-        """What was written is with the reader."""
+        """Flushes buffered output."""
         self._out.flush()
 
     def check(self) -> None:
-        """BrokenPipeError when the reader has gone."""
+        """BrokenPipeError if the reader has closed the pipe."""
         self._out.check_reader()
 
     def _begin(self) -> None:
@@ -105,7 +108,7 @@ class RecordSink:
 def wanted_records(
     fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray = ALL
 ) -> Iterator[Record]:
-    """The records of the batch that were asked for, at most ``limit``."""
+    """The selected records of the batch, at most ``limit``."""
     left = limit if limit is not None else fetched.batch.count
     for index, record in enumerate(fetched.batch.records(*fetched.tp)):
         if fetched.first <= record.offset < fetched.stop and (not selected or selected[index]):
@@ -122,13 +125,11 @@ def marker_of(fetched: FetchedBatch) -> str | None:
     return "ABORT" if is_abort_marker(fetched.batch) else "COMMIT"
 
 
-class ProgramFormatter:
-    """What a render program can say. ``parts`` is made into one program per partition.
+class ProgramFormatter(Formatter):
+    """Formats by a render program: ``parts`` become one program per partition.
 
-    ``broker`` tells the id of a partition's broker, for formats that name it.
+    ``broker`` returns the id of a partition's broker, for formats that contain it.
     """
-
-    is_json = False
 
     def __init__(
         self,
@@ -137,21 +138,13 @@ class ProgramFormatter:
         *,
         decoders: "Decoders | None" = None,
         closing: Callable[[str | None], Sequence[Part]] = lambda _marker: (),
-        broker: Callable[[TopicPartition], int] = lambda _where: -1,
+        broker: Callable[[TopicPartition], int] = lambda _tp: -1,
     ) -> None:
         self._extras = list(extras)
         self._parts = decoders.columns(parts, self._extras) if decoders is not None else list(parts)
         self._closing = closing
         self._broker = broker
         self._programs: dict[tuple[TopicPartition, str | None, int], Program] = {}
-
-    def begin(self) -> bytes:
-        """See Formatter."""
-        return b""
-
-    def end(self) -> bytes:
-        """See Formatter."""
-        return b""
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter."""
@@ -294,7 +287,7 @@ class RawFormatter(ProgramFormatter):
 
 
 class CsvFormatter(ProgramFormatter):
-    """``-o csv``: a header line, then a line per record; bytes that are not UTF-8 are base64 and say so."""
+    """``-o csv``: a header line, then a line per record; bytes that are not UTF-8 are base64 and marked so."""
 
     HEADER = b"topic,partition,offset,timestamp,key,value,headers,key_encoding,value_encoding\n"
 
@@ -319,18 +312,8 @@ class CsvFormatter(ProgramFormatter):
         return self.HEADER if self._headers else b""
 
 
-class _RecordByRecord:
-    """What formatters for people share: they look at each record."""
-
-    is_json = False
-
-    def begin(self) -> bytes:
-        """See Formatter."""
-        return b""
-
-    def end(self) -> bytes:
-        """See Formatter."""
-        return b""
+class _RecordByRecord(Formatter):
+    """A formatter for people, which formats each record."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
         """The bytes of one record, or of a marker of a transaction."""

@@ -1,7 +1,7 @@
-"""The stdout of one run: bytes out, and what kind of output was asked for.
+"""The stdout of one run, and the kind of output that was requested.
 
-Data is always UTF-8, whatever the locale. A reader that went away raises BrokenPipeError, a full disk OSError;
-both end the run at the rim (``commands/shared/exit.py``).
+Data is always UTF-8, whatever the locale. A closed pipe raises BrokenPipeError, a full disk OSError; both end the
+run (``commands/shared/exit.py``).
 
 stdout may be the bare descriptor (PYTHONUNBUFFERED), whose write is partial when a signal arrives:
 ``Output.write`` repeats until everything is written.
@@ -20,7 +20,7 @@ from kcli.output.sanitise import visible
 
 
 class Output:
-    """``kind`` is what ``-o`` said, or None; ``isatty``, ``width``, ``height`` are decided here, or given by a test."""
+    """``kind`` is the value of ``-o``, or None; ``isatty``, ``width``, ``height`` may be given by a test."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Output:
 
     @property
     def binary(self) -> BinaryIO:
-        """The stream of bytes below stdout, for output that is made by the block."""
+        """The stream of bytes below stdout, for output in blocks."""
         if self._stream is None:
             raise OSError(9, os.strerror(9))  # stdout was closed before the start: EBADF
         below: BinaryIO = getattr(self._stream, "buffer", self._stream)
@@ -53,7 +53,7 @@ class Output:
 
     @property
     def width(self) -> int | None:
-        """Columns of the terminal; None in a pipe: as wide as it takes."""
+        """Columns of the terminal; None in a pipe: unlimited."""
         if self._width is not None or not self.isatty:
             return self._width
         return self._size().columns
@@ -72,11 +72,11 @@ class Output:
             return os.terminal_size((80, 24))
 
     def list_kind(self) -> str:
-        """The kind for a list: what ``-o`` says, else a table on a terminal and plain in a pipe."""
+        """The kind for a list: that of ``-o``, else a table on a terminal and plain in a pipe."""
         return self.kind or ("table" if self.isatty else "plain")
 
     def hold(self) -> None:
-        """What is written from now on is shown at ``release``: in a pager, where it is longer than the terminal."""
+        """Holds what is written from now on until ``release``, which pages it if it is longer than the terminal."""
         if self.isatty and self._held is None:
             self._held = bytearray()
 
@@ -89,11 +89,7 @@ class Output:
             self.flush()
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes as they are, all of them.
-
-        With PYTHONUNBUFFERED the stream is the bare descriptor, which may take less than it is given: when a signal
-        comes while a pipe is full, for one.
-        """
+        """Writes all bytes, unchanged. With PYTHONUNBUFFERED a single write may be partial."""
         if self._held is not None:
             self._held += data
             return
@@ -113,11 +109,11 @@ class Output:
         self.text(visible(text) if self.isatty else text)
 
     def flush(self) -> None:
-        """What was written is with the reader, or an error is raised."""
+        """Flushes buffered output."""
         self.binary.flush()
 
     def check_reader(self) -> None:
-        """BrokenPipeError when nobody reads the pipe any more: who has nothing to write would not find out."""
+        """BrokenPipeError if the reader has closed the pipe; for callers that have nothing to write."""
         try:
             descriptor = self.binary.fileno()
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Rows of typed columns, printed as ``-o`` says. JSON forms are in ``envelope.py``, the table in ``style.py``.
+"""Rows of typed columns, printed as ``-o`` requires. JSON forms are in ``envelope.py``, the table in ``style.py``.
 
 A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
 """
@@ -39,19 +39,19 @@ class Column:
 
     @property
     def right(self) -> bool:
-        """Whether cells stand at the right edge."""
+        """Whether cells are right-aligned."""
         return self.kind in ("number", "id", "duration", "size")
 
 
 class Screen(NamedTuple):
-    """A table is to take ``lines`` at most, and to end with how many rows there are besides; ``more`` says what helps."""
+    """Limits a table to ``lines``, the last of which counts the other rows; ``more`` is a hint about them."""
 
     lines: int
     more: str
 
 
 class Rows:
-    """Takes rows, prints them: the ones that can stream at once, the aligned ones at the end.
+    """Prints rows: immediately where the format can stream, aligned ones at the end.
 
     A context manager: it completes the output also when an error or a signal ends the loop, so that a JSON
     document is always valid; if the first row never came and an error ends it, nothing is written.
@@ -74,12 +74,12 @@ class Rows:
             self.close()
 
     def add(self, row: Row) -> None:
-        """One more row."""
+        """Adds a row."""
         self.count += 1
         self.put(row)
 
     def add_block(self, block: Block) -> None:
-        """Several rows more, as if they were added one by one."""
+        """Adds several rows."""
         for row in block:
             self.add(row)
 
@@ -134,7 +134,7 @@ class Separated(Rows):
             self._line([column.key for column in self.columns])
 
     def _line(self, cells: list[str]) -> None:
-        """Looks for what has to be escaped in the whole line: most have nothing."""
+        """Checks the whole line for characters to be escaped: most have none."""
         sign, special, escaped = _SEPARATED[self.form]
         line = sign.join(cells)
         if self.form == "name":
@@ -186,7 +186,7 @@ def _text(column: Column, value: Any) -> str:
 
 
 def _has(special: str, text: str) -> bool:
-    """Whether one of these characters stands in it."""
+    """Whether the text contains one of these characters."""
     return any(sign in text for sign in special)
 
 
@@ -206,7 +206,7 @@ def flat(column: Column, value: Any, missing: str) -> str:
 
 
 def time_text(ms: int) -> str:
-    """RFC 3339, UTC, ms; the number itself where it is outside of what a calendar has."""
+    """RFC 3339, UTC, ms; the number itself if it is out of range."""
     try:
         when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
     except OverflowError:
@@ -215,7 +215,7 @@ def time_text(ms: int) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Quoted where RFC 4180 asks for it."""
+    """Quoted where RFC 4180 requires it."""
     if any(sign in text for sign in ',"\n\r'):
         return '"' + text.replace('"', '""') + '"'
     return text
@@ -231,4 +231,4 @@ _SEPARATED: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "tsv": ("\t", "\\\r", tsv_cell),
     "name": ("", "", str),
 }
-"""What stands between cells, what else has to be escaped in them, and how."""
+"""The separator, other characters that have to be escaped, and how."""

@@ -1,4 +1,4 @@
-"""What is said to the user on stderr: notes, warnings, details, debug lines. Any thread may call it.
+"""The messages on stderr: notes, warnings, details, debug lines. Any thread may call it.
 
 Everything passes the sanitiser, since it may hold text made by a broker. Each line is one write, so lines of
 two threads never mix.
@@ -40,12 +40,12 @@ class Talk:
         self.before_line: Callable[[], None] | None = None
 
     def note(self, text: str) -> None:
-        """Something worth knowing in a normal run: a summary, what was used, what comes next."""
+        """Information in a normal run: a summary, what was used, the next step."""
         if not self.quiet:
             self.write(text)
 
     def warn(self, text: str) -> None:
-        """Something is not as it should be, and the run goes on; also ends up in a JSON document's warnings."""
+        """A problem that does not end the run; also added to the warnings of a JSON document."""
         self.warnings.append(text)
         self.write(f"warning: {text}", YELLOW)
 
@@ -55,11 +55,11 @@ class Talk:
             self.write(text, DIM)
 
     def plain(self, text: str) -> None:
-        """A question's context, or a list that was asked for: printed even with ``-q``."""
+        """Context of a question, or requested output: printed even with ``-q``."""
         self.write(text)
 
     def debug(self, text: str) -> None:
-        """A trace line, with the time of day; its caller has decided that it is wanted."""
+        """A trace line, with the time of day; the caller checks the area."""
         now = time.time()
         stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
         self.write(f"{stamp} {text}", DIM)
@@ -89,7 +89,7 @@ class Talk:
 def commands_whole(line: str, width: int) -> str:
     """A line that ends with a command to be typed, for a terminal of this width: no word of the command is broken.
 
-    The command gets a line of its own where it does not fit behind what is said, and is continued as shells take it.
+    The command gets a line of its own if it does not fit, and is continued in the shell's syntax.
     """
     match = _COMMAND.fullmatch(line) if len(line) > width else None
     if match is None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
-from kcli.core.kernels.active import Columns
 from kcli.core.kernels.render_ops import Op, Program
+from kcli.core.kernels.shapes import Columns
 from kcli.core.types import TopicPartition
 
 
@@ -49,11 +49,11 @@ Part = Op | str
 
 
 class TemplateError(ValueError):
-    """The format has a verb or an escape that does not exist; says where."""
+    """The format has a verb or an escape that does not exist; names it."""
 
 
 class Template:
-    """``parts`` are what the format says of a record, for ``bind``; ``extras`` the columns it needs."""
+    """``parts`` are the operations of the format, for ``bind``; ``extras`` the columns it needs."""
 
     def __init__(self, text: str, *, null: bytes = b"") -> None:
         self._null = null
@@ -103,19 +103,17 @@ class Template:
     def _header_verb(
         self, verb: str, argument: str | None, said: str, simple: dict[str, Part] | None = None
     ) -> Part:
-        """What may also stand inside of ``%h{…}``."""
+        """A verb that is also allowed within ``%h{…}``."""
         if verb in "kvs":
             field = op.KEY if verb == "k" else op.VALUE
             return (op.BYTES, field, _encoding(argument, said), self._null, b"")
         found = _OF_FIELDS.get(verb) or (simple or {}).get(verb)
         if found is None and simple is None and verb in _SIMPLE:
-            raise TemplateError(
-                f"{said!r} is not for headers: inside of %h{{…}} there are %k, %v and lengths"
-            )
+            raise TemplateError(f"{said!r} is not for headers: %h{{…}} may contain %k, %v and lengths")
         if found is None:
             raise TemplateError(f"there is no verb {said!r}")
         if argument is not None:
-            raise TemplateError(f"%{verb} takes nothing in braces: {said!r}")
+            raise TemplateError(f"%{verb} accepts nothing in braces: {said!r}")
         return found
 
 
@@ -154,7 +152,7 @@ _SIMPLE: dict[str, Part] = {
 
 
 def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
-    """The verb at ``pos``, what stands in its braces, and where it ends. Brackets protect braces inside."""
+    """The verb at ``pos``, its argument in braces, and where it ends. Brackets protect braces inside."""
     if pos + 1 >= len(text):
         raise TemplateError("the format ends with a single %; write %% for a percent sign")
     verb, end = text[pos + 1], pos + 2
@@ -165,7 +163,7 @@ def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
             if depth == 0:
                 return verb, text[end + 1 : close], close + 1
             close += 1
-        raise TemplateError(f"the brace behind %{verb} is not closed")
+        raise TemplateError(f"the brace after %{verb} is not closed")
     return verb, None, end
 
 
@@ -189,7 +187,7 @@ _ENCODINGS = {None: op.RAW, "hex": op.HEX, "base64": op.BASE64, "json": op.JSON_
 def _encoding(argument: str | None, said: str) -> int:
     form = _ENCODINGS.get(argument)
     if form is None:
-        raise TemplateError(f"{said!r}: there are the encodings base64, hex and json")
+        raise TemplateError(f"{said!r}: the encodings are base64, hex and json")
     return form
 
 

@@ -102,7 +102,9 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
         named = any(key == "bootstrap.servers" for key, text, _origin in strong if text)
         notes += _unread_profiles(sources.find_profiles(), broker_named=named)
     if need_broker and not values.get("bootstrap_servers"):
-        values["bootstrap_servers"] = _sandbox(sources.find_sandbox)
+        values["bootstrap_servers"] = sources.find_sandbox()
+        if not values["bootstrap_servers"]:
+            raise no_broker()
         origins["bootstrap_servers"] = "a running sandbox"
     return Resolved(
         values, origins, ignored, tuple(notes), tuple(warnings), tuple(details), registry, registry_origins
@@ -146,7 +148,10 @@ def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any
     """Values and origins of the registry's options, by field name."""
     if not pairs:
         return {}, {}
-    from kcli.serde.registry.options import parse_registry_pairs, registry_field
+    from kcli.serde.registry.options import (  # rare: most runs name no registry
+        parse_registry_pairs,
+        registry_field,
+    )
 
     values = parse_registry_pairs(pairs)
     for key, text, origin in pairs:
@@ -157,13 +162,6 @@ def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any
                 f"{key} on the command line can be seen by all on this machine: put it into a file, -F FILE"
             )
     return values, {registry_field(key).name: origin for key, _text, origin in pairs}
-
-
-def _sandbox(find: Callable[[], str | None]) -> str:
-    found = find()
-    if not found:
-        raise no_broker()
-    return found
 
 
 def _files(sources: Sources) -> Iterator[Pair]:
@@ -224,7 +222,7 @@ def origin_lines(resolved: Resolved, remarks: Mapping[str, str] | None = None) -
 
 
 def _registry_lines(resolved: Resolved) -> list[str]:
-    from kcli.serde.registry.addresses import without_secrets
+    from kcli.serde.registry.addresses import without_secrets  # rare: --debug=conf with a registry
     from kcli.serde.registry.options import registry_field
 
     lines = []

@@ -43,7 +43,7 @@ def is_unsupported(key: str, text: str) -> bool:
         return text.strip().upper().startswith("SASL")
     if is_option(key) and key != "ssl.truststore.location":
         return False
-    from kcli.core.foreign_options import is_sasl, unsupported_tls
+    from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
 
     return is_sasl(key) or unsupported_tls(key, text) is not None
 
@@ -58,6 +58,7 @@ def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
 
 def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
+    # As above: only for options that kcli does not have.
     from kcli.core.foreign_options import instead_of_key, is_foreign, is_sasl, unsupported_tls, whose
 
     key, text, origin = pair

@@ -1,62 +1,20 @@
-"""The configuration of a sandbox's nodes, as text: pure, no file is written and no port is looked
-at.
+"""The configuration of a sandbox's nodes, as text: pure, no file is written and no port is probed.
 
-KRaft in combined mode (each node is broker and controller) where the version has it for production,
-ZooKeeper before. The values differ from Kafka's only where its defaults are meant for many
-machines, or make a first request slow; whatever is given as ``extra`` wins.
+KRaft in combined mode (each node is broker and controller) where the version has it for production, ZooKeeper
+before. The values differ from Kafka's only where its defaults are meant for many machines, or make a first
+request slow; ``extra`` takes precedence.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from kcli.sandbox.errors import UsageError
+from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
 
-HOST = "127.0.0.1"
 DEFAULT_VERSION = "4.3.1"
 _FIRST_KRAFT = (3, 3)
 _FIRST_SHARE_GROUPS = (4, 0)
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """One address a broker serves clients on; the first of a node is also what brokers use among
-    themselves.
-    """
-
-    name: str
-    port: int
-    protocol: str = "PLAINTEXT"
-
-
-@dataclass(frozen=True, slots=True)
-class NodePlan:
-    """One node. ``controller_port`` is None with ZooKeeper. ``data`` is the folder of its log."""
-
-    node_id: int
-    listeners: tuple[Listener, ...]
-    controller_port: int | None
-    data: str
-
-    @property
-    def port(self) -> int:
-        return self.listeners[0].port
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterPlan:
-    """All that the configuration of every node depends on."""
-
-    version: str
-    cluster_id: str
-    nodes: tuple[NodePlan, ...]
-    zookeeper_port: int | None = None
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def bootstrap(self) -> str:
-        return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
 
 
 def parse_version(version: str) -> tuple[int, int, int]:
@@ -68,32 +26,30 @@ def parse_version(version: str) -> tuple[int, int, int]:
 
 
 def uses_zookeeper(version: str) -> bool:
-    """Whether ``version`` is run with ZooKeeper here: before 3.3, whose KRaft was the first for
-    production.
-    """
+    """Whether ``version`` is run with ZooKeeper here: before 3.3, whose KRaft was the first for production."""
     return parse_version(version)[:2] < _FIRST_KRAFT
 
 
-def server_properties(plan: ClusterPlan, node: NodePlan) -> str:
+def server_properties(state: SandboxState, node: NodeState) -> str:
     """The ``server.properties`` of ``node``."""
     properties = {
-        **_identity(plan, node),
+        **_identity(state, node),
         **_listeners(node),
-        "log.dirs": node.data,
-        **_replication(plan),
+        "log.dirs": str(node_data(state, node.node_id)),
+        **_replication(state),
         **_quick_first_use(),
-        **plan.extra,
+        **state.extra,
     }
     return render(properties)
 
 
-def zookeeper_properties(plan: ClusterPlan, data: str) -> str:
-    """The ``zoo.cfg`` of the one ZooKeeper server of ``plan``."""
+def zookeeper_properties(port: int, data: str) -> str:
+    """The ``zoo.cfg`` of the sandbox's one ZooKeeper server."""
     return render(
         {
             "tickTime": "1000",
             "dataDir": data,
-            "clientPort": str(plan.zookeeper_port),
+            "clientPort": str(port),
             "clientPortAddress": HOST,
             "maxClientCnxns": "0",
             "admin.enableServer": "false",
@@ -106,15 +62,15 @@ def render(properties: Mapping[str, str]) -> str:
     return "".join(f"{key}={_escape(value)}\n" for key, value in properties.items())
 
 
-def _identity(plan: ClusterPlan, node: NodePlan) -> dict[str, str]:
-    if plan.zookeeper_port is not None:
+def _identity(state: SandboxState, node: NodeState) -> dict[str, str]:
+    if state.zookeeper:
         return {
             "broker.id": str(node.node_id),
-            "zookeeper.connect": f"{HOST}:{plan.zookeeper_port}",
+            "zookeeper.connect": f"{HOST}:{state.zookeeper.port}",
             # A broker that was killed stays registered until its session ends; a restart waits for that.
             "zookeeper.session.timeout.ms": "6000",
         }
-    voters = ",".join(f"{n.node_id}@{HOST}:{n.controller_port}" for n in plan.nodes)
+    voters = ",".join(f"{n.node_id}@{HOST}:{n.controller_port}" for n in state.nodes)
     return {
         "process.roles": "broker,controller",
         "node.id": str(node.node_id),
@@ -122,7 +78,7 @@ def _identity(plan: ClusterPlan, node: NodePlan) -> dict[str, str]:
     }
 
 
-def _listeners(node: NodePlan) -> dict[str, str]:
+def _listeners(node: NodeState) -> dict[str, str]:
     clients = [f"{item.name}://{HOST}:{item.port}" for item in node.listeners]
     protocols = [f"{item.name}:{item.protocol}" for item in node.listeners]
     properties = {
@@ -138,9 +94,9 @@ def _listeners(node: NodePlan) -> dict[str, str]:
     return properties
 
 
-def _replication(plan: ClusterPlan) -> dict[str, str]:
+def _replication(state: SandboxState) -> dict[str, str]:
     """Everything on every node up to three; writes survive the loss of one node of three."""
-    replicas = min(3, len(plan.nodes))
+    replicas = min(3, len(state.nodes))
     min_isr = max(1, replicas - 1)
     properties = {
         "default.replication.factor": str(replicas),
@@ -149,7 +105,7 @@ def _replication(plan: ClusterPlan) -> dict[str, str]:
         "transaction.state.log.replication.factor": str(replicas),
         "transaction.state.log.min.isr": str(min_isr),
     }
-    if parse_version(plan.version)[:2] >= _FIRST_SHARE_GROUPS:
+    if parse_version(state.version)[:2] >= _FIRST_SHARE_GROUPS:
         properties |= {
             "share.coordinator.state.topic.replication.factor": str(replicas),
             "share.coordinator.state.topic.min.isr": str(min_isr),

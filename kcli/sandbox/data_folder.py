@@ -65,7 +65,7 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
         refuse_mismatched_data(resolved, kept)
     elif found and len(found) != resolved.brokers:
         raise RefusedError(
-            f"{resolved.data} has data of {len(found)} brokers, asked for were {resolved.brokers}",
+            f"{resolved.data} has data of {len(found)} brokers, {resolved.brokers} were requested",
             do=f"--brokers {len(found)}, or name another folder",
         )
     if not Path(resolved.data).is_relative_to(home):

@@ -1,5 +1,4 @@
-"""Finds the running sandboxes of this user: reads their state files and looks whether their
-processes live.
+"""Finds the running sandboxes of this user: reads their state files and checks whether their processes live.
 
 Light enough for the start of any command: no network, no jgo, no lock, no subprocess (on Linux).
 """
@@ -34,7 +33,7 @@ def find_bootstrap() -> tuple[str, str] | None:
 
     The one called ``default``, else the only one; with several others: ``SeveralSandboxesError``.
     """
-    found = {state.name: state.plan().bootstrap for state in running()}
+    found = {state.name: state.bootstrap for state in running()}
     if not found:
         return None
     if DEFAULT_NAME in found:

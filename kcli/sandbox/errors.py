@@ -1,4 +1,4 @@
-"""What can go wrong with a sandbox, as types. Texts are written where the cause is known."""
+"""Errors of sandboxes, as types. Texts are written where the cause is known."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ class SandboxError(KcliError):
 
 
 class UsageError(SandboxError):
-    """A setting that cannot be: an unknown version, a bad name, a count of brokers below one."""
+    """An invalid setting: an unknown version, a bad name, a count of brokers below one."""
 
     exit_code = 2
 
 
 class SeveralSandboxesError(UsageError):
-    """More than one sandbox runs and none is called ``default``: the user has to say which."""
+    """More than one sandbox runs and none is called ``default``: the user has to name one."""
 
 
 class JavaMissingError(SandboxError):
@@ -28,7 +28,7 @@ class DownloadError(SandboxError):
 
 
 class StartError(SandboxError):
-    """A broker ended, or did not answer in time, while starting. ``log_lines``: the end of its log."""
+    """A broker ended, or did not respond in time, while starting. ``log_lines``: the end of its log."""
 
     def __init__(self, what: str, *, why: str = "", do: str = "", log_lines: Sequence[str] = ()) -> None:
         super().__init__(what, why=why, do=do)
@@ -36,8 +36,6 @@ class StartError(SandboxError):
 
 
 class RefusedError(SandboxError):
-    """The state forbids it: a port is taken, or the sandbox is up (or keeps data) with other
-    settings.
-    """
+    """The state forbids it: a port is taken, or the sandbox is up (or keeps data) with other settings."""
 
     exit_code = 7

@@ -1,10 +1,8 @@
-"""Fetches single files of a Maven repository, checked and in one step; it knows nothing of
-dependencies.
+"""Fetches single files of a Maven repository, checked and in one step; it knows nothing of dependencies.
 
-jgo's own download writes straight to the final name (a killed download leaves half a jar that
-passes for a whole one) and only warns when a checksum differs. Hence this: a draft beside the
-target, the published SHA-1 compared, then renamed. Sessions are per thread, connections are kept
-alive.
+jgo's own download writes straight to the final name (a killed download leaves half a jar that passes for a
+whole one) and only warns when a checksum differs. Hence this: a draft beside the target, the published SHA-1
+compared, then renamed. Sessions are per thread, connections are kept alive.
 """
 
 import hashlib
@@ -13,21 +11,23 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import requests
 
 from kcli.sandbox.errors import DownloadError
-
-if TYPE_CHECKING:
-    import requests
 
 _T = TypeVar("_T")
 
 _TRIES = 3
 _CHUNK = 1 << 16
+_TEMPORARY = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
+"""SSLError is a ConnectionError to requests, but trying again will not make a certificate valid: it ends with the same
+text after the tries, which is soon enough."""
 
 
 class NotPublishedError(DownloadError):
-    """The repository answers, and does not have this file."""
+    """The repository responds, but does not have this file."""
 
 
 class Fetcher:
@@ -43,7 +43,7 @@ class Fetcher:
         return self._retried(path, lambda: self._size(path))
 
     def fetch(self, path: str, target: Path, *, on_bytes: Callable[[int], None]) -> str:
-        """Store the file at ``target``; its SHA-1. ``on_bytes`` hears of progress, negative when a
+        """Store the file at ``target``; its SHA-1. ``on_bytes`` is called with the bytes of each chunk, negative when a
         try is undone.
         """
         return self._retried(path, lambda: self._fetch(path, target, on_bytes))
@@ -90,13 +90,11 @@ class Fetcher:
             raise DownloadError(
                 f"{path}.sha1 from {self.base}",
                 why="that is no checksum",
-                do="look at what the repository, or a proxy in between, answers",
+                do="check the response of the repository, or of a proxy in between",
             )
         return word
 
     def _retried(self, path: str, attempt: Callable[[], _T]) -> _T:
-        import requests
-
         for left in range(_TRIES - 1, -1, -1):
             try:
                 return attempt()
@@ -105,14 +103,12 @@ class Fetcher:
                     raise
                 time.sleep(error.wait)
             except requests.RequestException as error:
-                if not left or not isinstance(error, _passing_troubles()):
+                if not left or not isinstance(error, _TEMPORARY):
                     raise _unreachable(self.base, path, error) from error
                 time.sleep(0.3)
         raise AssertionError("unreachable")
 
-    def _session(self) -> "requests.Session":
-        import requests
-
+    def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
             session = self._local.session = requests.Session()
@@ -120,14 +116,14 @@ class Fetcher:
 
 
 class _BusyError(DownloadError):
-    """The repository asks to come back later, or has a passing trouble of its own."""
+    """The repository asks to try later, or has a temporary error."""
 
     def __init__(self, url: str, status: int, wait: float) -> None:
         super().__init__(f"{url} cannot be fetched", why=f"HTTP {status}", do="try again later")
         self.wait = wait
 
 
-def _check_status(answer: "requests.Response") -> None:
+def _check_status(answer: requests.Response) -> None:
     status = answer.status_code
     if status == 200:
         return
@@ -139,19 +135,7 @@ def _check_status(answer: "requests.Response") -> None:
     raise DownloadError(
         f"{answer.url} cannot be fetched",
         why=f"HTTP {status}",
-        do="look at the proxy settings, or set KCLI_MAVEN_REPO to a repository you may use",
-    )
-
-
-def _passing_troubles() -> tuple[type[Exception], ...]:
-    import requests
-
-    # SSLError is a ConnectionError to requests, but trying again will not make a certificate valid: it ends
-    # with the same text after the tries, which is soon enough.
-    return (
-        requests.ConnectionError,
-        requests.Timeout,
-        requests.exceptions.ChunkedEncodingError,
+        do="check the proxy settings, or set KCLI_MAVEN_REPO to a repository you may use",
     )
 
 

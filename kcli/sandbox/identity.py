@@ -17,16 +17,14 @@ _HAS_PROC = sys.platform.startswith("linux")
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """One process for ever: another process with the same pid has another ``started``."""
+    """Identifies one process permanently: another process with the same pid has another ``started``."""
 
     pid: int
     started: str
 
 
 def identify(pid: int) -> ProcessId | None:
-    """The process that has ``pid`` now; None if there is none, or it has ended and only waits to be
-    reaped.
-    """
+    """The process that has ``pid`` now; None if there is none, or it has ended and only waits to be reaped."""
     started = start_mark(pid)
     return ProcessId(pid, started) if started else None
 
@@ -37,7 +35,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def send(process: ProcessId, signum: signal.Signals) -> bool:
-    """Signal this very process; False when it is gone (its pid may belong to somebody else by now)."""
+    """Signal this very process; False when it is gone (its pid may belong to another process by now)."""
     if not is_alive(process):
         return False
     with suppress(ProcessLookupError):
@@ -81,7 +79,7 @@ def _boot_id() -> str:
 
 
 def _ps(pid: int) -> str:
-    import subprocess
+    import subprocess  # systems without /proc only; every command that connects loads this module
 
     found = subprocess.run(  # noqa: S603
         ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],

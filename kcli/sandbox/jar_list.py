@@ -1,9 +1,7 @@
-"""The list of jars of one Kafka version, as kept in the cache: what lets a second start work
-offline.
+"""The list of jars of one Kafka version, as kept in the cache: what lets a second start work offline.
 
-A list is written last, after every jar it names is in place and checked, so a list that can be read
-and whose files have their sizes is a complete classpath. Nothing here touches the network or
-imports jgo.
+A list is written last, after every jar it names is in place and checked, so a list that can be read and whose
+files have their sizes is a complete classpath. Nothing here touches the network or imports jgo.
 """
 
 import json
@@ -54,6 +52,12 @@ def cached_versions(cache: Path) -> list[str]:
     """The versions that can be started without a network."""
     names = [path.name.removesuffix(".json") for path in (cache / "kafka").glob("*.json")]
     return [name for name in sorted(names) if read_jar_list(cache, name)]
+
+
+def cached_text(cache: Path) -> str:
+    """Which versions need no network, for error messages."""
+    versions = cached_versions(cache)
+    return f"ready without a network: {', '.join(versions)}" if versions else "no version is in the cache yet"
 
 
 def _list_path(cache: Path, version: str) -> Path:

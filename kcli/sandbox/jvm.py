@@ -1,11 +1,29 @@
-"""The command lines of the three Java programs of a sandbox: the broker, its format step,
-ZooKeeper. Pure.
-"""
+"""The command lines of the three Java programs of a sandbox: the broker, its format step, ZooKeeper. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcli.sandbox.logging_config import jvm_flags
+# Kafka's download carries such files, its jars do not: nodes write their log to standard output, which the starter
+# redirects to a file. log4j 2 reads one form, reload4j (log4j 1) the other.
+LOG4J2_NAME = "log4j2.properties"
+LOG4J1_NAME = "log4j.properties"
+
+LOG4J2 = """\
+status = error
+appender.out.type = Console
+appender.out.name = OUT
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = info
+rootLogger.appenderRef.out.ref = OUT
+"""
+
+LOG4J1 = """\
+log4j.rootLogger=INFO, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
 
 _SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx128m")
 """For a program that lives a second: it is over before the better compiler would pay (0.9 s instead
@@ -24,7 +42,7 @@ class Jvm:
     options: tuple[str, ...] = ()
 
     def broker(self, properties: str) -> list[str]:
-        # Without the exit a broker out of memory stays half alive: it answers, and nothing works.
+        # Without the exit a broker out of memory stays half alive: it responds, and nothing works.
         memory = ("-Xms128m", f"-Xmx{self.heap_mb}m", "-XX:+ExitOnOutOfMemoryError")
         # For a heap this small: 65 MB less resident than G1, and ready half a second earlier.
         collector = () if any("GC" in option for option in self.options) else ("-XX:+UseSerialGC",)
@@ -40,6 +58,15 @@ class Jvm:
 
     def _command(self, options: Sequence[str], main: str, *arguments: str) -> list[str]:
         classpath = ":".join(self.jars)
-        # Native libraries are unpacked there; a broker that is killed would leave them in /tmp for ever.
+        # Native libraries are unpacked there; a broker that is killed would leave them in /tmp.
         scratch = f"-Djava.io.tmpdir={self.logging}"
-        return [self.java, *options, scratch, *jvm_flags(self.logging), "-cp", classpath, main, *arguments]
+        return [self.java, *options, scratch, *_flags(self.logging), "-cp", classpath, main, *arguments]
+
+
+def _flags(folder: str) -> list[str]:
+    """The options that point a JVM at the files of that name in ``folder``; each log4j reads its own one."""
+    return [
+        f"-Dlog4j2.configurationFile={folder}/{LOG4J2_NAME}",
+        f"-Dlog4j.configuration=file:{folder}/{LOG4J1_NAME}",
+        "-Djava.awt.headless=true",
+    ]

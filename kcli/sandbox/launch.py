@@ -1,8 +1,6 @@
-"""The steps that turn a written-down sandbox into running brokers: files, format, processes,
-readiness.
+"""The steps that turn a written-down sandbox into running brokers: files, format, processes, readiness.
 
-Each step reports the processes it started through ``record`` before they run, and decides nothing
-else.
+Each step reports the processes it started through ``record`` before they run, and decides nothing else.
 """
 
 import socket
@@ -13,14 +11,12 @@ from pathlib import Path
 
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
-from kcli.sandbox.config import HOST
 from kcli.sandbox.data_folder import is_formatted
 from kcli.sandbox.errors import SandboxError, StartError
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.jvm import Jvm
-from kcli.sandbox.logging_config import LOG4J1, LOG4J1_NAME, LOG4J2, LOG4J2_NAME
+from kcli.sandbox.jvm import LOG4J1, LOG4J1_NAME, LOG4J2, LOG4J2_NAME, Jvm
 from kcli.sandbox.ready import ask, cluster_is_ready
-from kcli.sandbox.state import SandboxState, node_data, zookeeper_data
+from kcli.sandbox.state import HOST, SandboxState, node_data, zookeeper_data
 from kcli.sandbox.status import node_log
 
 _POLL = 0.05
@@ -28,10 +24,10 @@ _LOG_LINES = 15
 _PROPERTIES = "server.properties"
 
 OnStep = Callable[[str], object]
-"""Is given a line about what begins now."""
+"""Called with a line about the step that begins now."""
 
 Record = Callable[[SandboxState], None]
-"""Writes the state down; called before what it tells of happens."""
+"""Writes the state to disk; called before the described processes run."""
 
 
 def write_files(home: Path, state: SandboxState) -> None:
@@ -39,27 +35,24 @@ def write_files(home: Path, state: SandboxState) -> None:
     home.mkdir(parents=True, exist_ok=True)
     (home / LOG4J2_NAME).write_text(LOG4J2, "utf-8")
     (home / LOG4J1_NAME).write_text(LOG4J1, "utf-8")
-    plan = state.plan()
-    for node in plan.nodes:
+    for node in state.nodes:
         folder = home / f"node-{node.node_id}"
         folder.mkdir(exist_ok=True)
-        Path(node.data).mkdir(parents=True, exist_ok=True)
-        (folder / _PROPERTIES).write_text(config.server_properties(plan, node), "utf-8")
+        node_data(state, node.node_id).mkdir(parents=True, exist_ok=True)
+        (folder / _PROPERTIES).write_text(config.server_properties(state, node), "utf-8")
         log_file.rotate(node_log(home, node.node_id))
     if state.zookeeper:
         folder = home / "zookeeper"
         folder.mkdir(exist_ok=True)
         data = zookeeper_data(state)
         data.mkdir(parents=True, exist_ok=True)
-        text = config.zookeeper_properties(plan, str(data))
+        text = config.zookeeper_properties(state.zookeeper.port, str(data))
         (folder / "zoo.cfg").write_text(text, "utf-8")
         log_file.rotate(folder / "server.log")
 
 
 def format_nodes(home: Path, state: SandboxState, on_step: OnStep) -> None:
-    """Run Kafka's own format for every node without it, all at once. Its output goes to the node's
-    log.
-    """
+    """Run Kafka's own format for every node without it, all at once. Its output goes to the node's log."""
     if state.zookeeper:
         return
     jvm = jvm_of(home, state)
@@ -127,16 +120,16 @@ def start_node(home: Path, state: SandboxState, node_id: int, record: Record) ->
 
 
 def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep) -> None:
-    """Until every broker answers and sees all the others; StartError when one ends or time is up."""
-    told = 0
+    """Wait until every broker responds and sees all others; StartError when one ends or time is up."""
+    reported = 0
     deadline = time.monotonic() + timeout
     addresses = [(HOST, node.port) for node in state.nodes]
     while not cluster_is_ready(addresses):
         for node in state.nodes:
             if node.process is None or not process.alive(node.process):
                 raise _failed(home, node.node_id, "ended while it was starting")
-        if len(addresses) > 1 and (up := _answering(addresses)) > told:
-            told = up
+        if len(addresses) > 1 and (up := _answering(addresses)) > reported:
+            reported = up
             on_step(f"{up} of {len(addresses)} brokers answer")
         if time.monotonic() > deadline:
             raise _failed(home, _silent(state), f"is not ready after {timeout:.0f} s")
@@ -158,7 +151,7 @@ def _answering(addresses: Sequence[tuple[str, int]]) -> int:
 
 
 def _silent(state: SandboxState) -> int:
-    """The first node that does not answer, or sees no cluster around it."""
+    """The first node that does not respond, or is not in a cluster."""
     for node in state.nodes:
         if not cluster_is_ready([(HOST, node.port)]):
             return node.node_id

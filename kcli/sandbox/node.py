@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 from kcli.sandbox import process
-from kcli.sandbox.config import HOST
 from kcli.sandbox.errors import SandboxError
 from kcli.sandbox.identity import ProcessId, send
-from kcli.sandbox.state import NodeState
+from kcli.sandbox.state import HOST, NodeState
 from kcli.sandbox.status import node_log
 
 
 class Nodes(Protocol):
-    """What a node asks of its sandbox."""
+    """What a node needs of its sandbox."""
 
     name: str
     home: Path
@@ -57,7 +56,7 @@ class Node:
         Returns when every node of the sandbox is ready; with ``timeout=None`` at once.
         """
         if self._process() is not None:
-            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} runs already")
+            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} is already running")
         self.sandbox.start_node(self.node_id, timeout)
 
     def stop(self, *, grace: float = process.STOP_GRACE) -> None:
@@ -65,11 +64,11 @@ class Node:
         process.stop([self._running()], grace=grace)
 
     def kill(self) -> None:
-        """SIGKILL, and wait until it is gone: its connections break, nobody was told."""
+        """SIGKILL, and wait until it is gone: its connections break without notice."""
         process.stop([self._running()], grace=0)
 
     def pause(self) -> None:
-        """SIGSTOP: it keeps its connections and answers nothing, as a machine that hangs."""
+        """SIGSTOP: it keeps its connections and responds to nothing, as a machine that hangs."""
         send(self._running(), signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -83,5 +82,5 @@ class Node:
     def _running(self) -> ProcessId:
         found = self._process()
         if found is None:
-            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} does not run")
+            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} is not running")
         return found

@@ -8,14 +8,14 @@ import random
 from pathlib import Path
 
 from kcli.files.lock import is_locked
-from kcli.sandbox.config import Listener, uses_zookeeper
+from kcli.sandbox.config import uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.java import Java
 from kcli.sandbox.paths import state_root
 from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens
 from kcli.sandbox.settings import Resolved
-from kcli.sandbox.state import NodeState, Phase, SandboxState, ZooKeeperState
+from kcli.sandbox.state import Listener, NodeState, Phase, SandboxState, ZooKeeperState
 
 
 def plan_start(
@@ -67,9 +67,7 @@ def plan_start(
 
 
 def holds_ports(state: SandboxState) -> bool:
-    """Whether the ports of ``state`` are its own now, even those on which it does not listen at the
-    moment.
-    """
+    """Whether the ports of ``state`` are its own now, even those on which it does not listen at the moment."""
     if state.phase is Phase.STARTING:
         return is_locked(lock_path(state.name))
     return is_running(state)

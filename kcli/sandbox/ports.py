@@ -1,9 +1,7 @@
-"""Chooses loopback ports for the nodes of a sandbox. The choice is pure; the look at the system is
-at the end.
+"""Chooses loopback ports for the nodes of a sandbox. The choice is pure; what checks the system is at the end.
 
-A port that was free can be taken before the broker binds it. Sandboxes keep out of each other's way
-by choosing under one lock and writing their choice down first; against strangers the broker's own
-error remains.
+A port that was free can be taken before the broker binds it. Sandboxes keep out of each other's way by
+choosing under one lock and writing their choice down first; for other programs the broker's own error remains.
 """
 
 import random
@@ -11,12 +9,12 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from kcli.sandbox.config import HOST
 from kcli.sandbox.errors import RefusedError
+from kcli.sandbox.state import HOST
 
 FIRST_CHOICE = 9092
 LOW, HIGH = 20_000, 32_000
-"""Where other ports are looked for: below the range the system takes for outgoing connections."""
+"""The range of other ports: below the range the system takes for outgoing connections."""
 
 ANY = 0
 """As a wanted port: anywhere, even if ``FIRST_CHOICE`` is free."""
@@ -25,9 +23,7 @@ IsFree = Callable[[int], bool]
 
 
 def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: random.Random) -> list[int]:
-    """``count`` consecutive ports: exactly from ``wanted`` on, or, without one, wherever they are
-    free.
-    """
+    """``count`` consecutive ports: exactly from ``wanted`` on, or, without one, wherever they are free."""
     if wanted:
         ports = list(range(wanted, wanted + count))
         for port in ports:
@@ -42,7 +38,7 @@ def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: random
             return [start + n for n in range(count)]
     raise RefusedError(
         f"no {count} consecutive free ports on {HOST}",
-        why=f"looked at 200 places between {LOW} and {HIGH}",
+        why=f"tried 200 ranges between {LOW} and {HIGH}",
         do="name one with --port",
     )
 

@@ -1,10 +1,9 @@
-"""Starts and ends the JVMs of a sandbox. Each is in a session of its own and outlives the command
-that started it.
+"""Starts and ends the JVMs of a sandbox. Each is in a session of its own and outlives the command that
+started it.
 
-A JVM is started behind a gate: a shell that waits for one line and only then becomes the JVM (same
-pid, same start time). In between the caller writes the process down. So there is never a broker
-that no state file knows of: if the starter dies before it opens the gate, the shell reads an end of
-input and goes.
+A JVM is started behind a gate: a shell that waits for one line and only then becomes the JVM (same pid, same
+start time). In between the caller writes the process down. So there is never a broker that no state file
+knows of: if the starter dies before it opens the gate, the shell reads the end of its input and exits.
 """
 
 import signal
@@ -18,7 +17,7 @@ from kcli.sandbox.identity import ProcessId, identify, is_alive, send
 
 STOP_GRACE = 6.0
 """Seconds between SIGTERM and SIGKILL. Of three nodes told to stop at once the last can never
-finish: without a quorum nobody answers its wish for a controlled shutdown."""
+finish: without a quorum no controller answers its request for a controlled shutdown."""
 
 _GATE = 'read -r go || exit 1; exec "$@" </dev/null'
 
@@ -28,9 +27,7 @@ _children: dict[int, "subprocess.Popen[bytes]"] = {}
 def spawn(
     command: Sequence[str], *, folder: Path, log: Path, register: Callable[[ProcessId], None]
 ) -> ProcessId:
-    """Start ``command`` in ``folder`` with its output appended to ``log``; ``register`` runs before
-    it does.
-    """
+    """Start ``command`` in ``folder`` with its output appended to ``log``; ``register`` runs before it does."""
     with log.open("ab") as output:
         child = subprocess.Popen(  # noqa: S603
             ["/bin/sh", "-c", _GATE, "gate", *command],
@@ -73,14 +70,12 @@ def alive(process: ProcessId) -> bool:
 
 
 def stop(processes: Iterable[ProcessId], *, grace: float = STOP_GRACE) -> None:
-    """Ask all of them to end, wait up to ``grace`` seconds, then end the rest. ``grace=0`` does not
-    ask.
-    """
+    """Ask all of them to end, wait up to ``grace`` seconds, then end the rest. ``grace=0`` does not ask."""
     left = [process for process in processes if alive(process)]
     if grace > 0:
         for process in left:
             send(process, signal.SIGTERM)
-            # A paused process would keep the request until somebody lets it go on.
+            # A paused process would keep the request until it is continued.
             send(process, signal.SIGCONT)
         left = _wait_gone(left, grace)
     for process in left:

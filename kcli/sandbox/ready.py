@@ -1,7 +1,7 @@
 """Asks brokers whether they are ready, with two requests packed by hand on a plain socket.
 
 Not a client: no retries, no security, no versions but ApiVersions v0 and Metadata v1, which every
-broker from 0.10 to today answers. It stands here so that starting a sandbox does not depend on the
+broker from 0.10 to today answers. It is separate so that starting a sandbox does not depend on the
 client that is tested against it. Runs in the caller's thread; every wait has a timeout.
 """
 
@@ -16,18 +16,14 @@ _CLIENT_ID = b"kcli-sandbox"
 
 @dataclass(frozen=True, slots=True)
 class ClusterAnswer:
-    """What one broker says of the cluster: ids of the live brokers, and the controller's (-1:
-    none).
-    """
+    """The cluster as one broker reports it: ids of the live brokers, and the controller's (-1: none)."""
 
     brokers: frozenset[int]
     controller: int
 
 
 def cluster_is_ready(addresses: Sequence[tuple[str, int]], *, timeout: float = 2.0) -> bool:
-    """Whether every address answers, and each sees as many brokers as there are addresses, and a
-    controller.
-    """
+    """Whether every address responds, and each sees as many brokers as there are addresses, and a controller."""
     for host, port in addresses:
         answer = ask(host, port, timeout=timeout)
         if answer is None or answer.controller < 0 or len(answer.brokers) < len(addresses):
@@ -36,9 +32,7 @@ def cluster_is_ready(addresses: Sequence[tuple[str, int]], *, timeout: float = 2
 
 
 def ask(host: str, port: int, *, timeout: float = 2.0) -> ClusterAnswer | None:
-    """What the broker at ``host:port`` answers to both requests; None while it does not (or is no
-    broker).
-    """
+    """The response of the broker at ``host:port``; None while it does not respond (or is no broker)."""
     try:
         with socket.create_connection((host, port), timeout=timeout) as connection:
             connection.settimeout(timeout)
@@ -52,7 +46,7 @@ def ask(host: str, port: int, *, timeout: float = 2.0) -> ClusterAnswer | None:
 
 
 def parse_metadata_v1(body: bytes) -> ClusterAnswer:
-    """Brokers and controller of a Metadata v1 answer: [node_id host port rack] controller_id …"""
+    """Brokers and controller of a Metadata v1 response: [node_id host port rack] controller_id …"""
     (count,) = struct.unpack_from(">i", body)
     position = 4
     brokers = set()
@@ -75,7 +69,7 @@ def _call(connection: socket.socket, api: int, version: int, body: bytes) -> byt
     connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
     (size,) = struct.unpack(">i", _read(connection, 4))
     if not 4 <= size <= 1 << 24:
-        raise ValueError("not a Kafka answer")
+        raise ValueError("not a Kafka response")
     return _read(connection, size)[4:]
 
 

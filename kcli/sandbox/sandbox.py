@@ -1,9 +1,7 @@
-"""One sandbox by name: up, status, logs, single nodes, down. The life of a small real Kafka
-cluster.
+"""One sandbox by name: up, status, logs, single nodes, down. The life of a small real Kafka cluster.
 
-Blocking, in the caller's thread. A lock per name makes ``up`` and ``down`` of several processes
-take turns; a common one is held while ports are chosen, so that two sandboxes never choose the
-same.
+Blocking, in the caller's thread. A lock per name makes ``up`` and ``down`` of several processes take turns; a
+common one is held while ports are chosen, so that two sandboxes never choose the same.
 """
 
 import shutil
@@ -14,7 +12,7 @@ from pathlib import Path
 
 from kcli.files.lock import file_lock
 from kcli.sandbox import launch, process
-from kcli.sandbox.artifacts import OnProgress, Progress, classpath
+from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
 from kcli.sandbox.discovery import DEFAULT_NAME, is_running
 from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
@@ -23,6 +21,7 @@ from kcli.sandbox.launch import OnStep
 from kcli.sandbox.node import Node
 from kcli.sandbox.paths import home_of
 from kcli.sandbox.plan import lock_path, plan_start, ports_lock
+from kcli.sandbox.progress import OnProgress, ignore_progress
 from kcli.sandbox.settings import Settings, differences, resolve
 from kcli.sandbox.state import FILE_NAME, NodeState, Phase, SandboxState, read_state, write_state
 from kcli.sandbox.status import SandboxStatus, status_of
@@ -31,12 +30,8 @@ from kcli.sandbox.watchdog import Watchdog
 _LOCK_TIMEOUT = 120.0
 
 
-def _ignore(_progress: Progress) -> None:
-    """The default listener."""
-
-
 def _ignore_step(_text: str) -> None:
-    """Nobody looks."""
+    """The default listener."""
 
 
 class Sandbox:
@@ -51,11 +46,11 @@ class Sandbox:
         self,
         settings: Settings | None = None,
         *,
-        on_progress: OnProgress = _ignore,
+        on_progress: OnProgress = ignore_progress,
         on_step: OnStep = _ignore_step,
     ) -> SandboxStatus:
-        """Start it and return when every broker answers. Already up with what ``settings`` ask for:
-        nothing is done. ``on_step`` is given a line about each step of the start, as it begins.
+        """Start it and return when every broker responds. Already up with these settings:
+        nothing is done. ``on_step`` is called with a line about each step as it begins.
 
         Raises ``RefusedError`` when it is up, or keeps data, with other settings, or a port is
         taken; ``StartError``, ``DownloadError``, ``JavaMissingError``. A start that fails or is
@@ -83,8 +78,7 @@ class Sandbox:
     def down(self, *, delete: bool = False, grace: float | None = None) -> SandboxStatus | None:
         """Stop it; None if there is none. Data stays, unless ``delete`` or it is ephemeral.
 
-        ``grace``: seconds before what has not stopped is killed; 0 for data that is thrown away
-        anyway.
+        ``grace``: seconds before what has not stopped is killed; 0 for data that is thrown away anyway.
         """
         with self._locked("starting or stopping"):
             state = read_state(self.home)
@@ -117,7 +111,7 @@ class Sandbox:
     @property
     def bootstrap(self) -> str:
         """``host:port,…`` of all nodes."""
-        return self._state().plan().bootstrap
+        return self._state().bootstrap
 
     @property
     def nodes(self) -> list[Node]:
@@ -130,9 +124,7 @@ class Sandbox:
         return next(node for node in self._state().nodes if node.node_id == node_id)
 
     def start_node(self, node_id: int, timeout: float | None) -> None:
-        """Start one node of a running sandbox; with a timeout, return when all nodes see each other
-        again.
-        """
+        """Start one node of a running sandbox; with a timeout, return when all nodes see each other again."""
         with self._locked("starting or stopping"):
             state = launch.start_node(self.home, self._state(), node_id, self._record)
             if timeout is not None:
@@ -141,7 +133,7 @@ class Sandbox:
     # The parts of up.
 
     def _join(self, state: SandboxState, settings: Settings) -> SandboxStatus:
-        """It runs: fine if it is what was asked for; nodes that ended since are started again."""
+        """It runs: check that its settings are the requested ones, and start nodes that have ended."""
         self._refuse_differing(state, settings)
         gone = [n.node_id for n in state.nodes if not (n.process and process.alive(n.process))]
         for node_id in gone:
@@ -155,7 +147,7 @@ class Sandbox:
         if differing:
             raise RefusedError(
                 f"sandbox {self.name} is already up with other settings",
-                why="asked for " + ", ".join(differing),
+                why="requested: " + ", ".join(differing),
                 do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
             )
 
@@ -184,13 +176,15 @@ class Sandbox:
             self._write_files(state)
             launch.format_nodes(self.home, state, on_step)
             state = launch.start_zookeeper(self.home, state, self._record, on_step)
-            on_step(f"starting {_brokers(state)} at {state.plan().bootstrap}")
+            brokers = "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
+            on_step(f"starting {brokers} at {state.bootstrap}")
             for node in state.nodes:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
             launch.wait_ready(self.home, state, settings.timeout, on_step)
             # With ZooKeeper the cluster chose its id itself.
             chosen = cluster_id(state.data)
-            state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=_now())
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=now)
             self._record(state)
         except BaseException:
             # Also Ctrl-C: a half-up cluster would be in the way of the next try.
@@ -209,9 +203,7 @@ class Sandbox:
             ) from None
 
     def _undo_start(self, kept: SandboxState | None, *, had_data: bool) -> None:
-        """Leave what was there before: no process, the data of earlier runs, and of this one only
-        the logs.
-        """
+        """Leave what was there before: no process, the data of earlier runs, and of this one only the logs."""
         state = read_state(self.home)
         if state is not None:
             process.stop(state.processes, grace=0)
@@ -238,9 +230,7 @@ class Sandbox:
         lock_path(self.name).unlink(missing_ok=True)
 
     def _recovered(self) -> SandboxState | None:
-        """The state. If its starter died half-way (the lock is ours, so it did), its processes end
-        here.
-        """
+        """The state. If its starter died half-way (the lock is ours, so it did), its processes end here."""
         state = read_state(self.home)
         if state is not None and state.phase is Phase.STARTING:
             process.stop(state.processes, grace=0)
@@ -279,11 +269,3 @@ def _without_processes(state: SandboxState) -> SandboxState:
         nodes=tuple(replace(node, process=None) for node in state.nodes),
         zookeeper=state.zookeeper and replace(state.zookeeper, process=None),
     )
-
-
-def _brokers(state: SandboxState) -> str:
-    return "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

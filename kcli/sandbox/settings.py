@@ -1,8 +1,7 @@
-"""What a user asks of ``sandbox up``, and how that meets what is already there. Pure decisions.
+"""The settings of ``sandbox up``, and how they combine with a sandbox that exists. Pure decisions.
 
-None means "not said": then what the sandbox has, or had, stays, and only a new one gets the
-default. So ``up`` without options brings back whatever was there, and is content with whatever
-runs.
+None means "not given": a sandbox that exists keeps its value, and a new one gets the default. So
+``up`` without options brings back whatever was there, and is content with whatever runs.
 """
 
 from collections.abc import Mapping
@@ -20,11 +19,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The wishes. ``port``: the first node's, 0 for anywhere. ``extra``: lines of server.properties
-    that win.
+    """The requested settings. ``port``: the first node's, 0 for any. ``extra``: further lines of
+    server.properties, which take precedence.
 
-    ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see
-    watchdog.py). ``timeout`` is how many seconds the brokers may take to become ready.
+    ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see watchdog.py).
+    ``timeout`` is how many seconds the brokers may take to become ready.
     """
 
     version: str | None = None
@@ -41,7 +40,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The wishes with every gap filled, except ports."""
+    """The settings with every gap filled, except ports."""
 
     version: str
     brokers: int
@@ -53,9 +52,7 @@ class Resolved:
 
 
 def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str) -> Resolved:
-    """Fill what was not said from ``kept`` (the stopped sandbox of that name, if any), else by
-    default.
-    """
+    """Fill what was not given from ``kept`` (the stopped sandbox of that name, if any), else by default."""
     version = settings.version or (kept.version if kept else DEFAULT_VERSION)
     parse_version(version)
     brokers = settings.brokers or (len(kept.nodes) if kept else 1)
@@ -79,7 +76,7 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
 
 
 def differences(settings: Settings, running: SandboxState) -> list[str]:
-    """What was said and is not so in the running sandbox, as ``--brokers 3 (it has 1)``."""
+    """The settings that differ from the running sandbox, as ``--brokers 3 (it has 1)``."""
     said: list[tuple[str, object, object]] = [
         ("--kafka-version", settings.version, running.version),
         ("--brokers", settings.brokers, len(running.nodes)),
@@ -108,7 +105,7 @@ def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
 
 def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
     if resolved.brokers != len(kept.nodes):
-        return f"it was written by {len(kept.nodes)} brokers, asked for were {resolved.brokers}"
+        return f"it was written by {len(kept.nodes)} brokers, {resolved.brokers} were requested"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):
         return f"Kafka {kept.version} and {resolved.version} differ in using ZooKeeper"
     if parse_version(resolved.version) < parse_version(kept.version):

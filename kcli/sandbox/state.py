@@ -1,8 +1,7 @@
-"""What is remembered of one sandbox: a JSON file in its folder, read by every other kcli process of
-the user.
+"""What is remembered of one sandbox: a JSON file in its folder, read by every other kcli process of the user.
 
-The file is replaced whole, in one step. It holds which processes were started, as pid and start
-time; whether they still run is asked of the system each time, never stored.
+The file is replaced whole, in one step. It holds which processes were started, as pid and start time; whether
+they still run is checked each time, never stored.
 """
 
 import json
@@ -13,17 +12,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from kcli.sandbox.config import ClusterPlan, Listener, NodePlan
 from kcli.sandbox.identity import ProcessId
 
+HOST = "127.0.0.1"
 FILE_NAME = "sandbox.json"
 _FORMAT = 1
 
 
 class Phase(Enum):
-    """How far the last ``up`` or ``down`` came. STARTING with nobody holding the lock: its starter
-    died.
-    """
+    """How far the last ``up`` or ``down`` came. STARTING while no process holds the lock: its starter died."""
 
     STARTING = "starting"
     UP = "up"
@@ -31,8 +28,17 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Listener:
+    """An address on which a broker serves clients; brokers use a node's first one among themselves."""
+
+    name: str
+    port: int
+    protocol: str = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True)
 class NodeState:
-    """One node: its addresses, and its process if one was started."""
+    """One node: its addresses (``controller_port`` is None with ZooKeeper), and its process if one was started."""
 
     node_id: int
     listeners: tuple[Listener, ...]
@@ -54,9 +60,7 @@ class ZooKeeperState:
 
 @dataclass(frozen=True, slots=True)
 class SandboxState:
-    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339,
-    UTC.
-    """
+    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339, UTC."""
 
     name: str
     phase: Phase
@@ -73,24 +77,14 @@ class SandboxState:
     extra: Mapping[str, str] = field(default_factory=dict)
     jvm_options: tuple[str, ...] = ()
 
-    def plan(self) -> ClusterPlan:
-        """The configuration that follows from it."""
-        return ClusterPlan(
-            version=self.version,
-            cluster_id=self.cluster_id,
-            nodes=tuple(
-                NodePlan(n.node_id, n.listeners, n.controller_port, str(node_data(self, n.node_id)))
-                for n in self.nodes
-            ),
-            zookeeper_port=self.zookeeper.port if self.zookeeper else None,
-            extra=self.extra,
-        )
+    @property
+    def bootstrap(self) -> str:
+        """``host:port,…`` of all nodes."""
+        return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
 
     @property
     def processes(self) -> list[ProcessId]:
-        """Everything that was started, brokers first: without ZooKeeper a broker cannot stop in
-        order.
-        """
+        """Everything that was started, brokers first: without ZooKeeper a broker cannot stop in order."""
         started = [node.process for node in self.nodes]
         if self.zookeeper:
             started.append(self.zookeeper.process)

@@ -1,6 +1,4 @@
-"""What ``sandbox status`` reports: a snapshot of one sandbox, from its state file and the system's
-processes.
-"""
+"""What ``sandbox status`` reports: a snapshot of one sandbox, from its state file and the system's processes."""
 
 import os
 import sys
@@ -8,18 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.sandbox import process
-from kcli.sandbox.config import HOST
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.state import NodeState, Phase, SandboxState
+from kcli.sandbox.state import HOST, NodeState, Phase, SandboxState
 
 LOG_NAME = "server.log"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node. ``state``: ``up`` (its process runs) or ``down``; ``rss_bytes`` where the system
-    tells.
-    """
+    """One node. ``state``: ``up`` (its process runs) or ``down``; ``rss_bytes`` where the system has it."""
 
     node_id: int
     address: str
@@ -52,14 +47,14 @@ class SandboxStatus:
 
 
 def status_of(state: SandboxState, home: Path) -> SandboxStatus:
-    """The status of the sandbox in the folder ``home``; looks at processes, sends nothing."""
+    """The status of the sandbox in the folder ``home``; checks processes, sends nothing."""
     nodes = tuple(_node(node, home) for node in state.nodes)
     zookeeper = state.zookeeper.process if state.zookeeper else None
     return SandboxStatus(
         name=state.name,
         state=_summary(state.phase, [node.state == "up" for node in nodes]),
         kafka_version=state.version,
-        bootstrap=state.plan().bootstrap,
+        bootstrap=state.bootstrap,
         cluster_id=state.cluster_id,
         brokers=len(nodes),
         nodes=nodes,

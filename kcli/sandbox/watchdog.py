@@ -1,4 +1,4 @@
-"""Ends a test's brokers when the test process is gone, in whatever way it went (SIGKILL included).
+"""Ends a test's brokers when the test process is gone, however it ended (SIGKILL included).
 
 Run as a process of its own (``python -m kcli.sandbox.watchdog``) whose standard input is a pipe
 from the test process. Lines on it add to what must go: ``kill PID STARTED`` and ``remove FOLDER``.
@@ -22,7 +22,7 @@ from kcli.sandbox.identity import ProcessId, send
 
 
 class Watchdog:
-    """The test process's side: starts the process and tells it what to watch over."""
+    """The test process's side: starts the process and sends it what to end."""
 
     def __init__(self) -> None:
         reading, self._writing = os.pipe()

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kcli.core.types import Header
 from kcli.serde.errors import DecodeError
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 
 SchemaId = int | UUID
 
@@ -44,20 +44,20 @@ def schema_id_of(data: bytes | None, headers: Iterable[Header] = (), part: str =
     return UUID(bytes=data[1:17]) if data[0] == 1 and len(data) >= 17 else None
 
 
-def unframe(data: bytes, place: Place, *, with_path: bool = False) -> Framed:
+def unframe(data: bytes, context: SerdeContext, *, with_path: bool = False) -> Framed:
     """The schema id and the payload; DecodeError names the registry of a known foreign framing."""
-    guid = _header_guid(place.headers, place.part)
+    guid = _header_guid(context.headers, context.part)
     if guid is not None:
-        path = _read_path(guid, 17, place)[0] if with_path else ()
+        path = _read_path(guid, 17, context)[0] if with_path else ()
         return Framed(UUID(bytes=guid[1:17]), data, path)
     foreign = _foreign(data)
     if foreign:
-        raise DecodeError(f"the {place.part} is framed for another registry", why=foreign, do=_OTHERS)
+        raise DecodeError(f"the {context.part} is framed for another registry", why=foreign, do=_OTHERS)
     schema_id = schema_id_of(data)
     if schema_id is None:
-        raise _unframed(data, place)
+        raise _unframed(data, context)
     start = 5 if isinstance(schema_id, int) else 17
-    path, start = _read_path(data, start, place, schema_id) if with_path else ((), start)
+    path, start = _read_path(data, start, context, schema_id) if with_path else ((), start)
     return Framed(schema_id, data[start:], path)
 
 
@@ -70,7 +70,7 @@ def frame(schema_id: int, payload: bytes, path: tuple[int, ...] | None = None) -
 _OTHERS = "kcli decodes Confluent's framing; -s value=hex shows the bytes"
 
 
-def _unframed(data: bytes, place: Place) -> DecodeError:
+def _unframed(data: bytes, context: SerdeContext) -> DecodeError:
     if not data:
         why = "it is empty"
     elif data[0] in (0, 1):
@@ -78,7 +78,7 @@ def _unframed(data: bytes, place: Place) -> DecodeError:
     else:
         why = f"it begins with byte 0x{data[0]:02x}; a schema's id follows 0x00"
     do = "was it written without a registry? then name a schema: avro:file=FILE, protobuf:file=FILE, or use json or str"
-    return DecodeError(f"the {place.part} does not name a schema", why=why, do=do)
+    return DecodeError(f"the {context.part} does not name a schema", why=why, do=do)
 
 
 def _foreign(data: bytes) -> str:
@@ -106,7 +106,7 @@ def _header_guid(headers: Iterable[Header], part: str) -> bytes | None:
 
 
 def _read_path(
-    data: bytes, pos: int, place: Place, schema_id: SchemaId | None = None
+    data: bytes, pos: int, context: SerdeContext, schema_id: SchemaId | None = None
 ) -> tuple[tuple[int, ...], int]:
     """The path of the message and where it ends. A count of 0 is short for the path 0: the first message."""
     try:
@@ -123,7 +123,7 @@ def _read_path(
             path.append(index)
     except (IndexError, ValueError):
         raise DecodeError(
-            f"the {place.part} does not say which Protobuf message it is",
+            f"the {context.part} does not say which Protobuf message it is",
             why="the list of indexes behind the schema's id is malformed",
             schema_id=schema_id,
         ) from None

@@ -13,7 +13,7 @@ from kcli.serde.framing import unframe
 from kcli.serde.json_text import dump_json, parse_json
 from kcli.serde.registry.client import Schema
 from kcli.serde.schema_serde import SchemaSerde, read_schema_file, unusable_file
-from kcli.serde.serde import JsonValue, Place
+from kcli.serde.serde import JsonValue, SerdeContext
 
 
 class JsonSchemaCodec:
@@ -72,12 +72,12 @@ class JsonSchemaSerde(SchemaSerde):
     def asks_registry(self, *, writing: bool) -> bool:
         return writing and super().asks_registry(writing=writing)
 
-    def decode(self, data: bytes, place: Place) -> JsonValue:
-        framed = unframe(data, place) if self._framed else None
+    def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
+        framed = unframe(data, context) if self._framed else None
         try:
             return parse_json(framed.payload if framed else data)
         except ValueError as error:
-            what = f"the {place.part} is not JSON"
+            what = f"the {context.part} is not JSON"
             raise DecodeError(what, why=str(error), schema_id=framed.schema_id if framed else None) from None
 
     def compile(self, schema: Schema, references: list[tuple[str, Schema]]) -> JsonSchemaCodec:

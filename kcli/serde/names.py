@@ -79,8 +79,8 @@ class SerdeSpec:
     arguments: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        told = ",".join(f"{name}={value}" for name, value in self.arguments.items())
-        return f"{self.name}:{told}" if told else self.name
+        arguments = ",".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{self.name}:{arguments}" if arguments else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def parse_serdes(texts: Iterable[str], *, writing: bool = False) -> SerdeSpecs:
 
 def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
     """One SERDE without its part; raises ConfigError."""
-    name, colon, told = text.partition(":")
+    name, colon, arguments = text.partition(":")
     name = _ALIASES.get(name.lower(), name.lower())
     if name not in NAMES:
         raise _unknown(text, name)
@@ -128,9 +128,9 @@ def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
     known = ARGUMENTS.get(name)
     if known is None:
         raise ConfigError(
-            f"-s {text}: {name} takes no arguments", why=f"{told!r} follows it", do=f"-s {name}"
+            f"-s {text}: {name} takes no arguments", why=f"{arguments!r} follows it", do=f"-s {name}"
         )
-    spec = SerdeSpec(name, _parse_arguments(text, name, told, known))
+    spec = SerdeSpec(name, _parse_arguments(text, name, arguments, known))
     _check_together(text, spec.arguments)
     return spec
 
@@ -143,7 +143,7 @@ def _split_part(text: str) -> tuple[str, str]:
         near = near_names(head, ("key", "value"))
         raise ConfigError(
             f"-s {text}: {head!r} is neither key nor value",
-            why="that is what may stand before =",
+            why="only these may precede =",
             do=f"did you mean {near[0]}={rest}?" if near else f"-s key={rest} or -s value={rest}",
         )
     return head, rest
@@ -159,9 +159,9 @@ def _unknown(text: str, name: str) -> ConfigError:
     )
 
 
-def _parse_arguments(text: str, serde: str, told: str, known: Mapping[str, str]) -> dict[str, str]:
+def _parse_arguments(text: str, serde: str, given: str, known: Mapping[str, str]) -> dict[str, str]:
     arguments: dict[str, str] = {}
-    for pair in re.split(r",(?=[a-z]+=)", told):
+    for pair in re.split(r",(?=[a-z]+=)", given):
         name, equals, value = pair.partition("=")
         if not equals or not value:
             raise ConfigError(

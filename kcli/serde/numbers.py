@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
-from kcli.serde.serde import JsonValue, Place, Serde, text_of_line
+from kcli.serde.serde import JsonValue, Serde, SerdeContext, text_of_line
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT32 = struct.Struct(">f")
@@ -22,23 +22,23 @@ class IntegerSerde(Serde):
         self.name = name
         self._size = size
 
-    def decode(self, data: bytes, place: Place) -> int:
-        check_size(data, self._size, self.name, place)
+    def decode(self, data: bytes, context: SerdeContext) -> int:
+        check_size(data, self._size, self.name, context)
         return int.from_bytes(data, "big", signed=True)
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:
-        number = _integer(value, self.name, place)
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
+        number = _integer(value, self.name, context)
         try:
             return number.to_bytes(self._size, "big", signed=True)
         except OverflowError:
             last = (1 << (8 * self._size - 1)) - 1
             raise EncodeError(
-                f"the {place.part} {_short(value)} does not fit {_a(self.name)}",
+                f"the {context.part} {_short(value)} does not fit {_a(self.name)}",
                 why=f"it goes from {-last - 1} to {last}",
             ) from None
 
-    def encode_text(self, data: bytes, place: Place) -> bytes:
-        return self.encode(text_of_line(data, place), place)
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
+        return self.encode(text_of_line(data, context), context)
 
 
 class FloatSerde(Serde):
@@ -48,25 +48,25 @@ class FloatSerde(Serde):
         self.name = name
         self._codec = struct.Struct(">f" if size == 4 else ">d")
 
-    def decode(self, data: bytes, place: Place) -> float | str:
-        check_size(data, self._codec.size, self.name, place)
+    def decode(self, data: bytes, context: SerdeContext) -> float | str:
+        check_size(data, self._codec.size, self.name, context)
         (value,) = self._codec.unpack(data)
         return json_float(value) if self._codec.size == 8 else json_float32(value)
 
-    def decode_text(self, data: bytes, place: Place) -> str:
-        value = self.decode(data, place)
+    def decode_text(self, data: bytes, context: SerdeContext) -> str:
+        value = self.decode(data, context)
         return value if isinstance(value, str) else dump_json(value)
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:
-        number = _float(value, self.name, place)
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
+        number = _float(value, self.name, context)
         try:
             return self._codec.pack(number)
         except OverflowError:
-            what = f"the {place.part} {_short(value)} does not fit {_a(self.name)}"
+            what = f"the {context.part} {_short(value)} does not fit {_a(self.name)}"
             raise EncodeError(what, why="it is too large") from None
 
-    def encode_text(self, data: bytes, place: Place) -> bytes:
-        return self.encode(text_of_line(data, place), place)
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
+        return self.encode(text_of_line(data, context), context)
 
 
 def json_float(value: float) -> float | str:
@@ -90,15 +90,15 @@ def json_float32(value: float) -> float | str:
     return float(f"{value:.9g}")
 
 
-def check_size(data: bytes, size: int, name: str, place: Place) -> None:
+def check_size(data: bytes, size: int, name: str, context: SerdeContext) -> None:
     """DecodeError for data of another size."""
     if len(data) != size:
         raise DecodeError(
-            f"the {place.part} is not {_a(name)}", why=f"it has {len(data)} bytes, {_a(name)} has {size}"
+            f"the {context.part} is not {_a(name)}", why=f"it has {len(data)} bytes, {_a(name)} has {size}"
         )
 
 
-def _integer(value: Any, name: str, place: Place) -> int:
+def _integer(value: Any, name: str, context: SerdeContext) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -108,10 +108,10 @@ def _integer(value: Any, name: str, place: Place) -> int:
             return int(value)
         except ValueError:
             pass
-    raise EncodeError(f"the {place.part} {_short(value)} is not {_a(name)}", why="it is not a whole number")
+    raise EncodeError(f"the {context.part} {_short(value)} is not {_a(name)}", why="it is not a whole number")
 
 
-def _float(value: Any, name: str, place: Place) -> float:
+def _float(value: Any, name: str, context: SerdeContext) -> float:
     if isinstance(value, str) and value in NOT_FINITE:
         return NOT_FINITE[value]
     if isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -122,7 +122,7 @@ def _float(value: Any, name: str, place: Place) -> float:
         if math.isfinite(number):
             return number
     raise EncodeError(
-        f"the {place.part} {_short(value)} is not {_a(name)}",
+        f"the {context.part} {_short(value)} is not {_a(name)}",
         why="it is no number of that range; beside numbers there are NaN, Infinity and -Infinity",
     )
 

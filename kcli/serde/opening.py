@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
@@ -14,13 +16,16 @@ from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.serde import Serde
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
     from kcli.serde.registry.client import Registry
     from kcli.serde.schema_serde import SchemaSerde
 
 _LIBRARY = {"avro": "fastavro", "protobuf": "google.protobuf"}
+_TEXT: dict[str, Callable[[], Serde]] = {
+    "str": text.StringSerde,
+    "json": text.JsonSerde,
+    "hex": text.HexSerde,
+    "base64": text.Base64Serde,
+}
 _SIZES = {"short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
 
 
@@ -95,11 +100,7 @@ def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing:
         return InternalTopicSerde(name)
     if name in ("avro", "protobuf", "jsonschema"):
         return _open_with_schema(spec, registry, writing)
-    if name == "json":
-        return text.JsonSerde()
-    if name == "hex":
-        return text.HexSerde()
-    return text.Base64Serde() if name == "base64" else text.StringSerde()
+    return _TEXT[name]()
 
 
 def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing: bool) -> Serde:
@@ -113,15 +114,14 @@ def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing
 
 
 def _schema_serde(name: str) -> type[SchemaSerde]:
-    # Each needs the library of an optional extra.
     if name == "avro":
-        from kcli.serde.avro.serde import AvroSerde
+        from kcli.serde.avro.serde import AvroSerde  # needs the library of an extra
 
         return AvroSerde
     if name == "protobuf":
-        from kcli.serde.protobuf.serde import ProtobufSerde
+        from kcli.serde.protobuf.serde import ProtobufSerde  # needs the library of an extra
 
         return ProtobufSerde
-    from kcli.serde.json_schema import JsonSchemaSerde
+    from kcli.serde.json_schema import JsonSchemaSerde  # needs the library of an extra
 
     return JsonSchemaSerde

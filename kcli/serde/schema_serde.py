@@ -18,7 +18,7 @@ from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe
 from kcli.serde.lru import Lru
 from kcli.serde.names import SerdeSpec
 from kcli.serde.registry.client import Registry, Schema
-from kcli.serde.serde import JsonValue, Place, Serde
+from kcli.serde.serde import JsonValue, Serde, SerdeContext
 
 _CODECS = 1_000
 WOULD = "would"
@@ -58,11 +58,13 @@ class SchemaSerde(Serde):
 
     def __init__(self, spec: SerdeSpec, registry: Callable[[], Registry]) -> None:
         self.name = spec.name
-        self._told: Mapping[str, str] = spec.arguments
+        self._arguments: Mapping[str, str] = spec.arguments
         self._registry = registry
-        file = self._told.get("file")
-        register = self._told.get("register") == "true"
-        self._framed = self._told.get("framing", "confluent" if register or not file else "none") != "none"
+        file = self._arguments.get("file")
+        register = self._arguments.get("register") == "true"
+        self._framed = (
+            self._arguments.get("framing", "confluent" if register or not file else "none") != "none"
+        )
         self.names_schemas = self._framed
         self._file_codec = self.compile_file(Path(file)) if file else None
         self._codecs: Lru[SchemaId, Codec | str] = Lru(_CODECS)
@@ -84,22 +86,22 @@ class SchemaSerde(Serde):
         """Whether the registry is needed at all."""
         return self._framed or self._file_codec is None
 
-    def decode(self, data: bytes, place: Place) -> JsonValue:
-        framed, codec = self._opened(data, place)
+    def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
+        framed, codec = self._opened(data, context)
         try:
             return codec.decode(framed.payload, framed.path)
         except ValueError as error:
-            raise self._misfit(framed, place, error) from None
+            raise self._misfit(framed, context, error) from None
 
-    def schema_id(self, data: bytes, place: Place) -> SchemaId | None:
-        return schema_id_of(data, place.headers, place.part) if self._framed else None
+    def schema_id(self, data: bytes, context: SerdeContext) -> SchemaId | None:
+        return schema_id_of(data, context.headers, context.part) if self._framed else None
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:
-        target = self.prepare(place.topic, place.part)
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
+        target = self.prepare(context.topic, context.part)
         try:
             payload = target.codec.encode(value)
         except ValueError as error:
-            raise EncodeError(f"the {place.part} does not fit {target.name}", why=str(error)) from None
+            raise EncodeError(f"the {context.part} does not fit {target.name}", why=str(error)) from None
         return payload if target.schema_id is None else frame(target.schema_id, payload, target.codec.path)
 
     def prepare(self, topic: str, part: str) -> Target:
@@ -109,31 +111,31 @@ class SchemaSerde(Serde):
             target = self._targets[topic, part] = self._find_target(topic, part)
         return target
 
-    def _opened(self, data: bytes, place: Place) -> tuple[Framed, Codec]:
+    def _opened(self, data: bytes, context: SerdeContext) -> tuple[Framed, Codec]:
         if not self._framed:
-            return Framed(0, data), self.prepare(place.topic, place.part).codec
-        framed = unframe(data, place, with_path=self.kind == "PROTOBUF")
+            return Framed(0, data), self.prepare(context.topic, context.part).codec
+        framed = unframe(data, context, with_path=self.kind == "PROTOBUF")
         if self._file_codec is not None:
             return framed, self._file_codec
-        return framed, self._codec_of(framed.schema_id, place)
+        return framed, self._codec_of(framed.schema_id, context)
 
-    def _codec_of(self, schema_id: SchemaId, place: Place) -> Codec:
+    def _codec_of(self, schema_id: SchemaId, context: SerdeContext) -> Codec:
         codec = self._codecs.get(schema_id)
         if codec is None:
-            codec = self._fetch(schema_id, place)
+            codec = self._fetch(schema_id, context)
             self._codecs.put(schema_id, codec)
         if isinstance(codec, str):
-            what = f"the {place.part} has schema {schema_id}, which cannot be used"
+            what = f"the {context.part} has schema {schema_id}, which cannot be used"
             raise DecodeError(what, why=codec, schema_id=schema_id)
         return codec
 
-    def _fetch(self, schema_id: SchemaId, place: Place) -> Codec | str:
+    def _fetch(self, schema_id: SchemaId, context: SerdeContext) -> Codec | str:
         """The codec, or why there is none."""
         try:
             schema = self._registry().by_id(schema_id, serialized=self.serialized)
         except SchemaNotFoundError as error:
             raise DecodeError(
-                f"the {place.part} has schema {schema_id}, which the registry does not have",
+                f"the {context.part} has schema {schema_id}, which the registry does not have",
                 why=error.why,
                 do="is it the registry of this cluster?",
                 schema_id=schema_id,
@@ -150,25 +152,27 @@ class SchemaSerde(Serde):
         hint = f": use -s {other}" if other else ""
         return f"it is of the kind {schema.kind}, not {self.kind}{hint}"
 
-    def _misfit(self, framed: Framed, place: Place, error: ValueError) -> DecodeError:
+    def _misfit(self, framed: Framed, context: SerdeContext, error: ValueError) -> DecodeError:
         if self._file_codec is not None:
-            return DecodeError(f"the {place.part} does not fit {self._told['file']}", why=str(error))
+            return DecodeError(f"the {context.part} does not fit {self._arguments['file']}", why=str(error))
         schema_id = framed.schema_id
-        subject = self._registry().subject_of(schema_id) if self._framed else self._told.get("subject", "")
+        subject = (
+            self._registry().subject_of(schema_id) if self._framed else self._arguments.get("subject", "")
+        )
         name = f"schema {schema_id}" if self._framed else "its schema"
-        what = f"the {place.part} does not fit {name}" + (f" ({subject})" if subject else "")
+        what = f"the {context.part} does not fit {name}" + (f" ({subject})" if subject else "")
         return DecodeError(what, why=str(error), schema_id=schema_id if self._framed else None)
 
     def _find_target(self, topic: str, part: str) -> Target:
         if self._file_codec is not None:
             return self._target_of_file(self._file_codec, topic, part)
-        told = self._told
-        if "id" in told:
-            schema = self._registry().by_id(int(told["id"]), serialized=self.serialized)
+        arguments = self._arguments
+        if "id" in arguments:
+            schema = self._registry().by_id(int(arguments["id"]), serialized=self.serialized)
             name = f"schema {schema.id}"
         else:
-            subject = self._subject(topic, part, told.get("record") or told.get("message") or "")
-            schema = self._of_subject(subject, told.get("version", "latest"))
+            subject = self._subject(topic, part, arguments.get("record") or arguments.get("message") or "")
+            schema = self._of_subject(subject, arguments.get("version", "latest"))
             name = f"schema {schema.id} ({subject} version {schema.version})"
         return Target(self._usable(schema), schema.id if self._framed else None, name)
 
@@ -195,17 +199,17 @@ class SchemaSerde(Serde):
         raise ConfigError(f"schema {schema.id} of the registry cannot be used", why=why, do="")
 
     def _target_of_file(self, codec: Codec, topic: str, part: str) -> Target:
-        file = self._told["file"]
+        file = self._arguments["file"]
         if not self._framed:
             return Target(codec, None, file)
         subject, schema = self._subject(topic, part, codec.name), self.schema_of_file(Path(file))
-        if self._told.get("register") == "true":
+        if self._arguments.get("register") == "true":
             schema_id = self._registry().register(subject, schema)
         else:
             try:
                 schema_id = self._registry().look_up(subject, schema)
             except SchemaNotFoundError as error:
-                if self._told.get("register") == WOULD:
+                if self._arguments.get("register") == WOULD:
                     self._targets[topic, part] = Target(codec, 0, f"{file} ({subject})")
                 error.do = f"register it with -s {self.name}:file={file},register=true, or use framing=none"
                 raise
@@ -213,9 +217,9 @@ class SchemaSerde(Serde):
 
     def _subject(self, topic: str, part: str, record: str) -> str:
         """The subject's name by the chosen strategy; by default Java's TopicNameStrategy."""
-        if "subject" in self._told:
-            return self._told["subject"]
-        strategy = self._told.get("strategy", "topic")
+        if "subject" in self._arguments:
+            return self._arguments["subject"]
+        strategy = self._arguments.get("strategy", "topic")
         if strategy == "topic":
             return f"{topic}-{part}"
         if not record:

@@ -21,7 +21,7 @@ JsonValue = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SerdeContext:
     """The context of the bytes that a serde may need.
 
     ``part`` is ``key`` or ``value``. ``key`` are the key's bytes, for values whose meaning depends on it
@@ -43,41 +43,41 @@ class Serde(ABC):
     """Whether its bytes name a schema: see ``schema_id``."""
 
     @abstractmethod
-    def decode(self, data: bytes, place: Place) -> JsonValue:
+    def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
         """The value; DecodeError when ``data`` is invalid."""
 
-    def decode_text(self, data: bytes, place: Place) -> str:
+    def decode_text(self, data: bytes, context: SerdeContext) -> str:
         """The text for ``-o value``: compact JSON, but plain text for strings and numbers."""
-        return dump_json(self.decode(data, place))
+        return dump_json(self.decode(data, context))
 
-    def schema_id(self, data: bytes, place: Place) -> "int | UUID | None":  # noqa: ARG002 - most have none
+    def schema_id(self, data: bytes, context: SerdeContext) -> "int | UUID | None":  # noqa: ARG002 - most have none
         """The schema named by the bytes or headers, whether or not they can be decoded."""
         return None
 
     @abstractmethod
-    def encode(self, value: JsonValue, place: Place) -> bytes:
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
         """The bytes of a value as returned by ``decode``; EncodeError says what is wrong with it and where."""
 
-    def encode_text(self, data: bytes, place: Place) -> bytes:
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
         """The bytes of a value as returned by ``decode_text``: an input line of produce."""
-        return self.encode(json_of_line(data, place), place)
+        return self.encode(json_of_line(data, context), context)
 
     def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
         """For produce: looks up what is needed to write ``part`` of ``topic``, before there is any input."""
         return None
 
 
-def json_of_line(data: bytes, place: Place) -> JsonValue:
+def json_of_line(data: bytes, context: SerdeContext) -> JsonValue:
     """Parses an input line as JSON; raises EncodeError."""
     try:
         return parse_json(data)
     except ValueError as error:
-        raise EncodeError(f"the {place.part} is not JSON", why=str(error)) from None
+        raise EncodeError(f"the {context.part} is not JSON", why=str(error)) from None
 
 
-def text_of_line(data: bytes, place: Place) -> str:
+def text_of_line(data: bytes, context: SerdeContext) -> str:
     """Decodes an input line as UTF-8; raises EncodeError."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise EncodeError(f"the {place.part} is not UTF-8", why=str(error)) from None
+        raise EncodeError(f"the {context.part} is not UTF-8", why=str(error)) from None

@@ -5,28 +5,28 @@ import binascii
 
 from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json, parse_json
-from kcli.serde.serde import JsonValue, Place, Serde, text_of_line
+from kcli.serde.serde import JsonValue, Serde, SerdeContext, text_of_line
 
 
 class TextSerde(Serde):
     """The base of serdes whose values are strings."""
 
-    def decode(self, data: bytes, place: Place) -> str:
+    def decode(self, data: bytes, context: SerdeContext) -> str:
         raise NotImplementedError
 
-    def decode_text(self, data: bytes, place: Place) -> str:
-        return self.decode(data, place)
+    def decode_text(self, data: bytes, context: SerdeContext) -> str:
+        return self.decode(data, context)
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
         if not isinstance(value, str):
             why = f"it is of JSON's type {json_type(value)}, not a string"
-            raise EncodeError(f"the {place.part} cannot be written as {self.name}", why=why)
-        return self._bytes_of(value, place)
+            raise EncodeError(f"the {context.part} cannot be written as {self.name}", why=why)
+        return self._bytes_of(value, context)
 
-    def encode_text(self, data: bytes, place: Place) -> bytes:
-        return self._bytes_of(text_of_line(data, place), place)
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
+        return self._bytes_of(text_of_line(data, context), context)
 
-    def _bytes_of(self, text: str, place: Place) -> bytes:
+    def _bytes_of(self, text: str, context: SerdeContext) -> bytes:
         raise NotImplementedError
 
 
@@ -35,18 +35,18 @@ class StringSerde(TextSerde):
 
     name = "str"
 
-    def decode(self, data: bytes, place: Place) -> str:
+    def decode(self, data: bytes, context: SerdeContext) -> str:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise DecodeError(f"the {place.part} is not text", why=f"it is not UTF-8: {error}") from None
+            raise DecodeError(f"the {context.part} is not text", why=f"it is not UTF-8: {error}") from None
 
-    def _bytes_of(self, text: str, place: Place) -> bytes:
+    def _bytes_of(self, text: str, context: SerdeContext) -> bytes:
         try:
             return text.encode()
         except UnicodeEncodeError:
             why = "half of a surrogate pair stands alone"
-            raise EncodeError(f"the {place.part} has no UTF-8 form", why=why) from None
+            raise EncodeError(f"the {context.part} has no UTF-8 form", why=why) from None
 
 
 class HexSerde(TextSerde):
@@ -54,14 +54,14 @@ class HexSerde(TextSerde):
 
     name = "hex"
 
-    def decode(self, data: bytes, place: Place) -> str:  # noqa: ARG002 - it reads anything
+    def decode(self, data: bytes, context: SerdeContext) -> str:  # noqa: ARG002 - it reads anything
         return data.hex()
 
-    def _bytes_of(self, text: str, place: Place) -> bytes:
+    def _bytes_of(self, text: str, context: SerdeContext) -> bytes:
         try:
             return bytes.fromhex(text)
         except ValueError as error:
-            raise EncodeError(f"the {place.part} is not hexadecimal", why=str(error)) from None
+            raise EncodeError(f"the {context.part} is not hexadecimal", why=str(error)) from None
 
 
 class Base64Serde(TextSerde):
@@ -69,14 +69,14 @@ class Base64Serde(TextSerde):
 
     name = "base64"
 
-    def decode(self, data: bytes, place: Place) -> str:  # noqa: ARG002 - it reads anything
+    def decode(self, data: bytes, context: SerdeContext) -> str:  # noqa: ARG002 - it reads anything
         return base64.b64encode(data).decode()
 
-    def _bytes_of(self, text: str, place: Place) -> bytes:
+    def _bytes_of(self, text: str, context: SerdeContext) -> bytes:
         try:
             return base64.b64decode(text.strip(), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise EncodeError(f"the {place.part} is not base64", why=str(error)) from None
+            raise EncodeError(f"the {context.part} is not base64", why=str(error)) from None
 
 
 class JsonSerde(Serde):
@@ -84,27 +84,27 @@ class JsonSerde(Serde):
 
     name = "json"
 
-    def decode(self, data: bytes, place: Place) -> JsonValue:
+    def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
         try:
             return parse_json(data)
         except ValueError as error:
-            raise DecodeError(f"the {place.part} is not JSON", why=str(error)) from None
+            raise DecodeError(f"the {context.part} is not JSON", why=str(error)) from None
 
-    def decode_text(self, data: bytes, place: Place) -> str:
-        self.decode(data, place)
+    def decode_text(self, data: bytes, context: SerdeContext) -> str:
+        self.decode(data, context)
         return data.decode()
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
         try:
             return dump_json(value).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise EncodeError(f"the {place.part} has no JSON form", why=str(error)) from None
+            raise EncodeError(f"the {context.part} has no JSON form", why=str(error)) from None
 
-    def encode_text(self, data: bytes, place: Place) -> bytes:
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
         try:
             parse_json(data)
         except ValueError as error:
-            raise EncodeError(f"the {place.part} is not JSON", why=str(error)) from None
+            raise EncodeError(f"the {context.part} is not JSON", why=str(error)) from None
         return data
 
 

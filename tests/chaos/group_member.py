@@ -104,7 +104,7 @@ def numbers(partitions: Iterable[TopicPartition]) -> list[int]:
 
 
 def runs(records: Iterable[Record]) -> list[dict[str, int]]:
-    """What was read, as stretches of a partition without a gap; an offset that is not its number is told as bad."""
+    """What was read, as stretches of a partition without a gap; an offset that is not its number is reported as bad."""
     found: list[dict[str, int]] = []
     for record in records:
         payload = decode(record.value or b"")

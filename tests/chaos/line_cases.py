@@ -20,7 +20,7 @@ SIGNALS = ("INT", "TERM", "KILL")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A unit of the input: ``raw`` is what stands in it, ``end`` what ends it. ``good``: it can be stored."""
+    """A unit of the input: ``raw`` is what is in it, ``end`` what ends it. ``good``: it can be stored."""
 
     number: int
     raw: bytes
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(slots=True)
 class Case:
-    """One run, or several where a checkpoint lets the next one go on.
+    """One run, or several where a checkpoint lets the next one continue.
 
     ``pauses``: seconds from the first record that a run has stored until each fault.
     """
@@ -73,7 +73,7 @@ class Case:
 
     @property
     def head(self) -> bytes:
-        """What stands before the lines of each input."""
+        """What precedes the lines of each input."""
         return b"value,key\n" if self.kind == "csv" else b""
 
 

@@ -42,7 +42,7 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """As it stands in the coordinator's log; ``at`` by the clock of the members."""
+    """As it is in the coordinator's log; ``at`` by the clock of the members."""
 
     at: float
     partition: int

@@ -1,6 +1,6 @@
 """Record values that can be judged alone: who sent it, where to, which one in order, and a checksum.
 
-A reader that has only the bytes can tell a record that stands in the wrong partition, was altered, or was never
+A reader that has only the bytes can tell a record that is in the wrong partition, was altered, or was never
 sent by this run.
 """
 

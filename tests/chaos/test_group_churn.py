@@ -1,6 +1,6 @@
 """Eight members join, leave in good order and are killed, every two seconds (case G10, goal R5 in small).
 
-The load goes on all the time. In the end everything was read, each partition had one owner at a time, nothing that
+The load continues all the time. In the end everything was read, each partition had one owner at a time, nothing that
 was given up in good order was read again, committed offsets never went back, and no poll took longer than it may.
 """
 

@@ -228,7 +228,7 @@ def test_cells_that_do_not_come_to_their_rewind_fail_a_run_when_they_are_many() 
     assert len(report.complaints([good] * 10 + [void])) == 1
 
 
-def test_the_table_counts_what_was_reported_against_what_was_the_case() -> None:
+def test_the_table_compares_reports_with_the_truth() -> None:
     table = report.summary(
         [outcome(("held", True), ("unknown", True), ("unknown", False)), outcome(("held", False))]
     )
@@ -255,7 +255,7 @@ def quick_cells() -> list[Cell]:
 @pytest.mark.integration
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_of_many_cells_none_is_reported_falsely_and_few_are_unknown() -> None:
+def test_many_cells_have_no_false_report_and_few_unknown_ones() -> None:
     with sandboxed(extra=BROKER, jvm_options=QUICK_JVM) as kafka:
         outcomes = run_cells(kafka, 1, [draw(1, number) for number in range(100)], jobs=6)
     print(*report.summary(outcomes), sep="\n")

@@ -67,7 +67,7 @@ def leads(kafka: Kafka, topic: str, node: Node) -> bool:
 
 
 def in_flight(producer: Producer) -> bool:
-    """Whether records are on their way, now or in a moment: the load goes on while the node is down."""
+    """Whether records are on their way, now or in a moment: the load continues while the node is down."""
     end = time.monotonic() + 1
     while not (found := producer.outstanding > 0) and time.monotonic() < end:
         time.sleep(0.001)

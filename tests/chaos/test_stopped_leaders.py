@@ -19,7 +19,7 @@ PARTITIONS = 3
 @pytest.mark.case("B2", "R4")
 @pytest.mark.timeout(280)
 def test_leaders_are_stopped_and_wake_up_as_zombies(kafka3: Kafka) -> None:
-    """B2: the client goes on with the new leader; what the old one says late changes nothing."""
+    """B2: the client continues with the new leader; what the old one says late changes nothing."""
     topic = kafka3.topic("stops", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED)
     rng = random.Random(SEED)

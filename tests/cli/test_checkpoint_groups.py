@@ -27,7 +27,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def produced(cluster: FakeCluster, tmp_path: Path, lines: int = 5) -> list[str]:
-    """The command line that goes on, after a run of so many lines that all of them are stored."""
+    """The command line that continues, after a run of so many lines that all of them are stored."""
     source = tmp_path / "lines"
     source.write_text("".join(f"{number}\n" for number in range(lines)))
     run = ["produce", *RUN, "--checkpoint", str(tmp_path / "at"), str(source)]

@@ -295,11 +295,16 @@ def test_it_loads_no_click_and_asks_without_the_client_of_an_admin(home: Home, c
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert done.stdout.split() == GROUPS
-    assert "kcli.flows.completion.question" in loaded
+    assert "kcli.flows.completion.names_request" in loaded
     assert not loaded & {"click", "rich", "ssl", "json", "kcli.core.admin.admin", "kcli.core.records.batch"}
     done = subprocess.run(
         [*command, "-b", cluster.bootstrap], env=environment(**home.environ), capture_output=True, text=True
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert done.stdout.split() == GROUPS
-    assert not loaded & {"socket", "selectors", "kcli.core.cluster.cluster", "kcli.flows.completion.question"}
+    assert not loaded & {
+        "socket",
+        "selectors",
+        "kcli.core.cluster.cluster",
+        "kcli.flows.completion.names_request",
+    }

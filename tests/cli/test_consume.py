@@ -94,7 +94,7 @@ def test_patterns_match_what_there_is_and_never_internal_topics(cluster: FakeClu
     assert lines(cluster, "^t2$", "-t", "t2", "-e", "-f", "%t\\n") == ["t2"]
 
 
-def test_a_pattern_that_matches_nothing_is_1_and_one_that_is_none_2(cluster: FakeCluster) -> None:
+def test_an_unmatched_pattern_exits_with_1_and_an_invalid_one_with_2(cluster: FakeCluster) -> None:
     done = kcli("consume", "^x", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, b"no topic matches ^x" in done.stderr) == (1, True)
     done = kcli("consume", "^(", "-e", bootstrap=cluster.bootstrap)
@@ -729,22 +729,41 @@ def test_a_silent_cluster_is_3() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_contradicts_itself_is_2_before_any_network_use(arguments: tuple[str, ...], said: str) -> None:
+def test_contradictory_options_exit_with_2_before_any_network_use(
+    arguments: tuple[str, ...], said: str
+) -> None:
     done = kcli("consume", *arguments, bootstrap="127.0.0.1:1")
     assert done.returncode == 2, done.stderr
     assert said in done.stderr.decode()
 
 
+IN_EACH_FORMAT = """
+import os, sys
+from kcli import __main__, cli
+from kcli.commands import consume
+for kind in sys.argv[2:]:
+    if not os.fork():  # one start of Python for all formats
+        sys.exit(__main__.run(["consume", "wide", "-e", "-o", kind, "-b", sys.argv[1]]))
+    assert os.wait()[1] == 0, kind
+    os.write(1, b"=====")
+"""
+
+
 @pytest.mark.case("C12")
-def test_any_locale_prints_utf8(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize(
+    "setting", ["LC_ALL=C", "PYTHONIOENCODING=ascii", "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"]
+)
+def test_any_locale_prints_utf8(cluster: FakeCluster, setting: str) -> None:
     cluster.create_topic("wide", 1)
     put(cluster, "wide", 0, ("ключ".encode(), "漢字 שלום 😀".encode()))
-    worst = "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"
-    kinds = [(worst, kind) for kind in ("value", "ndjson", "json", "csv", "kcat", "table", "hex")]
-    for setting, kind in [*kinds, ("LC_ALL=C", "table"), ("PYTHONIOENCODING=ascii", "table")]:
-        done = shell(f"{setting} kcli consume wide -e -o {kind} -b {cluster.bootstrap}")
-        assert (done.returncode, done.stderr) == (0, b""), (setting, kind)
-        assert kind == "hex" or "漢字 שלום 😀".encode() in done.stdout.replace(b"\\u05", b"")
+    kinds = ("value", "ndjson", "json", "csv", "kcat", "table", "hex")
+    done = shell(f"{setting} '{sys.executable}' -c '{IN_EACH_FORMAT}' {cluster.bootstrap} {' '.join(kinds)}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    printed = done.stdout.split(b"=====")
+    assert printed.pop() == b""
+    for kind, text in zip(kinds, printed, strict=True):
+        assert text, kind
+        assert kind == "hex" or "漢字 שלום 😀".encode() in text.replace(b"\\u05", b""), kind
 
 
 @pytest.mark.case("C17")

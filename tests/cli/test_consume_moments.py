@@ -77,7 +77,7 @@ class Try:
         assert {p: n for p, n in self.committed().items() if n} == rows, (self.name, err)
 
     def left(self) -> None:
-        """The reader goes: dead by SIGPIPE, without a word."""
+        """The reader goes: dead by SIGPIPE, silently."""
         process = self.start(subprocess.PIPE)
         assert process.stdout is not None
         fcntl(process.stdout.fileno(), _SET_PIPE_SIZE, PIPE)
@@ -124,7 +124,7 @@ def _wait(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.case("O2", "C1", "C2", "C3")
-def test_at_any_moment_only_what_was_written_is_committed(tmp_path: Path) -> None:
+def test_only_written_records_are_ever_committed(tmp_path: Path) -> None:
     with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         for partition in range(PARTITIONS):
             for number in range(BATCHES):

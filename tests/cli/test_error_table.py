@@ -1,7 +1,7 @@
 """What people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
 
 Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
-parts of the three lines of an error; what somebody has to type next stands in ``do``, or there is no remedy.
+parts of the three lines of an error; what somebody has to type next is in ``do``, or there is no remedy.
 """
 
 import subprocess
@@ -110,7 +110,7 @@ HABITS = [
     Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
     Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
     Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP`"),
-    Row("groups describe --all-groups", 2, "no option --all-groups", "", "take --all"),
+    Row("groups describe --all-groups", 2, "no option --all-groups", "", "accept --all"),
     Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
     Row("consume orders --consumer.config f", 2, "no option --consumer.config", "", "-F FILE"),
@@ -228,7 +228,10 @@ UNUSED = [
         "consume orders -X auto.offset.reset=soon", 2, "auto.offset.reset='soon'",
         "none of earliest", "by_duration:PT12H",
     ),
-    Row("consume orders --merge -X group.id=g", 2, "-X group.id=g and --merge together", "the group says", "use one"),
+    Row(
+        "consume orders --merge -X group.id=g", 2, "-X group.id=g and --merge together",
+        "the group determines", "use one",
+    ),
     Row(
         "produce orders -X transaction.timeout.ms=9", 2, "transaction.timeout.ms has no",
         "transactions", "--transactional-id",
@@ -297,7 +300,7 @@ CONSUME = [
         "consume orders --from-beginning --tail 3",
         2,
         "together",
-        "each says where to start",
+        "each specifies where to start",
         "use one of them",
     ),
     Row("consume orders --commit", 2, "--commit without -g", "committed for a group", "give -g GROUP"),
@@ -307,7 +310,7 @@ CONSUME = [
 
 PRODUCE = [
     Row("produce orders -z lzma", 2, "--compression is not valid", "none, gzip, snappy, lz4, zstd", "--help`"),
-    Row("produce orders -z gzip:99", 2, "--compression is not valid", "gzip takes 1 to 9", "--help`"),
+    Row("produce orders -z gzip:99", 2, "--compression is not valid", "gzip has levels 1 to 9", "--help`"),
     Row("produce orders /no/such", 2, "cannot read /no/such", "no such file", "check the name; nothing was sent"),
     Row("produce orders --acks 2", 2, "--acks is not valid", "not one of 'all', '1', '0'", "--help`"),
     Row(
@@ -318,7 +321,7 @@ PRODUCE = [
 ]  # fmt: skip
 
 GROUPS = [
-    Row("groups rewind billing", 2, "no target given", "nothing says where", "--to earliest, --to @-1h"),
+    Row("groups rewind billing", 2, "no target given", "it is required", "--to earliest, --to @-1h"),
     Row("groups rewind billing --to yestrday", 2, "is not a target", "earliest, latest", "--to 2026-11-21T10:00Z"),
     Row(
         "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "has no time zone", "without a terminal",
@@ -339,7 +342,7 @@ GROUPS = [
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
     Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
     Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
-    Row("groups describe --all billing", 2, "--all with names", "it means all groups", "leave out --all"),
+    Row("groups describe --all billing", 2, "--all with names", "--all means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
@@ -354,7 +357,7 @@ NOT_THERE = [
     Row("produce ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
     Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
-    Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "none with such a name", "`kcli topics list`"),
+    Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "no topic with such a name", "`kcli topics list`"),
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
@@ -364,10 +367,10 @@ NOT_THERE = [
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
-    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),
+    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in", "rewind --journal`"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "", "without --topic"),
     Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
-    Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
+    Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
         "free space, or write to another file", out=FULL,
@@ -387,11 +390,11 @@ NOT_THERE = [
 
 QUICK = "--timeout 500ms"
 SHORT = "-X delivery.timeout.ms=500 -X request.timeout.ms=300 -X linger.ms=0"
-UNTIL = "no answer from {cluster} (node 1) in time"
+UNTIL = "no response from {cluster} (node 1) in time"
 
 UNREACHABLE = [
     Row(f"topics list -b {{closed}} {QUICK}", 3, "cannot connect to {closed}", "refused", "check the host and port"),
-    Row(f"topics list -b {{silence}} {QUICK}", 3, "no reply to ApiVersions", "does not answer", "is a Kafka broker"),
+    Row(f"topics list -b {{silence}} {QUICK}", 3, "no reply to ApiVersions", "does not respond", "is a Kafka broker"),
     Row("topics list -b {http}", 3, "does not speak Kafka", "looks like HTTP", "check the port"),
     Row("topics list -b {tls}", 3, "does not speak Kafka", "looks like TLS", "security.protocol"),
     Row("topics list -b {ssh}", 3, "does not speak Kafka", "looks like SSH", "check the port"),
@@ -534,11 +537,11 @@ REFUSED = [
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "the group became live",
-        "--live rewinds a running group", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
+        "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
-        "--live rewinds a running group", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
+        "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
     Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
     Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed", "`kcli groups rewind"),

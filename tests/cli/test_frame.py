@@ -202,8 +202,8 @@ def test_debug_shows_the_traceback_and_only_debug() -> None:
 def test_an_internal_error_is_one_line_without_debug() -> None:
     code = (
         "from kcli.commands import help\nfrom kcli.__main__ import run\nimport sys\n"
-        "def broken(*_): raise RuntimeError('boom')\nhelp.options_text = broken\n"
-        "sys.exit(run(['help', 'options'] + sys.argv[1:]))"
+        "def broken(*_): raise RuntimeError('boom')\nhelp.exit_codes_text = broken\n"
+        "sys.exit(run(['help', 'exit-codes'] + sys.argv[1:]))"
     )
 
     def broken(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -305,7 +305,7 @@ def test_a_pipe_closed_before_the_first_byte_is_141() -> None:
 
 @pytest.mark.case("C2")
 @pytest.mark.parametrize("arguments", ["--help", "help options", "-V"])
-def test_a_full_disk_is_1_and_said(arguments: str) -> None:
+def test_a_full_disk_exits_with_1_and_is_reported(arguments: str) -> None:
     done = shell(f"kcli {arguments} > /dev/full")
     assert done.returncode == 1
     what, _why, _do = lines_of(done)
@@ -321,7 +321,7 @@ def test_interrupt_is_130() -> None:
     code = (
         "import signal, os\nfrom kcli.commands import help\nfrom kcli.__main__ import run\nimport sys\n"
         + (
-            "help.options_text = lambda: os.kill(os.getpid(), signal.SIGINT)\nsys.exit(run(['help', 'options']))"
+            "help.exit_codes_text = lambda: os.kill(os.getpid(), signal.SIGINT)\nsys.exit(run(['help', 'exit-codes']))"
         )
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())

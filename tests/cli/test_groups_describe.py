@@ -91,7 +91,7 @@ def test_a_missing_group_is_6_beside_another_and_1_alone(cluster: FakeCluster) -
     assert (alone.returncode, alone.stdout) == (1, b"")
 
 
-def test_all_with_what_narrows_it_down_is_2(cluster: FakeCluster) -> None:
+def test_all_excludes_names_and_patterns(cluster: FakeCluster) -> None:
     for words in (("g",), ("--match", "g*")):
         done = kcli("groups", "describe", "--all", *words, bootstrap=cluster.bootstrap)
         assert (done.returncode, b"groups describe: --all with" in done.stderr) == (2, True)

@@ -179,7 +179,7 @@ def test_offsets_of_another_cluster_or_topic_need_force_or_a_time(
     changed(file, cluster="elsewhere", topic_id=None)
     done = kcli("import", str(file), "--group", "new", "--yes", code=7)
     assert "the file is of cluster elsewhere" in done.stderr
-    assert "do: --by time finds the place by the time of its record" in done.stderr
+    assert "do: --by time finds the offset by the time of its record" in done.stderr
     rows = kcli.items("import", str(file), "--group", "new", "--force", "--yes")
     assert [row["new"] for row in rows] == [20, 15, 2]
     assert rows[0]["note"].startswith("forced: the file is of cluster elsewhere")

@@ -476,7 +476,7 @@ def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: 
 def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) -> None:
     cluster.drop(OffsetFetchRequest, "skip", times=FOREVER)
     done = rewind("g", "--to", "1", "--yes", "--timeout", "1s", code=3)
-    assert f"why: no answer from {cluster.bootstrap} (node 1) in time" in done.stderr
+    assert f"why: no response from {cluster.bootstrap} (node 1) in time" in done.stderr
     assert "wait longer with --timeout" in done.stderr
 
 
@@ -491,7 +491,7 @@ def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     done = rewind("g", "--to", "earliest", "--yes", code=1)
-    assert "cannot make the folder" in done.stderr
+    assert "cannot create the directory" in done.stderr
     assert offsets(cluster) == [20, 15, 20]
 
 
@@ -528,7 +528,7 @@ def test_of_equal_timestamps_the_first_offset_counts(cluster: FakeCluster, rewin
 
 @pytest.mark.case("O9")
 def test_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster, rewind: Kcli) -> None:
-    """In a compacted log ten offsets back may be one record; what is read again is told as ``at most``."""
+    """In a compacted log ten offsets back may be one record; what is read again is reported as ``at most``."""
     cluster.create_topic("compacted", 1)
     rows = [Record("compacted", 0, n, STAMP + n * MINUTE, 0, b"k%d" % n, b"v", ()) for n in (0, 5, 19)]
     cluster.append("compacted", 0, bytes(batch_of(rows).raw))
@@ -631,7 +631,7 @@ def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeC
 
 
 @pytest.mark.parametrize("more", [("g",), ("--undo",), ("--live",), ("--wait",)])
-def test_all_groups_is_refused_beside_what_is_about_single_ones(more: tuple[str, ...], rewind: Kcli) -> None:
+def test_all_groups_excludes_options_for_single_groups(more: tuple[str, ...], rewind: Kcli) -> None:
     target = () if more == ("--undo",) else ("--to", "earliest")
     done = rewind("--all-groups", *target, *more, "--yes", code=2)
     assert "--all-groups with" in done.stderr

@@ -74,5 +74,5 @@ def test_a_pipe_is_never_paged(cluster: FakeCluster, tmp_path: Path) -> None:
     assert not touched.exists()
 
 
-def test_a_reader_who_quits_the_pager_ends_it_quietly(cluster: FakeCluster) -> None:
+def test_quitting_the_pager_ends_it_quietly(cluster: FakeCluster) -> None:
     assert "Traceback" not in on_terminal(cluster, "topics", "list", KCLI_PAGER="head -n 3")

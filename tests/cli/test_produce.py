@@ -184,10 +184,22 @@ def test_one_bad_line_is_reported_with_line_and_column(cluster: FakeCluster, tmp
     assert produce(cluster, "one", "-i", "ndjson", stdin=b"x\n").returncode == 1
 
 
+def test_the_summary_reports_that_a_fatal_error_left_input_unread(cluster: FakeCluster) -> None:
+    data = b'{"value":"1"}\n{"value":\n{"value":"3"}\n'
+    fatal = ("one", "-i", "ndjson", "--on-bad-input", "fail")
+    done = produce(cluster, *fatal, stdin=data)
+    summary = b"1 line read, 0 failed, 0 unknown; the input was not read to its end"
+    assert (done.returncode, summary in done.stderr) == (6, True)
+    done = produce(cluster, *fatal, "--dry-run", stdin=data)
+    assert b"0 of them would fail; the input was not read to its end; nothing was sent" in done.stderr
+    done = produce(cluster, "one", "-i", "ndjson", stdin=data)
+    assert b"3 lines read, 1 failed, 0 unknown\n" in done.stderr
+
+
 # --- exit codes -------------------------------------------------------------------------------------------------------
 
 
-def test_0_only_when_everything_is_confirmed(cluster: FakeCluster) -> None:
+def test_exit_0_only_when_everything_is_confirmed(cluster: FakeCluster) -> None:
     done = produce(cluster, "one", "-o", "json", stdin=b"a\nb\n")
     [item] = json.loads(ok(done))["items"]
     assert (item["lines"], item["confirmed"], item["failed"], item["unknown"], item["bad_input"]) == (
@@ -199,7 +211,7 @@ def test_0_only_when_everything_is_confirmed(cluster: FakeCluster) -> None:
     )
 
 
-def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) -> None:
+def test_exit_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) -> None:
     done = produce(cluster, "onn", stdin=b"a\n")
     assert done.returncode == 1
     assert "topic onn does not exist" in said(done)[0]
@@ -227,19 +239,19 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["-t", "two", "-t", "three"], "-t two -t three"),
     ],
 )
-def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], what: str) -> None:
+def test_exit_2_for_invalid_combinations(cluster: FakeCluster, arguments: list[str], what: str) -> None:
     done = produce(cluster, "one", *arguments, stdin=b"a\n")
     assert done.returncode == 2
     assert what in done.stderr.decode().splitlines()[0]
     assert values(cluster) == []
 
 
-def test_2_for_a_pattern_where_one_topic_is_meant(cluster: FakeCluster) -> None:
+def test_exit_2_for_a_pattern_where_one_topic_is_meant(cluster: FakeCluster) -> None:
     done = produce(cluster, "^one", stdin=b"a\n")
     assert (done.returncode, said(done)[0]) == (2, "kcli: produce: '^one' is not a valid topic name")
 
 
-def test_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:
+def test_exit_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:
     cluster.swallow(ProduceRequest, times=1000)
     limits = ["-X", "request.timeout.ms=200", "-X", "delivery.timeout.ms=600"]
     done = produce(cluster, "one", *limits, stdin=b"a\n")
@@ -247,12 +259,12 @@ def test_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:
     assert produce(cluster, "one", "-b", "127.0.0.1:1", "--timeout", "1s").returncode == 3
 
 
-def test_4_when_writing_is_not_allowed(cluster: FakeCluster) -> None:
+def test_exit_4_when_writing_is_not_allowed(cluster: FakeCluster) -> None:
     cluster.fail(ProduceRequest, Code.TOPIC_AUTHORIZATION_FAILED)
     assert produce(cluster, "one", stdin=b"a\n").returncode == 4
 
 
-def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_exit_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "failed").write_text("x\n")
     done = produce(cluster, "one", "--failed", str(tmp_path / "failed"), stdin=b"a\n")
     assert (done.returncode, values(cluster)) == (7, [])
@@ -262,7 +274,7 @@ def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> Non
     (tmp_path / "input").write_bytes(b"a\nc\nd\n")
     done = produce(cluster, *run)
     assert done.returncode == 7
-    assert "is not the input that the checkpoint is of" in said(done)[0]
+    assert "is not the input of the checkpoint" in said(done)[0]
     assert values(cluster) == [b"a", b"b"]
 
 
@@ -276,7 +288,7 @@ def test_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeCluster) 
     assert values(cluster) == []
 
 
-def test_a_dry_run_finds_a_checkpoint_that_is_none(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_a_dry_run_finds_an_invalid_checkpoint(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("hello")
     for path in ("/dev/null", str(tmp_path / "other")):
         done = produce(cluster, "one", "--checkpoint", path, "--dry-run")
@@ -350,7 +362,7 @@ def test_a_failed_file_in_a_folder_that_is_missing_is_about_the_folder(cluster: 
 def test_a_partition_that_does_not_exist_fails_alone_and_a_checkpoint_gets_past_it(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
-    """The run goes on; the line is in the file with its number, once, whatever is run again."""
+    """The run continues; the line is in the file with its number, once, whatever is run again."""
     lines = [b'{"value":"%d","partition":%d}\n' % (i, 9 if i == 20_000 else i % 3) for i in range(40_000)]
     flags = ["-i", "ndjson", "--partitioner", "manual", "--failed", str(tmp_path / "f")]
     flags += ["--checkpoint", str(tmp_path / "c"), "-o", "json"]
@@ -418,7 +430,7 @@ def test_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeCluster) 
     assert b"3 lines read, 1 failed" in done.stderr
 
 
-def test_141_when_the_reader_of_the_copy_leaves(cluster: FakeCluster) -> None:
+def test_exit_141_when_the_reader_of_the_copy_leaves(cluster: FakeCluster) -> None:
     line = "seq 300000 | kcli produce one --tee -q | head -1; echo ${PIPESTATUS[@]}"
     done = shell(line, bootstrap=cluster.bootstrap)
     assert done.stdout.split() == [b"1", b"141", b"141", b"0"]
@@ -527,7 +539,7 @@ def test_a_transaction_whose_sequence_the_broker_has_lost_is_written_again(
 
 @pytest.mark.case("C3")
 def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
-    """Exit 130; what was committed before stays, the rest is told as not stored."""
+    """Exit 130; what was committed before stays, the rest is reported as not stored."""
     run = ["produce", "one", "--transactional-id", "x", "--transaction-every", "2"]
     with start(*run, bootstrap=cluster.bootstrap) as process:
         assert process.stdin is not None

@@ -128,7 +128,7 @@ class Connection(Sink):
             raise
 
     async def _ignore_the_rest(self) -> None:
-        """Takes what still comes, without a word, until the client gives up."""
+        """Takes what still comes, silently, until the client gives up."""
         while await self._loop.sock_recv(self._sock, 65_536):
             pass
 
@@ -143,7 +143,7 @@ class Connection(Sink):
         for fault in faults:
             await fault.on_answer(exchange)
         seen.answer = exchange.answer
-        if exchange.answer is None or not seen.request.expects_answer:
+        if exchange.answer is None or not seen.request.expects_response:
             self._unanswered(exchange)
             return
         exchange.frame = self._encode(exchange)

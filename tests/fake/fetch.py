@@ -59,7 +59,7 @@ async def fetch(ctx: "Context", request: FetchRequest) -> FetchResponse:
 
 
 def _enough(request: FetchRequest, rows: list[PartitionData]) -> bool:
-    """Errors and truncation are told at once."""
+    """Errors and truncation are reported at once."""
     urgent = any(row.error_code != 0 or row.diverging_epoch.epoch != UNDEFINED for row in rows)
     return urgent or sum(map(_size, rows)) >= request.min_bytes
 

@@ -34,7 +34,7 @@ class Hold(Rule):
     thread: LoopThread
 
     def release(self, count: int | None = None) -> int:
-        """Lets ``count`` go on; None lets all go, those that come later too. How many were waiting."""
+        """Lets ``count`` continue; None lets all go, those that come later too. How many were waiting."""
         return self.thread.call(self.fault.let_go, count, "")
 
     def lose(self, count: int | None = None, *, then: str = "reset") -> int:
@@ -68,7 +68,7 @@ class Knobs:
         return self._rule(faults.Fail(codes, where=where, applied=applied, top=top), api, which)
 
     def delay(self, api: Api, seconds: float, *, before: bool = False, **which: Unpack[Which]) -> Rule:
-        """Answers come late, for ever unless ``times`` is given; ``before=True`` applies the request late too."""
+        """Answers come late, indefinitely unless ``times`` is given; ``before=True`` applies the request late too."""
         return self._rule(faults.Delay(seconds, before=before), api, which)
 
     def swallow(self, api: Api, then: str = "silence", *, nth: int = 1, **which: Unpack[Which]) -> Rule:
@@ -88,7 +88,7 @@ class Knobs:
         return self._once(faults.Cut(at, then), api, which)
 
     def drip(self, api: Api, chunk: int = 1, pause: float = 0.0, **which: Unpack[Which]) -> Rule:
-        """Answers come ``chunk`` bytes at a time, ``pause`` seconds between them; for ever."""
+        """Answers come ``chunk`` bytes at a time, ``pause`` seconds between them; indefinitely."""
         return self._rule(faults.Drip(chunk, pause), api, which)
 
     def wrong_correlation_id(self, api: Api, offset: int = 7, **which: Unpack[Which]) -> Rule:
@@ -96,13 +96,13 @@ class Knobs:
         return self._once(faults.WrongCorrelationId(offset), api, which)
 
     def throttle(self, milliseconds: int, api: Api = None, **which: Unpack[Which]) -> Rule:
-        """Answers carry throttle_time_ms; for ever. What ApiVersions v0 and the like cannot carry is left out."""
+        """Answers carry throttle_time_ms; indefinitely. What ApiVersions v0 and the like cannot carry is left out."""
         return self._rule(faults.Throttle(milliseconds), api, which)
 
     def replace(
         self, api: Api, edit: Callable[[Any, Any], Response | bytes | None], **which: Unpack[Which]
     ) -> Rule:
-        """``edit(request, answer)`` changes the answer in place, returns another, or the bytes of its body; for ever."""
+        """``edit(request, answer)`` changes the answer in place, returns another, or the bytes of its body."""
         return self._rule(faults.Replace(edit), api, which)
 
     def garble(self, api: Api, change: Callable[[bytes], bytes], **which: Unpack[Which]) -> Rule:
@@ -110,7 +110,7 @@ class Knobs:
         return self._once(faults.Garble(change), api, which)
 
     def lie(self, edit: Callable[[MetadataResponse], object], **which: Unpack[Which]) -> Rule:
-        """``edit(answer)`` changes metadata answers in place; for ever."""
+        """``edit(answer)`` changes metadata answers in place; indefinitely."""
 
         def changed(_request: Any, answer: MetadataResponse) -> None:
             edit(answer)
@@ -118,7 +118,7 @@ class Knobs:
         return self.replace(MetadataRequest, changed, **which)
 
     def intercept(self, api: Api, act: Callable[[Any], Any], **which: Unpack[Which]) -> Rule:
-        """``act(request)`` runs on the cluster's thread before a request is applied; for ever.
+        """``act(request)`` runs on the cluster's thread before a request is applied; indefinitely.
 
         It may be async, may use the cluster, and may return the answer.
         """

@@ -1,6 +1,6 @@
 """One partition's log: stored batches with offsets, epochs, open and aborted transactions. Loop thread only.
 
-Replicas are not simulated: all of them share this log, whoever leads.
+Replicas are not simulated: all of them share this log, whichever broker leads.
 """
 
 import struct

@@ -2,7 +2,8 @@
 
 import struct
 
-from kcli.core.kernels.active import NO_HEADERS, crc32c, encode_record
+from kcli.core.kernels.active import crc32c, encode_record
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20

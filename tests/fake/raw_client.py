@@ -49,7 +49,7 @@ class RawClient:
     def send(self, request: Request, version: int) -> int:
         """Sends only; the correlation id."""
         number = next(self._numbers)
-        if request.expects_answer:
+        if request.expects_response:
             self._waiting.append((type(request), version, number))
         self.write(b"".join(encode_request(request, version, number, self._client_id)))
         return number

@@ -116,7 +116,7 @@ def test_reset_connections(cluster):
             two.ask(EVERYTHING, 9)
 
 
-def test_connections_live_as_long_as_it_was_said():
+def test_connections_live_for_the_configured_time():
     with FakeCluster(1, idle_timeout=0.1) as cluster, RawClient(cluster.address(1)) as client:
         client.ask(EVERYTHING, 9)
         with pytest.raises(EOFError):

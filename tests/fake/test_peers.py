@@ -63,7 +63,7 @@ def test_wrong_correlation_id():
 
 @pytest.mark.parametrize("name", ["bytes behind the answer", "null array"])
 def test_malformed(name):
-    wrong = pytest.raises(ProtocolError, match="malformed answer")
+    wrong = pytest.raises(ProtocolError, match="malformed response")
     with Peer(PEERS[name]) as peer, RawClient(peer.address) as client, wrong:
         client.ask(ASK, 3)
 

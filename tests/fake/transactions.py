@@ -119,7 +119,7 @@ class Transactions:
             raise RefusedError(Code.INVALID_TXN_STATE, f"{where} was not added to the transaction")
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, bump: bool) -> tuple[int, int]:
-        """Ends the transaction; (producer id, epoch) to go on with. ``bump`` is EndTxn v5 (KIP-890)."""
+        """Ends the transaction; (producer id, epoch) to continue with. ``bump`` is EndTxn v5 (KIP-890)."""
         txn = self.by_id.get(name)
         if txn is None:
             raise RefusedError(Code.INVALID_PRODUCER_ID_MAPPING)

@@ -13,7 +13,7 @@ _INT32 = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
-    """What stands in front of every request. ``end`` is where its tagged fields or its body begin."""
+    """What is in front of every request. ``end`` is where its tagged fields or its body begin."""
 
     api_key: int
     version: int

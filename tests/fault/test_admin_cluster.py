@@ -81,7 +81,7 @@ def test_records_that_come_while_all_are_deleted_are_kept_though_the_answer_was_
 
 def test_a_negative_offset_to_delete_up_to_is_refused() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
-        with pytest.raises(ConfigError, match="-2 is no offset in t-0"):
+        with pytest.raises(ConfigError, match="-2 is not an offset in t-0"):
             admin.delete_records({T0: -2})
         assert cluster.seen(DeleteRecordsRequest) == []
 

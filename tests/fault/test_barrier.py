@@ -119,7 +119,7 @@ def test_a_barrier_that_dies_lets_the_group_continue_at_the_new_offsets(
 
 
 def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
-    """An empty group takes commits from anybody: the barrier waits at the barrier before it sends the others out."""
+    """An empty group accepts commits from any client: the barrier waits before it evicts the other members."""
     with reading(cluster, {}), hold(cluster, {}, "range") as barrier:
         before = len(cluster.group_members("g"))
         counts: list[int] = []
@@ -167,7 +167,7 @@ def test_another_guard_is_noticed_before_anything_is_committed(
 
 
 @KINDS
-def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_corrected(
+def test_late_commits_of_members_are_accepted_and_corrected_before_the_release(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     """aiokafka sends a worker's commit when it has joined again, and applications commit again what was refused."""
@@ -203,7 +203,7 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
 
 @contextmanager
 def polled(cluster: FakeCluster) -> Iterator[threading.Lock]:
-    """One more member, which is polled except by whoever holds the lock; its heartbeats go on."""
+    """One more member, which is polled except by whoever holds the lock; its heartbeats continue."""
     ended, polling = threading.Event(), threading.Lock()
 
     def run() -> None:

@@ -86,7 +86,7 @@ def fill(cluster: FakeCluster, count: int) -> None:
 @pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_produce_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
+def test_produce_finds_the_new_leader_and_retries(code: int, depth: int) -> None:
     """Under the same numbers, and the partitions of other brokers do not wait for it."""
     with FakeCluster(3, topics={"t": 3}) as cluster, quick(cluster, **QUICK) as producer:
         producer.connect(["t"], PATIENCE)
@@ -107,7 +107,7 @@ def test_produce_looks_the_leader_up_and_tries_again(code: int, depth: int) -> N
 @pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_a_reader_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
+def test_a_reader_finds_the_new_leader_and_retries(code: int, depth: int) -> None:
     """From the same position; nothing is left out, nothing comes twice."""
     with FakeCluster(3, topics={"t": 1}) as cluster:
         fill(cluster, 5)
@@ -314,7 +314,7 @@ def test_a_reader_keeps_its_position(gap: Callable[[MetadataResponse], None]) ->
 
 @pytest.mark.case("B5")
 def test_a_leader_of_an_older_epoch_is_not_believed() -> None:
-    """Brokers that lag tell who led before; records go on to the leader of the newest epoch."""
+    """Brokers that lag tell who led before; records continue to the leader of the newest epoch."""
     with FakeCluster(2, topics={"t": 1}) as cluster, quick(cluster, metadata_max_age_ms=30) as producer:
         old = cluster.leader("t", 0)
         new = 3 - old
@@ -489,7 +489,7 @@ def test_a_batch_that_is_too_large_as_it_was_compressed_is_split(codec: str) -> 
 
 
 @pytest.mark.case("B12")
-def test_a_record_that_is_too_large_is_reported_with_limit_size_and_place_and_the_rest_continue() -> None:
+def test_a_record_that_is_too_large_is_reported_with_limit_size_and_position() -> None:
     """The third of seven, whether it was alone in its batch or not."""
     for batch_size in (1, 100_000):
         with narrow() as cluster, quick(cluster, batch_size=batch_size, linger_ms=50) as producer:
@@ -521,7 +521,7 @@ def test_without_permission_to_see_the_limit_the_rest_is_reported() -> None:
 
 @pytest.mark.case("B12")
 def test_produce_reports_a_record_that_is_too_large_and_stores_the_rest() -> None:
-    """Exit 6; the line is told, the others are stored."""
+    """Exit 6; the line is reported, the others are stored."""
     lines = [b"before", b"x" * 5_000, b"after"]
     with narrow() as cluster:
         done = kcli("produce", "t", bootstrap=cluster.bootstrap, stdin=b"\n".join(lines))
@@ -765,7 +765,7 @@ def specs(*names: str) -> list[TopicSpec]:
 
 
 @pytest.mark.case("B15")
-def test_when_the_controller_moves_half_way_the_rest_is_asked_of_the_new_one() -> None:
+def test_when_the_controller_moves_the_rest_is_sent_to_the_new_one() -> None:
     """What was done is not done again."""
     with FakeCluster(3) as cluster, Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
         old = admin.connect().controller

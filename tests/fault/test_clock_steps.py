@@ -1,4 +1,4 @@
-"""The clock steps, the process is stopped and goes on (case N17)."""
+"""The clock steps, the process is stopped and continues (case N17)."""
 
 import datetime
 import signal

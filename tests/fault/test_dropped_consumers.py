@@ -128,7 +128,7 @@ def test_its_partitions_are_another_ones_before_the_session_is_over(protocol: st
             turns(lambda: len(heir.read) >= 20, heir)
 
 
-def test_one_that_was_closed_or_never_made_warns_of_nothing() -> None:
+def test_a_closed_or_unfinished_client_causes_no_warning() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster, warnings.catch_warnings():
         warnings.simplefilter("error")
         fill(cluster, 1)

@@ -193,7 +193,7 @@ def metadata_max_age_ms(cluster: FakeCluster) -> None:
 
 
 def connections_max_idle_ms(cluster: FakeCluster) -> None:
-    """Connections are looked at whenever the cluster's layout was asked for: by the one that is kept for that."""
+    """Connections are checked whenever the cluster's layout was asked for: by the one that is kept for that."""
 
     def opened(**values: Any) -> int:
         before = len(cluster.connections)

@@ -92,7 +92,7 @@ def test_in_a_session_only_changes_are_named() -> None:
 
 @pytest.mark.case("F13")
 def test_paused_and_unassigned_partitions_are_forgotten(alone: FakeCluster) -> None:
-    """A broker goes on giving what it was told of; and what is resumed goes on where it was left."""
+    """A broker continues giving what it was told of; and what is resumed continues where it was left."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0)})
@@ -152,7 +152,7 @@ def test_a_session_that_is_gone_begins_anew(alone: FakeCluster, code: int) -> No
 @pytest.mark.case("F13")
 @pytest.mark.parametrize("code", [*SESSION_CODES, Code.NOT_LEADER_OR_FOLLOWER])
 def test_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: int) -> None:
-    """Asked again with growing pauses; when it is over, reading goes on."""
+    """Asked again with growing pauses; when it is over, reading continues."""
     filled(alone, 3, T0)
     rule = alone.fail(FetchRequest, code, top=True, times=FOREVER)
     with quick_reader(alone, retry_backoff_ms=20, retry_backoff_max_ms=200) as consumer:
@@ -168,7 +168,7 @@ def test_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: int) -
 def test_an_unknown_error_on_every_fetch_is_reported_each_time_and_no_hot_loop(
     alone: FakeCluster, code: int
 ) -> None:
-    """Its number is in the message; whoever goes on polling does not flood the broker."""
+    """Its number is in the message; whoever continues polling does not flood the broker."""
     filled(alone, 3, T0)
     rule = alone.fail(FetchRequest, code, top=True, times=FOREVER)
     with quick_reader(alone, retry_backoff_ms=20, retry_backoff_max_ms=200) as consumer:
@@ -431,7 +431,7 @@ def test_an_offset_that_is_not_available_yet_is_requested_again(cluster: FakeClu
 
 @pytest.mark.case("F16")
 def test_an_offset_in_tiered_storage_is_named(cluster: FakeCluster) -> None:
-    """A code that only followers should see; the partition stops, others go on."""
+    """A code that only followers should see; the partition stops, others continue."""
     filled(cluster, 5, T0, T1)
     answer_with(cluster, lambda _r, row: row.partition_index == 0 and refuse(row, 109))
     with quick_reader(cluster) as consumer:
@@ -547,7 +547,7 @@ def test_a_missing_list_of_aborted_transactions(cluster: FakeCluster) -> None:
 
 @pytest.mark.case("F11")
 def test_a_reader_of_committed_records_waits_before_an_open_transaction(cluster: FakeCluster) -> None:
-    """ "the end" is the last stable offset; when the transaction ends, reading goes on. No hot loop meanwhile."""
+    """ "the end" is the last stable offset; when the transaction ends, reading continues. No hot loop meanwhile."""
     put(cluster, T0, b"plain")
     with quick(cluster, transactional_id="x") as producer, quick_reader(cluster) as consumer:
         producer.init_transactions()
@@ -736,7 +736,7 @@ def test_a_topic_that_is_deleted_is_reported_once_and_others_continue(cluster: F
 @pytest.mark.parametrize("count", [1, 3, 5])
 @pytest.mark.parametrize("version", [12, 17])
 def test_a_topic_that_is_created_anew_is_not_read_on(cluster: FakeCluster, version: int, count: int) -> None:
-    """By name (v12) or by id: old positions mean nothing in it. One error; a seek goes on in the new topic."""
+    """By name (v12) or by id: old positions mean nothing in it. One error; a seek continues in the new topic."""
     cluster.cap_versions({FetchRequest: version})
     filled(cluster, 3, T0, T1)
     with quick_reader(cluster, metadata_max_age_ms=200) as consumer:
@@ -863,7 +863,7 @@ def test_a_partition_that_is_not_there_is_named(
 
 @pytest.mark.case("B11")
 def test_a_truncated_log_is_reported_and_not_read_on(cluster: FakeCluster) -> None:
-    """Which offsets are lost, exit 5; a seek goes on with what is there."""
+    """Which offsets are lost, exit 5; a seek continues with what is there."""
     filled(cluster, 10, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -907,7 +907,7 @@ def test_nothing_is_fetched_from_a_new_leader_before_the_check(cluster: FakeClus
 
 @pytest.mark.case("B11")
 def test_an_epoch_that_the_leader_does_not_know_is_no_loss(cluster: FakeCluster) -> None:
-    """UNDEFINED (−1) is no news; reading goes on."""
+    """UNDEFINED (−1) is no news; reading continues."""
     filled(cluster, 5, T0)
 
     def undefined(_request: OffsetForLeaderEpochRequest, answer: Any) -> None:
@@ -1020,7 +1020,7 @@ def test_all_known_brokers_are_replaced(code: int) -> None:
 
 @pytest.mark.case("O5")
 def test_out_of_range_is_an_error_with_the_gap(cluster: FakeCluster) -> None:
-    """Below the start, which says how much is gone, and above the end; never reset without a word."""
+    """Below the start, which says how much is gone, and above the end; never reset silently."""
     filled(cluster, 10, T0)
     cluster.delete_records("t", 0, 6)
     with quick_reader(cluster) as consumer:
@@ -1145,7 +1145,7 @@ def test_the_next_fetch_is_on_its_way_while_records_are_handled(cluster: FakeClu
 
 @pytest.mark.case("S0-71")
 def test_unchanged_partitions_cost_nothing() -> None:
-    """S0-71: what is looked at in a turn are those with news, whatever is assigned."""
+    """S0-71: a turn checks only partitions with changes, however many are assigned."""
     with FakeCluster(1, topics={"t": 300}, fetch_sessions=True) as cluster, quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", number): Span(0) for number in range(300)})
         watch(consumer, 0.3)

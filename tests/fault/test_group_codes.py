@@ -1,7 +1,7 @@
 """What coordinators say, API by API and code by code, and what becomes of the member (cases G5, G6, G13, G14).
 
 As in Java's client (AbstractCoordinator, ConsumerCoordinator, and the request managers of the new consumer), but for two
-things: a heartbeat without permission is told by a poll, where Java's classic consumer tries on in silence; and a group
+things: a heartbeat without permission is reported by a poll, where Java's classic consumer retries silently; and a group
 of the new protocol that has gone with its last member is joined anew, where Java's consumer is at its end.
 """
 
@@ -103,7 +103,7 @@ NEW_JOINING = {
     ],
 )
 def test_error_codes_of_a_joining_member(protocol: str, api: Any, outcome: str, code: Code) -> None:
-    """What may pass is asked again, the rest is told at once and by its name."""
+    """What may pass is asked again, the rest is reported at once and by its name."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 500}
     with (
         FakeCluster(2, topics={"t": 2}, groups={"consumer_heartbeat_interval": 0.1}) as cluster,

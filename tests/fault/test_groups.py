@@ -307,7 +307,7 @@ def test_reading_the_position_discards_nothing(protocol: str) -> None:
 @BOTH
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool) -> None:
-    """Others take over at once and go on; what was read before is not committed over theirs."""
+    """Others take over at once and continue; what was read before is not committed over theirs."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 400}
     with cluster_of(1) as cluster:
         fill(cluster, 1)
@@ -679,7 +679,7 @@ def journey(cluster: FakeCluster, protocol: str) -> None:
     [Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE],
     ids=lambda c: c.name,
 )
-def test_the_coordinator_says_that_it_is_none_or_not_ready(protocol: str, step: Any, code: Code) -> None:
+def test_the_coordinator_has_moved_or_is_not_ready(protocol: str, step: Any, code: Code) -> None:
     """Three times in a row, at each step; nothing is lost, nobody has to be told."""
     with cluster_of(2, nodes=2) as cluster:
         fill(cluster, 2)
@@ -691,7 +691,7 @@ def test_the_coordinator_says_that_it_is_none_or_not_ready(protocol: str, step: 
 @AT_EACH_STEP
 @pytest.mark.parametrize("how", ["moves", "dies", "is away"])
 def test_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: str) -> None:
-    """Found again with backoff; when there is one again, everything goes on."""
+    """Found again with backoff; when there is one again, everything continues."""
     with cluster_of(2, nodes=3) as cluster:
         fill(cluster, 2)
         for partition in range(2):
@@ -897,7 +897,7 @@ def begin_failing(cluster: FakeCluster, how: str, times: float) -> None:
 @BOTH
 @pytest.mark.parametrize("how", ["omitted", "unstable", "lost"])
 def test_an_offset_that_stays_away_is_an_error_that_names_the_partition(protocol: str, how: str) -> None:
-    """At the deadline of an operation; a seek goes on."""
+    """At the deadline of an operation; a seek continues."""
     with cluster_of(1) as cluster:
         fill(cluster, 1)
         begin_failing(cluster, how, times=FOREVER)
@@ -925,7 +925,7 @@ def test_an_offset_that_stays_away_is_an_error_that_names_the_partition(protocol
 @BOTH
 @pytest.mark.parametrize("auto", [False, True])
 def test_close_while_rebalancing(protocol: str, auto: bool) -> None:
-    """The others are waiting; whoever closes is out at once, and they go on."""
+    """The others are waiting; whoever closes is out at once, and they continue."""
     with cluster_of(4) as cluster:
         fill(cluster, 4)
         with (
@@ -1001,7 +1001,7 @@ def test_polls_keep_their_timeout_with_all_brokers_down(protocol: str) -> None:
 @pytest.mark.case("G12")
 @BOTH
 def test_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -> None:
-    """What was fetched and not handed out is the next owner's; the kept partitions go on without a break."""
+    """What was fetched and not handed out is the next owner's; the kept partitions continue without a break."""
     with cluster_of(4) as cluster:
         fill(cluster, 4, 250)
         wishes = {
@@ -1240,7 +1240,7 @@ def test_at_its_deadline_a_commit_says_that_it_may_have_been_made(protocol: str)
         with pytest.raises(CommitFailedError) as failed:
             a.consumer.commit({tp(0): 5}, timeout=0.3)
         assert 0.2 < time.monotonic() - began < 1
-        assert "no answer" in str(failed.value)
+        assert "no response" in str(failed.value)
         future = a.consumer.commit_async({tp(0): 6})
         for _ in range(10):
             a.poll()
@@ -1276,7 +1276,7 @@ def test_commits_never_overtake_one_another(protocol: str) -> None:
 
 @pytest.mark.case("O3")
 @BOTH
-def test_a_deadline_counts_for_commits_that_wait_behind_others(protocol: str) -> None:
+def test_a_deadline_counts_for_queued_commits(protocol: str) -> None:
     """Nobody waits longer than was said because the one before may take longer."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=2)

@@ -1,4 +1,4 @@
-"""A live rewind whose members commit an old batch when they are let in again, in the new epoch (KIP-848)."""
+"""A live rewind whose members commit an old batch when they are released again, in the new epoch (KIP-848)."""
 
 import json
 from pathlib import Path
@@ -19,10 +19,10 @@ from tests.rewinding import QUICK, others, wait_for
 OLD, END, NEW = 10, 20, 3
 
 
-def test_9_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
+def test_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The members have read to 20 and committed nothing yet. One commits 15 after they were let in: nobody has read that
+    """The members have read to 20 and committed nothing yet. One commits 15 after the release: nobody has read that
     from offset 3 on.
     """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

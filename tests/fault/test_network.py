@@ -257,9 +257,9 @@ def test_a_peer_that_says_nothing_to_tls_is_reported_as_such() -> None:
         ("ssh", "looks like SSH"),
         ("smtp", "looks like SMTP"),
         ("redis", "looks like Redis"),
-        ("garbage", "its answer to ApiVersions makes no sense"),
-        ("null array", "its answer to ApiVersions makes no sense"),
-        ("bytes behind the answer", "8 bytes too many behind ApiVersions"),
+        ("garbage", "its response to ApiVersions is malformed"),
+        ("null array", "its response to ApiVersions is malformed"),
+        ("bytes behind the answer", "8 extra bytes after ApiVersions"),
     ],
 )
 def test_a_peer_that_is_not_kafka_is_recognised_by_its_first_bytes(peer: str, said: str) -> None:
@@ -290,7 +290,7 @@ def test_commands_recognise_a_peer_that_is_not_kafka(peer: str) -> None:
 
 @pytest.mark.case("N4")
 def test_a_tls_port_that_hangs_up_on_plaintext_is_reported() -> None:
-    """OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
+    """OpenSSL resets silently: exit 3 long before the timeout, and the option to look at."""
 
     def serve(peer: Conversation) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -300,7 +300,7 @@ def test_a_tls_port_that_hangs_up_on_plaintext_is_reported() -> None:
         error, took = admin_error(server.address, 60)
     assert took < 8
     assert error.exit_code == 3
-    assert "closed the connection before it answered" in error.what
+    assert "closed the connection before it responded" in error.what
     assert "security.protocol" in error.do
 
 
@@ -487,7 +487,7 @@ def test_everything_comes_byte_by_byte() -> None:
 
 @pytest.mark.case("N8")
 def test_a_drip_without_end_does_not_put_off_the_deadline() -> None:
-    """A byte every 0.1 s is progress of a kind, and yet no answer in time."""
+    """A byte every 0.1 s is progress of a kind, and yet no response in time."""
     with Peer(drip(0.1)) as peer:
         error, took = admin_error(peer.address, 1, socket_connection_setup_timeout_ms=800)
     assert 0.8 <= took < 5
@@ -557,7 +557,7 @@ def of_another(frame: bytes) -> bytes:
     [
         (of_another, r"sent a response with correlation id 9, expected 2"),
         (repeated, r"sent a response with correlation id 2, expected (none|3)"),
-        (too_long, r"3 bytes too many behind Metadata"),
+        (too_long, r"3 extra bytes after Metadata"),
     ],
 )
 def test_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection(
@@ -594,7 +594,7 @@ def test_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection
 @pytest.mark.case("N9")
 @pytest.mark.parametrize("change", [of_another, repeated, too_long])
 def test_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes], bytes]) -> None:
-    """In a producer; the broken connection is made again and goes on."""
+    """In a producer; the broken connection is made again and continues."""
     with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
         for partition in range(2):
             send(producer, "t", partition, b"first")
@@ -638,7 +638,7 @@ def test_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(size: i
         error = future.error
         assert isinstance(error, ProtocolError)
         assert error.what == f"{cluster.bootstrap} sent a frame of {size} bytes"
-        assert error.why == f"an answer has 4 to {LIMIT} bytes (receive.message.max.bytes)"
+        assert error.why == f"a response has 4 to {LIMIT} bytes (receive.message.max.bytes)"
         assert "raise receive.message.max.bytes" in error.do
         cluster.wait_until(lambda: cluster.connections[0].how == "by the client")
 
@@ -652,7 +652,7 @@ def test_in_the_handshake_such_a_peer_is_not_kafka(peer: str) -> None:
         error, took = admin_error(stranger.address, 30)
     assert took < 2
     assert error.exit_code == 3
-    assert re.search(r"sent a frame of -?\d+ bytes: a first answer has 4 to 16777216 bytes", error.why)
+    assert re.search(r"sent a frame of -?\d+ bytes: a first response has 4 to 16777216 bytes", error.why)
     assert peak_memory() - before < 16 * MIB
 
 
@@ -665,9 +665,10 @@ def test_an_answer_above_the_users_own_limit_names_it() -> None:
         done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "-X", "receive.message.max.bytes=2000")
     said = done.stderr.decode()
     assert done.returncode == 5
-    assert re.search(r"sent a frame of 5\d\d\d bytes\n  why: an answer has 4 to 2000 bytes", said)
+    assert re.search(r"sent a frame of 5\d\d\d bytes\n  why: a response has 4 to 2000 bytes", said)
     assert (
-        "  do: check that this is a Kafka broker; for larger answers raise receive.message.max.bytes" in said
+        "  do: check that this is a Kafka broker; for larger responses raise receive.message.max.bytes"
+        in said
     )
 
 
@@ -679,7 +680,7 @@ WINDOW = 5.0
 
 @pytest.mark.case("N2", "N11", "R14")
 def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_seconds() -> None:
-    """Twelve in ten, one at a time, for whatever purpose; then all goes on, nothing lost, nothing twice."""
+    """Twelve in ten, one at a time, for whatever purpose; then all continues, nothing lost, nothing twice."""
     heard = Heard()
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
@@ -856,7 +857,7 @@ def test_a_network_that_swallows_everything_is_reported_too(monkeypatch: pytest.
     assert hanging
     assert isinstance(error, KcliError)
     assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in str(error)
-    assert "in 0.4 s: no answer from the network" in str(error)
+    assert "in 0.4 s: no response from the network" in str(error)
 
 
 @pytest.mark.case("N13")

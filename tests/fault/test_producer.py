@@ -19,7 +19,7 @@ from kcli.core.errors import (
     OutcomeUnknownError,
 )
 from kcli.core.hooks import Hooks
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -139,7 +139,7 @@ def test_duplicate_sequence_is_success_at_an_offset_that_is_not_known() -> None:
 @pytest.mark.case("P4")
 @pytest.mark.parametrize("code", [UNKNOWN_PRODUCER, BAD_EPOCH])
 def test_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) -> None:
-    """Without a transaction it is safe to go on under a new id; the batch was not stored."""
+    """Without a transaction it is safe to continue under a new id; the batch was not stored."""
     with FakeCluster(1, topics={"t": 2}) as cluster, quick(cluster) as producer:
         send(producer, "t", 0, b"a")
         assert producer.flush(PATIENCE)
@@ -289,7 +289,7 @@ def _repeat(_request: ProduceRequest, answer: ProduceResponse) -> None:
 
 @pytest.mark.case("P10")
 @pytest.mark.parametrize("change", [_omit, _invent, _repeat])
-def test_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(change: object) -> None:
+def test_omitted_partitions_are_unknown_and_added_ones_ignored(change: object) -> None:
     """Never success by default; the repeat of the request finds out."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.replace(ProduceRequest, change, times=1)  # type: ignore[arg-type]
@@ -303,7 +303,7 @@ def test_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(chang
 
 @pytest.mark.case("P18")
 def test_a_cluster_that_accepts_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
-    """The wait ends after ``max.block.ms``, and goes on once the broker is back."""
+    """The wait ends after ``max.block.ms``, and continues once the broker is back."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
         quick(
@@ -390,7 +390,7 @@ def test_more_than_five_in_flight_are_refused_with_idempotence() -> None:
 
 @pytest.mark.case("P7")
 def test_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> None:
-    """Nobody waits for the request's timeout; the late answer changes nothing, the numbers go on."""
+    """Nobody waits for the request's timeout; the late answer changes nothing, the numbers continue."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
         quick(cluster, delivery_timeout_ms=1_500, request_timeout_ms=30_000) as producer,
@@ -522,7 +522,7 @@ def test_a_close_in_a_callback_does_not_wait_for_itself() -> None:
         ({"options": ProducerOptions(), "linger_ms": 1}, "both"),
     ],
 )
-def test_options_that_are_none_are_refused(values: dict[str, Any], said: str) -> None:
+def test_unknown_options_are_refused(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as error:
         Producer(**values)
     assert said in f"{error.value} {error.value.do}"

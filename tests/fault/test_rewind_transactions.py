@@ -109,4 +109,4 @@ def test_where_the_producer_may_not_be_seen_the_rest_is_reported(cluster: FakeCl
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--yes", code=7)
         producer.abort_transaction()
-    assert "who has it open could not be read: " in done.stderr
+    assert "its producer could not be found: " in done.stderr

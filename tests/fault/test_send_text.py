@@ -8,7 +8,6 @@ import pytest
 from kcli.core import Producer
 from kcli.core.errors import BufferFullError, ConfigError, UnknownPartitionError
 from kcli.core.kernels.active import encode_headers
-from kcli.core.producer.origins import each_row
 from kcli.core.producer.report import Report
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -16,6 +15,7 @@ from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
 from tests.parity.plain import murmur2
+from tests.unit.core.producer.rows import each_row
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_lines_that_are_too_long_fail_alone_and_origins_name_them(
 
 @pytest.mark.case("C9")
 def test_a_split_batch_keeps_its_origins(cluster: FakeCluster) -> None:
-    """One record above the topic's limit fails alone, and its row is told."""
+    """One record above the topic's limit fails alone, and its row is reported."""
     cluster.configure("t", max_message_bytes="3000")
     lines = [b"k%d:" % i + b"x" * (4_000 if i in (3, 77) else 50) for i in range(100)]
     reports: list[Report] = []

@@ -198,7 +198,7 @@ def test_a_fenced_producer_stops_and_reports_its_id(cluster: FakeCluster, produc
 @pytest.mark.parametrize(("version", "api"), EVERY_STEP, ids=names)
 @pytest.mark.parametrize("at", ["request", "answer"])
 def test_the_broker_that_was_asked_dies_at_this_step(version: int, api: type[Request], at: str) -> None:
-    """Before the request is applied, or after; another broker goes on, and the transaction with it."""
+    """Before the request is applied, or after; another broker continues, and the transaction with it."""
     with FakeCluster(3, topics={"t": 3}, transaction_version=version) as cluster:
         with transactional(cluster, request_timeout_ms=5_000) as producer:
             producer.init_transactions()
@@ -346,7 +346,7 @@ def test_the_next_transaction_makes_an_end_of_one_of_unknown_outcome(
 def test_records_that_are_not_confirmed_in_time_leave_the_transaction_open(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """Before its end was asked for, nothing is unknown; committing again goes on where it was."""
+    """Before its end was asked for, nothing is unknown; committing again continues where it was."""
     held = cluster.hold(ProduceRequest)
     producer.begin_transaction()
     send(producer, "t", 0, b"a")
@@ -668,9 +668,7 @@ def test_a_closed_producer_is_not_waited_for(cluster: FakeCluster) -> None:
                 call(PATIENCE)
 
 
-def test_offsets_that_are_none_are_refused_before_they_are_sent(
-    cluster: FakeCluster, producer: Producer
-) -> None:
+def test_invalid_offsets_are_refused_before_they_are_sent(cluster: FakeCluster, producer: Producer) -> None:
     producer.begin_transaction()
     for wrong in ("1", 1.5, None):
         with pytest.raises(ConfigError):

@@ -1,6 +1,6 @@
 """Two rewinds of a group by two processes whose state folders know nothing of one another: two machines.
 
-The first is held at one request; the second runs from its start to its end; then the first goes on.
+The first is held at one request; the second runs from its start to its end; then the first continues.
 """
 
 import json

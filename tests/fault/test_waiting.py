@@ -132,7 +132,7 @@ def test_it_is_reported_again_after_a_while(cluster: FakeCluster, monkeypatch: p
 
 @pytest.mark.case("P17")
 def test_one_producer_in_many_partitions_is_named_once(cluster: FakeCluster) -> None:
-    """And its end is told when the last partition goes on."""
+    """And its end is told when the last partition continues."""
     heard = Heard()
     with opened(cluster, 0, 1, 2) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0), T2: Span(0)})
@@ -176,7 +176,7 @@ def test_a_read_uncommitted_reader_waits_for_nothing(cluster: FakeCluster) -> No
 
 @pytest.mark.case("P17")
 def test_a_broker_that_lacks_the_api_leaves_the_producer_out(cluster: FakeCluster) -> None:
-    """The rest is told all the same."""
+    """The rest is reported all the same."""
     cluster.hide(DescribeProducersRequest)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -312,7 +312,7 @@ def test_a_reader_with_buffered_records_does_not_wait(cluster: FakeCluster) -> N
 
 @pytest.mark.case("P17")
 def test_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
-    """Fetches go on at their own pace, and one question is enough."""
+    """Fetches continue at their own pace, and one request is enough."""
     with opened(cluster, 0), quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
         until(consumer, lambda: cluster.seen(DescribeProducersRequest))

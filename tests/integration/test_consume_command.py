@@ -23,7 +23,7 @@ STAMP = 1_700_000_000_000
 
 @pytest.fixture(scope="module")
 def numbers(kafka: Kafka) -> str:
-    """Three partitions of 100 records; record i stands in partition i % 3, one second after the one before."""
+    """Three partitions of 100 records; record i is in partition i % 3, one second after the one before."""
     topic = kafka.topic("numbers", partitions=3)
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for i in range(300):
@@ -141,7 +141,7 @@ def test_an_unknown_verb_is_refused_before_any_network_use() -> None:
 
 @pytest.mark.case("C1")
 def test_a_reader_that_leaves_ends_it_by_sigpipe(kafka: Kafka) -> None:
-    """`consume | head -1` is 141, without a word."""
+    """`consume | head -1` is 141, silently."""
     topic = kafka.topic("pipe")
     ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"line of some length\n" * 200_000))
     done = shell(f"kcli consume {topic} | head -1; echo ${{PIPESTATUS[0]}}", bootstrap=kafka.bootstrap)

@@ -150,7 +150,7 @@ def test_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None:
 
 @pytest.mark.case("O5")
 def test_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
-    """The error names what is there and how much is gone; nothing is skipped without a word."""
+    """The error names what is there and how much is gone; nothing is skipped silently."""
     tp = TopicPartition(kafka.topic("deleted"), 0)
     for number in range(20):
         send(kafka, tp, b"%d" % number)
@@ -209,7 +209,12 @@ def made_anew(kafka: Kafka, topic: str, partitions: int) -> None:
 @pytest.mark.case("B8")
 @pytest.mark.parametrize("partitions", [1, 2, 4])
 def test_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: int) -> None:
-    """With as many, fewer and more partitions."""
+    """With as many, fewer and more partitions.
+
+    Brokers before 3.1 fetch by name: the new topic has records at the old position too, and returns them until the
+    client's metadata shows the new topic id. So on 2.8.2 some of these runs read on (2 of 3 when it was last tried);
+    tests/fault/test_fetching.py holds what is certain there, with Fetch version 12.
+    """
     if kafka.version.startswith(("2.", "3.0.")):
         pytest.skip(f"Kafka {kafka.version} has no topic ids in Fetch (KIP-516)")
     topic = kafka.topic("anew", partitions=2)
@@ -265,7 +270,7 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
 @pytest.mark.case("B11")
 @pytest.mark.timeout(300)
 def test_an_unclean_election_is_reported(kafka3: Kafka) -> None:
-    """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
+    """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek continues."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     tp = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)
     info = described(kafka3, tp.topic)

@@ -39,7 +39,7 @@ def leave_open(kafka: Kafka, topic: str) -> None:
 
 @pytest.mark.case("P17")
 def test_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: Kafka) -> None:
-    """Readers of committed records wait at it; afterwards they go on."""
+    """Readers of committed records wait at it; afterwards they continue."""
     topic = kafka.topic("hanging")
     tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)
@@ -64,8 +64,8 @@ def test_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: 
 
 @pytest.mark.case("P17")
 def test_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where, since when, and for whom, as the partition's leader knows it; taken back when it goes on."""
-    monkeypatch.setattr(waiting, "REPORT_AFTER", 1.0)
+    """Where, since when, and for whom, as the partition's leader knows it; taken back when it continues."""
+    monkeypatch.setattr(waiting, "TELL_AFTER", 1.0)
     topic = kafka.topic("explained")
     tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)

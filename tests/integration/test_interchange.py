@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Consumer, Producer
 from kcli.core.consumer.subscription import Span
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.kafka import Kafka
 

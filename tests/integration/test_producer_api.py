@@ -9,7 +9,8 @@ import pytest
 from kcli.core import Consumer, Producer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
-from kcli.core.kernels.active import NO_HEADERS, encode_headers
+from kcli.core.kernels.active import encode_headers
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.partitioner import java_hash
 from kcli.core.producer.serialization import RecordTooLargeError, SerializationError

@@ -19,7 +19,6 @@ import pytest
 
 from kcli.sandbox import process
 from kcli.sandbox.artifacts import classpath
-from kcli.sandbox.config import HOST
 from kcli.sandbox.discovery import find_bootstrap, running
 from kcli.sandbox.errors import DownloadError, RefusedError, StartError, UsageError
 from kcli.sandbox.identity import ProcessId
@@ -27,7 +26,7 @@ from kcli.sandbox.ports import is_port_free
 from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
-from kcli.sandbox.state import Phase, read_state, write_state
+from kcli.sandbox.state import HOST, Phase, read_state, write_state
 from tests.kafka import QUICK_JVM, Kafka, sandboxed
 from tests.unit.sandbox.states import make_state
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.sandbox.artifacts import Progress, classpath
+from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.errors import DownloadError
 from kcli.sandbox.jar_list import repository_of
 from kcli.sandbox.paths import cache_root
+from kcli.sandbox.progress import Progress
 
 pytestmark = pytest.mark.integration
 

@@ -70,7 +70,7 @@ def test_patching_twice_undoes_it(kernels: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "tail", "words"),
-    [(b"ab", b"abc", 0, "3 bytes cannot stand in for 2"), (b"a", b"b", -1, "-1 bytes cannot follow")],
+    [(b"ab", b"abc", 0, "3 bytes cannot replace 2"), (b"a", b"b", -1, "-1 bytes cannot follow")],
 )
 def test_other_releases_are_no_patch(
     kernels: ModuleType, old: bytes, new: bytes, tail: int, words: str

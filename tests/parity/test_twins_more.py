@@ -65,7 +65,7 @@ def test_rendering_mutated_payloads(twins: Twins) -> None:
 
 @pytest.mark.parametrize("form", range(op.NOT_TEXT + 1))
 def test_bytes_of_every_length_and_kind(twins: Twins, form: int) -> None:
-    """Around the words that are looked at in one step, with something odd at each place in them."""
+    """Around the words that are checked in one step, with something odd at each place in them."""
     odd = [
         b"",
         b'"',

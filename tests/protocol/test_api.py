@@ -1,4 +1,4 @@
-"""Frames of requests and answers: headers, the choice of a version, what stands behind an answer."""
+"""Frames of requests and answers: headers, the choice of a version, what follows an answer."""
 
 import struct
 
@@ -87,8 +87,8 @@ def body_of_produce(whole: bytes) -> bytes:
 
 
 def test_only_produce_without_acks_expects_no_answer() -> None:
-    assert [ProduceRequest(acks=acks).expects_answer for acks in (-1, 1, 0)] == [True, True, False]
-    assert MetadataRequest(topics=[]).expects_answer
+    assert [ProduceRequest(acks=acks).expects_response for acks in (-1, 1, 0)] == [True, True, False]
+    assert MetadataRequest(topics=[]).expects_response
 
 
 # --- answers ----------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_bytes_behind_the_answer_are_refused(version: int) -> None:
     flexible = version >= 9
     answer = MetadataResponse(brokers=[], topics=[])
     data = frame(b"\0\0\0\7", b"\0" if flexible else b"", body(answer, version, flexible=flexible), b"xyz")
-    with pytest.raises(ProtocolError, match=f"3 bytes too many behind Metadata v{version}"):
+    with pytest.raises(ProtocolError, match=f"3 extra bytes after Metadata v{version}"):
         decode_response(MetadataRequest, version, data)
 
 
@@ -190,7 +190,7 @@ def test_a_request_that_needs_a_newer_version_is_not_sent_in_an_older_one() -> N
     offered = {FindCoordinatorRequest.api_key: (0, 0)}
     assert choose_version(FindCoordinatorRequest, offered, "broker", lowest=request.version_floor) == 0
     request.require_version(1)
-    with pytest.raises(UnsupportedError, match="cannot do what this FindCoordinator asks for") as caught:
+    with pytest.raises(UnsupportedError, match="cannot do what this FindCoordinator requests") as caught:
         choose_version(FindCoordinatorRequest, offered, "broker", lowest=request.version_floor)
     assert caught.value.exit_code == 7
-    assert "offers 0 to 0, it takes 1" in caught.value.why
+    assert "offers 0 to 0, version 1 is needed" in caught.value.why

@@ -89,7 +89,7 @@ def test_what_makes_kafka_python_ask_for_metadata_makes_us_ask_too() -> None:
     assert {n: CODES[n].name for n in theirs - ours} == {}
 
 
-def test_only_what_a_retry_can_help_asks_for_a_refresh() -> None:
+def test_only_retriable_errors_request_a_refresh() -> None:
     assert [row for row in CODES.values() if row.refresh and not row.retriable] == []
 
 

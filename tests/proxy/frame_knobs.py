@@ -96,7 +96,7 @@ class FrameKnobs:
         return rule
 
     def hold(self, api: Api, what: str = RESPONSE, **choice: Unpack[Choice]) -> Hold:
-        """The next frame waits until ``release`` or ``drop``; a held request goes on even if its client has gone."""
+        """The next frame waits until ``release`` or ``drop``; a held request continues even if its client has gone."""
         rule = Hold(_pick(api, choice, once=True), what, self._hub.log, self._hub.loop)
         self._hub.rules.add(rule)
         return rule

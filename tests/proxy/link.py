@@ -189,7 +189,7 @@ class Link:
             exchange.body = None  # it looks into the frame
             if exchange.over_at is None:
                 self._log.epochs.produced(exchange, self._is_over)
-            if not body.expects_answer:
+            if not body.expects_response:
                 self._close(exchange, Fate.NO_ANSWER)
         self._log.changed()
 

@@ -164,7 +164,7 @@ class Hold(Rule):
         return self.held[0]
 
     def release(self) -> None:
-        """What is held goes on its way, even if its client is long gone; nothing more is held."""
+        """What is held continues its way, even if its client is long gone; nothing more is held."""
         self._decide(drop=False)
 
     def drop(self) -> None:

@@ -64,7 +64,7 @@ class Wire:
                 await self._wait(self._loop.add_writer, self._loop.remove_writer)
 
     def pause(self) -> None:
-        """Reads nothing from now on; what the peer goes on sending fills the buffers on the way."""
+        """Reads nothing from now on; what the peer continues sending fills the buffers on the way."""
         self._may_read.clear()
 
     def resume(self) -> None:

@@ -20,10 +20,10 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kcli.serde.framing import schema_id_of
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
-PLACE = Place("orders")
+PLACE = SerdeContext("orders")
 UUID_TEXT = "89791762-2336-4186-9674-299b90a802e2"
 
 SCHEMA = {
@@ -146,7 +146,7 @@ def test_the_id_in_a_header(client: SchemaRegistryClient, ours: Callable[[str], 
     context = SerializationContext("orders", MessageField.VALUE, [])
     theirs = AvroSerializer(client, '"string"', conf={"schema.id.serializer": header_schema_id_serializer})
     data = theirs("x", context)
-    place = Place("orders", "value", tuple(context.headers))
+    place = SerdeContext("orders", "value", tuple(context.headers))
     assert place.headers
     assert ours("avro").decode(data, place) == "x"
     assert str(schema_id_of(data, place.headers)) == client.get_latest_version("orders-value").guid

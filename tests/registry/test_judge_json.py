@@ -9,10 +9,10 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSe
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kcli.serde.errors import EncodeError
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
-PLACE = Place("orders")
+PLACE = SerdeContext("orders")
 SCHEMA = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "title": "Order",

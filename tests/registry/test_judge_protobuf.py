@@ -11,11 +11,11 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import json_format, message_factory
 
 from kcli.serde.protobuf.descriptors import ProtoFile, from_path
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 from tests.registry.server import RunningRegistry
 
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
-PLACE = Place("orders")
+PLACE = SerdeContext("orders")
 
 PROTO3 = """
 syntax = "proto3";
@@ -122,11 +122,11 @@ def test_the_id_in_a_header(
     context = SerializationContext("orders", MessageField.VALUE, [])
     conf = {"use.deprecated.format": False, "schema.id.serializer": header_schema_id_serializer}
     data = ProtobufSerializer(kind, client, conf)(kind(price=2.5), context)
-    place = Place("orders", "value", tuple(context.headers))
+    place = SerdeContext("orders", "value", tuple(context.headers))
     assert ours("protobuf").decode(data, place) == {"price": 2.5, "deep": []}
 
 
-def test_what_they_register_is_compiled(
+def test_registered_schemas_are_compiled(
     running: RunningRegistry, client: SchemaRegistryClient, compiled: Callable[[str], ProtoFile]
 ) -> None:
     kind = message_type(compiled(PROTO3), "shop.First")

@@ -24,10 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.groups.delete_offsets:delete_offsets",
         "delete committed offsets of a group",
     ),
-    "remove-members": (
-        "kcli.commands.groups.remove_members:remove_members",
-        "remove members from a group",
-    ),
+    "remove-members": ("kcli.commands.groups.remove_members:remove_members", "remove members from a group"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import MemberDescription
 from kcli.core.types import Node, Record, TopicPartition
-from kcli.flows.groups.description import Described, assigned
+from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.record_json import rfc3339
@@ -149,7 +149,7 @@ def offset_rows(group: Described, times: Times) -> list[Row]:
             "topic": tp.topic,
             "partition": tp.partition,
             **_offsets(position),
-            **_owner(owners.get(tp)),
+            **owner_fields(owners.get(tp)),
             "commit_time": times.get(GroupPartition(group.group_id, tp)),
             "note": _note(position),
         }
@@ -238,14 +238,6 @@ def _offsets(position: Position) -> Row:
 def _note(position: Position) -> str | None:
     rewind = marked_by(position.committed)
     return position.note or (f"set by rewind {rewind}" if rewind else None)
-
-
-def _owner(member: MemberDescription | None) -> Row:
-    return {
-        "member_id": None if member is None else member.member_id,
-        "client_id": None if member is None else member.client_id,
-        "host": None if member is None else member.host,
-    }
 
 
 def _known(number: int) -> int | None:

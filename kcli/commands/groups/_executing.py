@@ -1,19 +1,18 @@
 """A plan of new committed offsets is shown, confirmed, executed and reported: by rewind, import, copy and create."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from kcli.commands.groups import _rewind_rows as rows
 from kcli.commands.groups import _rewind_text as text
-from kcli.commands.groups._lone_plan import show_alone
-from kcli.commands.groups._verdicts import (
+from kcli.commands.groups._partition_errors import (
     refusal_codes,
     report_failed,
     report_not_proven,
     report_overwritten,
     report_refused,
 )
+from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import TimeLimit, confirm
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -30,36 +29,25 @@ from kcli.output.listing import list_rows
 _RELEASED = "nothing was committed; the members continue from what they had committed"
 
 
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """``report``: the kind of what is printed at the end. ``plan_only``: stop after the plan, as a dry run does.
-
-    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it.
-    """
-
-    report: str = "RewindReport"
-    plan_only: bool = False
-    stdout_taken: bool = False
-
-
-DEFAULT = Presentation()
-
-
 def confirm_and_execute(
     inv: Invocation,
     admin: Admin,
     plan: RewindPlan,
     failures: Sequence[KcliError],
-    presentation: Presentation = DEFAULT,
+    *,
+    kind: str = "RewindReport",
+    exported: bool = False,
     live: LiveRewind | None = None,
 ) -> int:
     """The exit status. ``failures``: why some of what was requested is not in the plan. ``live``: groups with members
     are rewound as they run.
+
+    ``exported``: stdout has the plan as a csv already, so neither plan nor report go there, and only --yes executes it.
     """
-    plan_only = inv.dry_run or presentation.plan_only or not plan.possible
-    if plan_only and not presentation.stdout_taken and plan.groups:
+    plan_only = inv.dry_run or (exported and not inv.yes) or not plan.possible
+    if plan_only and not exported and plan.groups:
         shown = text.plan_text(plan, _cluster_address(inv), dry=True)
-        show_alone(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
+        show_plan_only(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
     also = refusal_codes(_refused(plan), possible=plan.possible)
     remarks = partial(_report_left_out, inv, plan, failures)
     if plan_only:
@@ -76,16 +64,16 @@ def confirm_and_execute(
         for group in begun:
             inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
         raise
-    done = report_executed(inv, plan.cluster, reports, presentation)
+    done = report_executed(inv, plan.cluster, reports, None if exported else kind)
     if live is not None and live.watcher.interruption is not None:
         raise live.watcher.interruption
     return inv.finish(done=done, also=also)
 
 
 def report_executed(
-    inv: Invocation, cluster: str, reports: Sequence[GroupReport], presentation: Presentation = DEFAULT
+    inv: Invocation, cluster: str, reports: Sequence[GroupReport], kind: str | None = "RewindReport"
 ) -> bool:
-    """Reports what was done; returns whether anything was confirmed."""
+    """Reports what was done, on stdout as a document of this kind; returns whether anything was confirmed."""
     for report in reports:
         _report_errors(inv, report)
         if report.error is None:
@@ -94,8 +82,7 @@ def report_executed(
             inv.talk.warn(text.missing_text(report))
         if report.journal_error is not None:
             inv.talk.warn(text.not_recorded_text(report))
-    if not presentation.stdout_taken:  # last: a full disk or a closed pipe must not hide how to undo it
-        kind = presentation.report
+    if kind is not None:  # last: a full disk or a closed pipe must not hide how to undo it
         with list_rows(
             inv.out, kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
         ) as printed:

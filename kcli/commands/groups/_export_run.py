@@ -24,15 +24,15 @@ def run(
     inv: Invocation,
     names: Sequence[str] | None,
     form: str,
+    *,
     path: str | None,
+    timed: bool,
     scopes: Sequence[TopicPartitions],
     zookeeper: str | None,
-    *,
-    timed: bool,
 ) -> int:
     """The exit status. ``names`` None: all groups; ``path`` None: stdout."""
     if zookeeper is not None:
-        from kcli.commands.groups._zookeeper_session import read_offsets  # needs an optional extra, kazoo
+        from kcli.commands.groups._zookeeper_run import read_offsets  # needs an optional extra, kazoo
 
         export = read_offsets(inv, zookeeper, names, selected(scopes))
         _report_missing(inv, export, names, scopes)

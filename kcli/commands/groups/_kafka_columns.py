@@ -9,6 +9,7 @@ from kcli.commands.groups._description_rows import partitions_text
 from kcli.core.admin.group_description import MemberDescription
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.description import Described
+from kcli.flows.groups.offsets import Position
 
 MISSING = "-"
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
@@ -90,35 +91,22 @@ def states(group: Described, nodes: Mapping[int, Node], *, verbose: bool) -> str
 def _offset_cells(
     group: Described, tp: TopicPartition, owner: tuple[str, str, str], *, verbose: bool
 ) -> list[str]:
-    position = group.positions.get(tp)
-    commit = position.committed if position is not None else None
+    position = group.positions.get(tp, Position())
+    commit = position.committed
     epoch = [_number(commit.leader_epoch if commit is not None else -1)] if verbose else []
-    return [
-        group.group_id,
-        tp.topic,
-        str(tp.partition),
-        *epoch,
-        MISSING if commit is None else str(commit.offset),
-        MISSING if position is None or position.end is None else str(position.end),
-        MISSING if position is None or position.lag is None else str(position.lag),
-        *owner,
-    ]
+    offsets = (None if commit is None else commit.offset, position.end, position.lag)
+    numbers = [MISSING if one is None else str(one) for one in offsets]
+    return [group.group_id, tp.topic, str(tp.partition), *epoch, *numbers, *owner]
 
 
 def _assignments(group: Described) -> list[str]:
     """The columns that ``--verbose`` adds to each line of ``--members``, beginning with the heading."""
     upgrading = {one.protocol for one in group.members} >= {"classic", "consumer"}
     target_epoch = _number(group.description.assignment_epoch if group.description is not None else -1)
-    rows = [
-        [
-            _number(one.epoch),
-            _assignment(one.assignment),
-            target_epoch,
-            _assignment(one.target),
-            _upgraded(one),
-        ]
-        for one in group.members
-    ]
+    rows = []
+    for one in group.members:
+        current, target = _assignment(one.assignment), _assignment(one.target)
+        rows.append([_number(one.epoch), current, target_epoch, target, _upgraded(one)])
     head = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"]
     widths = [15, _widest(rows, 1, 20), 15, _widest(rows, 3, 20), 0]
     count = len(head) if upgrading else len(head) - 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain
-from types import TracebackType
 from typing import Any
 
 from kcli.commands.groups._lag_rows import KINDS, columns
@@ -20,23 +19,15 @@ _OTHER_LINES = 2
 _MORE = "--only-lagging, --topic or -o tsv show fewer or all"
 
 
-class LagOutput:
+class LagOutput(ExitStack):
     """A context manager: an open document is completed whatever ends the watch."""
 
     def __init__(self, inv: Invocation, by: str, cluster: str, *, watched: bool) -> None:
+        super().__init__()
         self._inv, self._out, self._cluster, self._watched = inv, inv.out, cluster, watched
         self._kind = KINDS[by]
         self._columns = columns(by, watched=watched)
-        self._stack = ExitStack()
         self._open: Rows | None = None
-
-    def __enter__(self) -> LagOutput:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     @property
     def empty(self) -> bool:
@@ -55,7 +46,7 @@ class LagOutput:
             self._show_table(at_ms, groups)
         else:
             if self._open is None:
-                self._open = self._stack.enter_context(self._rows())
+                self._open = self.enter_context(self._rows())
             for rows in groups:
                 if isinstance(rows, Block) and not self._watched:
                     self._open.add_block(rows)

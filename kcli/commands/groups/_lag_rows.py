@@ -1,10 +1,11 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
 from kcli.flows.lag.partition_lag import PartitionLag
@@ -24,7 +25,7 @@ _LAG = (
     Column("lost_records", "number", wide=True),
 )
 _MEMBER = (Column("member_id", wide=True), Column("client_id", spare=4), Column("host", wide=True))
-_NO_MEMBER: Row = {"member_id": None, "client_id": None, "host": None}
+_NO_MEMBER = owner_fields(None)
 _VERDICT = (Column("verdict"), Column("note", "prose"))
 _TREND = (
     Column("consumed_per_second", "number", spare=2),
@@ -75,36 +76,32 @@ def lag_rows(
     found: Measurement, verdicts: dict[str, GroupVerdict], by: str, *, only_lagging: bool
 ) -> Iterator[Iterable[Mapping[str, Any]]]:
     """The rows of each group; as a Block where that is possible."""
-    blocks = _Blocks()
+    frames: dict[tuple[int, str | None, bool | None], Frame] = {}
     for one in found.sample.groups:
         rows, verdict = found.rows[one.group], verdicts[one.group]
         if by == "partition" and not only_lagging and isinstance(rows, LagColumns):
-            yield blocks.block(rows, verdict)
+            yield _block(rows, verdict, frames)
         else:
             all_rows = _rows_of(one.group, one.state, rows, verdict, by)
             yield [row for row in all_rows if not only_lagging or row["lag_records"] or row["lost_records"]]
 
 
 def exceeded_limits(found: Measurement, most: int | None, longest: float | None) -> list[KcliError]:
-    """Errors for exceeded limits: ``most`` is for the sum of a group in records, ``longest`` for its worst partition in
-    seconds.
-    """
-    if most is None and longest is None:
-        return []
-    sums = {one.group: summary(found.rows[one.group]) for one in found.sample.groups}
+    """``most`` limits the sum of a group in records, ``longest`` its worst partition in seconds."""
     errors: list[KcliError] = []
+    sums = (
+        {} if most is None and longest is None else {one: summary(rows) for one, rows in found.rows.items()}
+    )
     if most is not None:
         many = {group: one.lag for group, one in sums.items() if one.lag is not None and one.lag > most}
-        allowed = f"--max-lag allows at most {most:,}"
-        errors += _too_large(many, lambda lag: f"{lag:,} records", allowed)
+        errors += _too_large(many, lambda lag: f"{lag:,} records", f"--max-lag allows at most {most:,}")
     if longest is not None:
         late = {
             group: one.seconds
             for group, one in sums.items()
             if one.seconds is not None and one.seconds > longest
         }
-        allowed = f"--max-lag-time allows at most {duration_text(longest)}"
-        errors += _too_large(late, duration_text, allowed)
+        errors += _too_large(late, duration_text, f"--max-lag-time allows at most {duration_text(longest)}")
     return errors
 
 
@@ -131,7 +128,7 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
 
 
 def _rows_of(
-    group: str, state: str, rows: Sequence[PartitionLag], verdict: GroupVerdict, by: str
+    group: str, state: str, rows: Collection[PartitionLag], verdict: GroupVerdict, by: str
 ) -> Iterable[Row]:
     if by == "partition":
         return (_partition(row, verdict) for row in rows)
@@ -140,7 +137,9 @@ def _rows_of(
         return ({"group": group, "topic": topic, **_sum(one, verdict)} for topic, one in topics.items())
     if by == "member":
         members = summaries_by(rows, lambda row: row.member)
-        return ({"group": group, **_member(member), **_sum(one, verdict)} for member, one in members.items())
+        return (
+            {"group": group, **owner_fields(member), **_sum(one, verdict)} for member, one in members.items()
+        )
     return [{"group": group, "state": state or None, **_sum(summary(rows), verdict), **_trend(verdict.trend)}]
 
 
@@ -157,47 +156,28 @@ def _sum(one: Summary, verdict: GroupVerdict) -> Row:
     }
 
 
-class _Blocks:
-    """Rows by partition of groups without notes; groups with the same logs share a frame."""
-
-    def __init__(self) -> None:
-        self._frames: dict[tuple[int, str | None, bool | None], Frame] = {}
-
-    def block(self, lags: LagColumns, verdict: GroupVerdict) -> Block:
-        """The rows of a group."""
-        alike = True if all(lags.lags) else None if any(lags.lags) else False
-        logs, key = lags.logs, (id(lags.logs), verdict.verdict, alike)
-        frame = self._frames.get(key)
-        if frame is None:
-            frame = self._frames[key] = _frame(lags, verdict, alike=alike is not None)
-        columns: dict[str, Sequence[Any]] = {"committed": lags.committed, "lag_records": lags.lags}
-        if alike is None:
-            columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
-        if lags.owners:
-            members = [_member(lags.owners.get(tp)) for tp in logs.partitions]
-            columns |= {key: [member[key] for member in members] for key in _NO_MEMBER}
-        return Block(frame, {"group": lags.group}, columns)
-
-
-def _frame(lags: LagColumns, verdict: GroupVerdict, *, alike: bool) -> Frame:
-    """``alike``: every partition has unread records, or none has."""
+def _block(
+    lags: LagColumns, verdict: GroupVerdict, frames: dict[tuple[int, str | None, bool | None], Frame]
+) -> Block:
+    """Rows by partition of a group without notes. Groups with the same logs share a frame, which ``frames`` keeps."""
     logs = lags.logs
-    shared = {
-        **_NO_MEMBER,
-        "retention_margin_seconds": None,
-        "lost_records": 0,
-        "verdict": verdict.verdict,
-        "note": None,
-    }
-    if alike:
-        shared |= {"lag_seconds": lags.seconds[0], "lag_method": lags.methods[0]}
-    columns: dict[str, Sequence[Any]] = {
-        "topic": logs.topics,
-        "partition": logs.numbers,
-        "end": logs.ends,
-        "log_start": logs.starts,
-    }
-    return Frame(len(lags), shared, columns)
+    alike = True if all(lags.lags) else None if any(lags.lags) else False
+    columns: dict[str, Sequence[Any]] = {"committed": lags.committed, "lag_records": lags.lags}
+    if alike is None:
+        columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
+    if lags.owners:
+        members = [owner_fields(lags.owners.get(tp)) for tp in logs.partitions]
+        columns |= {key: [member[key] for member in members] for key in _NO_MEMBER}
+    key = (id(logs), verdict.verdict, alike)
+    if key not in frames:
+        shared = {**_NO_MEMBER, "retention_margin_seconds": None, "lost_records": 0}
+        shared |= {"verdict": verdict.verdict, "note": None}
+        if alike is not None:
+            shared |= {"lag_seconds": lags.seconds[0], "lag_method": lags.methods[0]}
+        of_logs: dict[str, Sequence[Any]] = {"topic": logs.topics, "partition": logs.numbers}
+        of_logs |= {"end": logs.ends, "log_start": logs.starts}
+        frames[key] = Frame(len(lags), shared, of_logs)
+    return Block(frames[key], {"group": lags.group}, columns)
 
 
 def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
@@ -213,16 +193,10 @@ def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
         "lag_method": row.method,
         "retention_margin_seconds": _rounded(row.margin),
         "lost_records": row.lost,
-        **_member(row.member),
+        **owner_fields(row.member),
         "verdict": verdict.verdict,
         "note": row.note or None,
     }
-
-
-def _member(member: Any) -> Row:
-    if member is None:
-        return _NO_MEMBER
-    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.host}
 
 
 def _trend(trend: Trend | None) -> Row:

@@ -25,6 +25,7 @@ class LagRun:
             flags["names"], frozenset(flags["topics"]), members=members, match=flags["match"]
         )
         self.history = History()
+        self.limits = (flags["max_lag"], flags["max_lag_time"])
 
     def once(self) -> int:
         """Measures once; returns the exit status."""
@@ -37,7 +38,7 @@ class LagRun:
         notes, unread = self._unread_topics(found)
         for note in notes:
             self.inv.talk.note(note)
-        for error in (*self._missing(found), *unread, *self._exceeded(found)):
+        for error in (*self._missing(found), *unread, *exceeded_limits(found, *self.limits)):
             self.inv.failed(error)
         return self.inv.finish(done=bool(found.sample.groups) or not (self.wanted.groups or unread))
 
@@ -55,7 +56,7 @@ class LagRun:
                 began = monotonic()
                 output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
                 warned = self._warn([*self._missing(found), *self._unread_topics(found)[1]], warned)
-                if exceeded := self._exceeded(found):
+                if exceeded := exceeded_limits(found, *self.limits):
                     break
                 sleep(max(0.0, began + interval - monotonic()))
                 try:
@@ -82,9 +83,6 @@ class LagRun:
             trend = self.history.trend(one.group) if watched else None
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
         return lag_rows(found, verdicts, self.flags["by"], only_lagging=self.flags["only_lagging"])
-
-    def _exceeded(self, found: Measurement) -> list[KcliError]:
-        return exceeded_limits(found, self.flags["max_lag"], self.flags["max_lag_time"])
 
     def _warn(self, errors: Sequence[KcliError], warned: list[str]) -> list[str]:
         texts = [str(error) for error in errors]

@@ -24,20 +24,20 @@ LAG = Column("lag_records", "number")
 
 def run(
     inv: Invocation,
-    states: Sequence[str],
-    types: Sequence[str],
+    *,
+    states: str | None,
+    types: str | None,
     match: str | None,
     topic: str | None,
-    *,
     with_lag: bool,
     sort: str,
 ) -> int:
-    """The exit status. Empty ``states`` and ``types``: all."""
+    """The exit status. ``states`` and ``types`` are separated by commas."""
     inv.page()
     unknown_topic = False
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = listed_groups(inv, admin, match, states=states, types=types)
+        found = listed_groups(inv, admin, match, states=_words(states), types=_words(types))
         if topic is not None:
             found = _reading(inv, admin, found, topic)
             unknown_topic = not found and not _exists(inv, admin, topic)
@@ -52,6 +52,10 @@ def run(
     if not rows and topic is None:
         inv.talk.note("no group matches" if states or types or match else "there are no groups")
     return inv.finish(done=not unknown_topic)
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:

@@ -1,23 +1,19 @@
-"""The plans of what takes something from a group: which offsets would be lost, which members removed. Pure."""
-
-from __future__ import annotations
+"""The plans of deletions and removals: which offsets would be lost, which members would be removed. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.mark import own_metadata
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned, flat
-
-if TYPE_CHECKING:
-    from kcli.core.admin.committed import Committed
-    from kcli.core.admin.group_description import GroupDescription, MemberDescription
-    from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 MEMBERS = (
     Column("member_id"),
@@ -50,7 +46,7 @@ def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> 
 def offsets_plan(
     group: GroupDescription, chosen: Mapping[TopicPartition, OffsetAndMetadata], kept: Collection[str]
 ) -> str:
-    """The offsets that the group would lose, and what that means for who reads next; topics in ``kept`` stay."""
+    """The offsets that the group would lose, and what that means for its next consumer; topics in ``kept`` stay."""
     rows = [
         {
             "topic": tp.topic,
@@ -72,7 +68,7 @@ def offsets_plan(
 
 
 def removal_plan(group: GroupDescription, leaving: Sequence[MemberDescription]) -> str:
-    """Who would be removed, and what they and the others notice."""
+    """The members that would be removed, and what they and the remaining members notice."""
     count = counted(len(group.members), "member")
     lines = [f"Remove {len(leaving)} of {count} from {described(group)}.", *_members(leaving)]
     lines.append(
@@ -91,7 +87,7 @@ def described(group: GroupDescription) -> str:
 
 
 def live_error(group: GroupDescription, what: str) -> BrokerError:
-    """NON_EMPTY_GROUP before the broker says so, with the names of those who have to stop."""
+    """NON_EMPTY_GROUP before a broker returns it, with the names of the members that have to stop."""
     return BrokerError(
         NON_EMPTY_GROUP,
         what,
@@ -101,7 +97,7 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
 
 
 def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
-    """GROUP_SUBSCRIBED_TO_TOPIC before the broker says so."""
+    """GROUP_SUBSCRIBED_TO_TOPIC before a broker returns it."""
     readers = [member for member in group.members if topic in topics_of(member)]
     return BrokerError(
         GROUP_SUBSCRIBED_TO_TOPIC,

@@ -31,21 +31,12 @@ def selected(scopes: Sequence[TopicPartitions]) -> Callable[[TopicPartition], bo
 def single_partitions(scopes: Sequence[TopicPartitions]) -> list[TopicPartitions]:
     """The scopes, with one element for each partition that is named."""
     return [
-        part
+        TopicPartitions(scope.topic, None if number is None else (number,))
         for scope in scopes
-        for part in (
-            [scope]
-            if scope.partitions is None
-            else [TopicPartitions(scope.topic, (number,)) for number in scope.partitions]
-        )
+        for number in scope.partitions or (None,)
     ]
 
 
 def zookeeper_option(text: str) -> Callable[[Any], Any]:
     """``--zookeeper``."""
     return click.option("--zookeeper", metavar="HOST[:PORT][,…][/CHROOT]", help=text)
-
-
-def match_option() -> Callable[[Any], Any]:
-    """``--match``."""
-    return click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")

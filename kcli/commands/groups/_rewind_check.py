@@ -9,17 +9,13 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.usage import usage
-from kcli.core.clock import monotonic, wall_ms
-from kcli.core.errors import KcliError
-from kcli.flows.rewind.check import checked, outcomes
-from kcli.flows.rewind.journal import JournalError, Journals
-from kcli.flows.rewind.live_record import entry_of
+from kcli.flows.rewind.check import check
+from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.offsets_log import OffsetsLog
-from kcli.flows.rewind.outcomes import GroupReport
 from kcli.flows.rewind.watching import BEFORE_MS
 
 
-def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
+def check_rewind(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
     """The exit status, as that of the rewind: 0, 6 where partitions are still unknown, 7 for overwritten ones."""
     if len(names) > 1:
         raise usage(
@@ -40,30 +36,7 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
                 inv.talk.warn(
                     "the commits since then cannot be read from __consumer_offsets, only what is committed now"
                 )
-        described = admin.describe_groups([journal.group])[journal.group]
-        group = None if isinstance(described, KcliError) else described
-        found = checked(journal, history, monotonic(), wall_ms(), group)
-        watched = found.watched
-        seen = watcher.watch(admin, [watched])[journal.group]
-        known = outcomes(found, seen)
-        error = None
-        try:
-            journals.update(
-                journal.id,
-                live=entry_of(watched.facts, seen.verdicts, seen.seconds),
-                statuses={one.item.tp: one.status for one in known},
-            )
-        except JournalError as not_written:
-            error = not_written
-        report = GroupReport(
-            found.plan,
-            tuple(known),
-            kept=True,
-            missing=watched.missing(found.plan.members),
-            evicted=len(watched.facts.evicted),
-            journal_error=error,
-        )
-        done = report_executed(inv, journals.cluster, [report])
+        done = report_executed(inv, journals.cluster, [check(admin, journals, journal, history, watcher)])
     if watcher.interruption is not None:
         raise watcher.interruption
     return inv.finish(done=done)

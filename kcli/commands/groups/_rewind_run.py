@@ -8,9 +8,9 @@ from typing import Any
 
 from kcli.commands.groups import _rewind_flags as given
 from kcli.commands.groups import _rewind_target as target
-from kcli.commands.groups._executing import Presentation, confirm_and_execute
+from kcli.commands.groups._executing import confirm_and_execute
 from kcli.commands.groups._record_consumer import record_consumer
-from kcli.commands.groups._rewind_check import check
+from kcli.commands.groups._rewind_check import check_rewind
 from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
 from kcli.commands.groups._rewind_text import released_text
 from kcli.commands.groups._rewind_waiting import POLL_SECONDS, wait_for_transactions, wait_until_empty
@@ -67,7 +67,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     if flags["check"] is not None:
         why = "it checks a rewind that was made; nothing was done"
         given.check_alone(flags, "--check", ("check", "watch"), why)
-        return check(inv, names, flags["check"], given.watch_limit(flags))
+        return check_rewind(inv, names, flags["check"], given.watch_limit(flags))
     return _Run(inv, names, flags).run()
 
 
@@ -123,10 +123,8 @@ class _Run:
             plan, failures = self._survey(admin, cluster, request, live.barriers, deadline)
             if self.flags["export"]:
                 self._export(plan)
-            shown = Presentation(
-                plan_only=self.flags["export"] and not self.inv.yes, stdout_taken=self.flags["export"]
-            )
-            return confirm_and_execute(self.inv, admin, plan, failures, shown, live)
+            exported = self.flags["export"]
+            return confirm_and_execute(self.inv, admin, plan, failures, exported=exported, live=live)
 
     def _barriers(self, admin: Admin) -> Barriers:
         return Barriers(

@@ -19,16 +19,14 @@ _GAP = "   "
 _SHOWN = 4
 _NOTICED = (
     "Live: the members have no partitions while the offsets are set, and until their batches in progress have ended\n"
-    "(about 12 s, less where nothing is unread); then they start there. They see two rebalances; a manual commit fails\n"
-    "once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it is read\n"
-    "again, in all partitions of the group."
+    "(about 12 s, less where nothing is unread); then they start there. They notice two rebalances; a manual commit\n"
+    "fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it\n"
+    "is read again, in all partitions of the group."
 )
 
 
 def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
-    """All groups, one below the other. ``where`` is the address of the cluster. ``dry``: it is only shown, and no journal
-    will have its id.
-    """
+    """All groups. ``where``: the address of the cluster. ``dry``: no journal will have the id of the plan."""
     return "\n\n".join(_group(group, plan, where, dry=dry) for group in plan.groups)
 
 
@@ -86,7 +84,7 @@ def _cause(one: OpenPartition) -> str:
     left = f"{max(1, round(one.left))} s left"
     if awaited.away:
         names = ", ".join(dict.fromkeys(_listed(member) for member in awaited.away))
-        return f"waiting until {names} has rejoined or its session has expired, {left}"
+        return f"waiting for {names} to rejoin, or for the session to expire, {left}"
     return f"waiting for late commits of batches read before, {left}"
 
 

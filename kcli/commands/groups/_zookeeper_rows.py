@@ -49,7 +49,7 @@ def question(plan: NodePlan) -> str:
 
 def undo_command(plan: NodePlan, hosts: str) -> str:
     """The command that restores the old offsets."""
-    return f"kcli groups import --zookeeper {quote(hosts)} {quote(plan.kept)}"
+    return f"kcli groups import --zookeeper {quote(hosts)} {quote(plan.backup)}"
 
 
 def done_text(report: NodeReport) -> str:
@@ -70,7 +70,7 @@ def plan_rows(plan: NodePlan) -> Iterator[Row]:
             }
 
 
-def report_rows(report: NodeReport, kept: str | None) -> Iterator[Row]:
+def report_rows(report: NodeReport, backup: str | None) -> Iterator[Row]:
     """A row for each partition of one group; JSON also names the file with the old offsets."""
     for outcome in report.outcomes:
         error = outcome.error or (report.error if outcome.status == "refused" else None)
@@ -80,7 +80,7 @@ def report_rows(report: NodeReport, kept: str | None) -> Iterator[Row]:
             "status": outcome.status,
             "note": str(error) if error is not None else outcome.item.note or None,
             "action": outcome.item.action,
-            "undo": kept,
+            "undo": backup,
         }
 
 

@@ -19,10 +19,10 @@ from kcli.commands.shared.usage import usage
 @click.argument("name", type=GROUP, metavar="B")
 @pass_invocation
 def copy_group(inv: Invocation, source: str, name: str) -> int:
-    """Commit for group B what group A has committed: offsets, metadata and leader epochs.
+    """Copy the committed offsets of group A to group B, with metadata and leader epochs.
 
     A may have members; B must have none, and need not exist. Other committed offsets of B are not changed. Shows a plan
-    first, stores the previous offsets of B for `kcli groups rewind B --undo`, and reads every partition back.
+    first, stores the previous offsets of B for `kcli groups rewind B --undo`, and verifies every partition afterwards.
     """
     if source == name:
         raise usage(

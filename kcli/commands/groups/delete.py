@@ -2,7 +2,6 @@
 
 import click
 
-from kcli.commands.groups._options import match_option
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -16,16 +15,16 @@ from kcli.commands.shared.usage import usage
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),
         ("kcli groups delete billing --dry-run", "only show what would be lost"),
-        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all that match"),
+        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all groups that match"),
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@match_option()
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @pass_invocation
 def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
     """Delete groups with all their committed offsets.
 
-    Deleted offsets can be restored only from a file of `kcli groups export`, so each name has to be typed, unless --yes
+    Deleted offsets can be restored only from an earlier `kcli groups export`, so each name has to be typed, unless --yes
     or --confirm NAME is given. Nothing is deleted before all questions are answered. A group with members is refused:
     exit code 7.
     """

@@ -1,10 +1,7 @@
 """``kcli groups describe``: the options. What the command does is in ``_describe_run.py``."""
 
-from collections.abc import Sequence
-
 import click
 
-from kcli.commands.groups._options import match_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import OUTPUT_KINDS
@@ -30,53 +27,32 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.option("--members", is_flag=True, help="only the members")
 @click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition")
 @click.option("--state", is_flag=True, help="only a line for each group")
-@match_option()
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
 @click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit")
 @pass_invocation
 def describe_groups(
     inv: Invocation,
+    /,
     names: tuple[str, ...],
-    members: bool,
-    offsets: bool,
-    state: bool,
     match: str | None,
     every: bool,
     peek: int | None,
+    **sections: bool,
 ) -> int:
     """Show members, assignments and offsets of groups.
 
     Lag is the log end offset minus the committed offset. Commit times are read from __consumer_offsets with -o wide,
     and with -v in the formats for programs; a time is unknown where finding it takes more than 5 seconds or 16 MiB.
     """
-    section = _section(members=members, offsets=offsets, state=state)
-    _check(inv, names, section, match, every=every, peek=peek)
-    from kcli.commands.groups._describe_run import DescribeRun  # clients are loaded when the command runs
-
-    return DescribeRun(inv, names, section, peek).run(match, every=every)
-
-
-def _section(**given: bool) -> str | None:
-    """The only part that is shown; None for all."""
-    chosen = [name for name, wanted in given.items() if wanted]
+    chosen = [name for name, wanted in sections.items() if wanted]
+    section = chosen[0] if chosen else None
     if len(chosen) > 1:
         raise usage(
             f"groups describe: --{chosen[0]} and --{chosen[1]} together",
             why="each shows one part only",
             do="leave both out to show everything",
         )
-    return chosen[0] if chosen else None
-
-
-def _check(
-    inv: Invocation,
-    names: Sequence[str],
-    section: str | None,
-    match: str | None,
-    *,
-    every: bool,
-    peek: int | None,
-) -> None:
     if not (names or every or match is not None):
         raise usage(
             "groups describe: missing argument GROUP",
@@ -101,3 +77,6 @@ def _check(
             why="that format has one kind of line, and cannot contain records",
             do="use -o table, plain or json",
         )
+    from kcli.commands.groups._describe_run import DescribeRun  # clients are loaded when the command runs
+
+    return DescribeRun(inv, names, section, peek).run(match, every=every)

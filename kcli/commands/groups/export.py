@@ -1,12 +1,13 @@
 """``kcli groups export``: the options. What the command does is in ``_export_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.groups._options import topics_option, zookeeper_option
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 
@@ -46,14 +47,7 @@ FORMS = (*OUTPUTS, "zookeeper")
 @zookeeper_option("read the offsets from ZooKeeper, where old consumers store them; no broker is contacted")
 @pass_invocation
 def export_groups(
-    inv: Invocation,
-    names: tuple[str, ...],
-    every: bool,
-    form: str | None,
-    path: str | None,
-    timed: bool,
-    scopes: tuple[TopicPartitions, ...],
-    zookeeper: str | None,
+    inv: Invocation, /, names: tuple[str, ...], every: bool, form: str | None, **flags: Any
 ) -> int:
     """Write committed offsets of groups.
 
@@ -61,16 +55,16 @@ def export_groups(
     for one GROUP, preceded by the group for several and for --all. ndjson adds the cluster, topic ids, leader epochs
     and metadata, so that an import can check whether it fits. What cannot be read is reported: exit code 6.
     """
-    form = _form(inv, form, timed=timed, zookeeper=zookeeper is not None)
     if every == bool(names):
         raise usage(
             f"groups export: {'--all with names of groups' if every else 'missing argument GROUP'}",
             why="--all means all groups, whatever their names" if every else "it is required without --all",
             do="name groups, or give --all; `kcli groups list` lists the groups",
         )
+    form = _form(inv, form, timed=flags["timed"], zookeeper=flags["zookeeper"] is not None)
     from kcli.commands.groups._export_run import run  # clients are loaded when the command runs
 
-    return run(inv, None if every else unique(names), form, path, scopes, zookeeper, timed=timed)
+    return run(inv, None if every else unique(names), form, **flags)
 
 
 def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) -> str:

@@ -1,11 +1,13 @@
 """``kcli groups import``: the options. What the command does is in ``_import_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.groups._options import topics_option, zookeeper_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
+from kcli.commands.shared.params import TOPIC_MAP
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 
@@ -59,20 +61,19 @@ BY = ("offset", "time")
 @pass_invocation
 def import_offsets(
     inv: Invocation,
-    path: str,
-    group: str | None,
+    /,
     mapped: tuple[tuple[str, str], ...],
     by: str,
-    scopes: tuple[TopicPartitions, ...],
     clamp: bool,
     force: bool,
     zookeeper: str | None,
+    **flags: Any,
 ) -> int:
-    """Commit the offsets of a file of export, of Kafka's script (csv), or of kcl, rpk or kafka-utils.
+    """Commit the offsets of a file: an export, a csv of Kafka's script, or a file of kcl, rpk or kafka-utils.
 
-    Shows a plan first, stores the previous offsets for `kcli groups rewind GROUP --undo`, and reads every partition
-    back. The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the offsets are set in
-    ZooKeeper, for consumers that store them there.
+    Shows a plan first, stores the previous offsets for `kcli groups rewind GROUP --undo`, and verifies every partition
+    afterwards. The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the offsets are
+    set in ZooKeeper, for consumers that store them there.
 
     An offset identifies the same record only in the same topic: a partition is refused where the file is of another
     cluster or topic, or where the offset is outside of the log. --by time finds the record by its time.
@@ -99,4 +100,4 @@ def import_offsets(
             )
     from kcli.commands.groups._import_run import run  # clients are loaded when the command runs
 
-    return run(inv, path, group, topics, scopes, zookeeper, by_time=by == "time", clamp=clamp, force=force)
+    return run(inv, topics, zookeeper, by_time=by == "time", clamp=clamp, force=force, **flags)

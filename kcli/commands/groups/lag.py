@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from kcli.commands.groups._options import match_option
 from kcli.commands.shared.cluster import connect, open_admin, unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -36,17 +35,17 @@ SHORTEST_INTERVAL = 0.1
 @click.option(
     "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
 )
-@match_option()
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--only-lagging", is_flag=True, help="leave out lines without lag")
 @click.option(
     "--by",
     type=click.Choice(["group", "topic", "partition", "member"]),
-    help="a line for each  [default: partition when groups are named, else group]",
+    help="one line for each  [default: partition when groups are named, else group]",
 )
 @click.option(
     "--time",
     type=click.Choice(["exact", "estimate", "off"]),
-    help="lag in time: from the records, from the time index, or not  [default: exact when groups are named, else off]",
+    help="read lag in time from records, estimate it, or leave it out  [default: exact when groups are named, else off]",
 )
 @click.option(
     "-w",

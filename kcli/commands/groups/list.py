@@ -1,5 +1,7 @@
 """``kcli groups list``: the options. What the command does is in ``_list_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.shared.command import command
@@ -21,12 +23,16 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     examples=(
         ("kcli groups list", "all groups"),
         ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
-        ("kcli groups list --topic orders -o name", "those that read a topic, one name per line"),
+        ("kcli groups list --topic orders -o name", "the groups that read a topic, one name per line"),
         ("kcli groups list --sort lag", "the group that is furthest behind comes first"),
     ),
 )
 @click.option(
-    "--state", "states", type=STATES, metavar="STATE[,…]", help="only groups in these states, as stable,empty"
+    "--state",
+    "states",
+    type=STATES,
+    metavar="STATE[,…]",
+    help="only groups in these states, for example stable,empty",
 )
 @click.option(
     "--type", "types", type=TYPES, metavar="TYPE[,…]", help="only classic, consumer, share or streams groups"
@@ -46,15 +52,7 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     help="sort order; lag puts the largest first  [default: group]",
 )
 @pass_invocation
-def list_groups(
-    inv: Invocation,
-    states: str | None,
-    types: str | None,
-    match: str | None,
-    topic: str | None,
-    with_lag: bool,
-    sort: str,
-) -> int:
+def list_groups(inv: Invocation, /, **flags: Any) -> int:
     """List groups.
 
     All types: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
@@ -62,8 +60,4 @@ def list_groups(
     """
     from kcli.commands.groups._list_run import run  # clients are loaded when the command runs
 
-    return run(inv, _words(states), _words(types), match, topic, with_lag=with_lag, sort=sort)
-
-
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else []
+    return run(inv, **flags)

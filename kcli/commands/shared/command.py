@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options
+from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options, show_help
 from kcli.commands.shared.usage import unknown_command, usage, where
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,8 +115,6 @@ class Group(WithGlobals, click.Group):
         """Runs the subcommand, or shows the help where none is named."""
         named = getattr(ctx, "_protected_args", None)  # before click 8.2 without the underscore
         if not (ctx.args or (ctx.protected_args if named is None else named)):
-            from kcli.commands.shared.help import show_help  # this module is imported at every start
-
             show_help(ctx)
             return 0
         return super().invoke(ctx)

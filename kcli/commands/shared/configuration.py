@@ -1,7 +1,5 @@
 """The client options of a run: those of all sources resolved, checked against what the command uses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

@@ -17,7 +17,7 @@ from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
 from kcli.output.sanitise import visible
 
-GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
+GO, STOP, ASK, MISMATCH, IMPOSSIBLE = "go", "stop", "ask", "mismatch", "impossible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def decide(
         return MISMATCH
     if (yes and not danger) or (confirmed is not None and confirmed == name):
         return GO
-    return ASK if terminal and not no_input else NOBODY
+    return ASK if terminal and not no_input else IMPOSSIBLE
 
 
 def confirm(
@@ -101,16 +101,16 @@ def check_answerable(
             why="nothing was done",
             do=f"use --confirm {name}",
         )
-    if verdict == NOBODY and danger is not None:
+    if verdict == IMPOSSIBLE and danger is not None:
         raise usage(
             f"confirmation by name required: {question}",
             why=f"{danger}; --yes is not enough for it, and nothing was done",
             do=f"give --confirm {name}; --dry-run only shows the plan",
         )
-    if verdict == NOBODY:
-        nobody = "--no-input was given" if inv.no_input else "there is no terminal"
+    if verdict == IMPOSSIBLE:
+        reason = "--no-input was given" if inv.no_input else "there is no terminal"
         raise usage(
-            f"confirmation required, and {nobody}: {question}",
+            f"confirmation required, and {reason}: {question}",
             why="nothing was done",
             do="give --yes to confirm; --dry-run only shows the plan",
         )

@@ -76,9 +76,8 @@ class Invocation:
     def configuration(self) -> Configuration:
         """The client options of all sources, resolved at the first access."""
         if self._configuration is None:
-            from kcli.commands.shared.configuration import (
-                Configuration,
-            )  # client options cost 15 ms: not for --help
+            # Not for --help: it loads the client options.
+            from kcli.commands.shared.configuration import Configuration
 
             self._configuration = Configuration(self.values, self.talk, traced="conf" in self.areas)
         return self._configuration

@@ -7,7 +7,6 @@
 import contextlib
 import errno
 import os
-import re
 import signal
 import sys
 from collections.abc import Iterable
@@ -16,7 +15,6 @@ from typing import NoReturn
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.usage import Refused, where
 from kcli.core.errors import BrokerError, KcliError
 from kcli.output.sanitise import visible
 
@@ -96,7 +94,9 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
     if isinstance(error, KcliError):
         return error.exit_code, _failed(error), error.why, error.do
     if isinstance(error, click.ClickException):
-        return (2, *_describe_usage(error))
+        from kcli.commands.shared.usage_errors import describe_usage  # tables for errors only
+
+        return (2, *describe_usage(error))
     if isinstance(error, OSError) and error.filename is not None:
         return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
@@ -142,58 +142,3 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
-
-
-def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
-    ctx = getattr(error, "ctx", None)
-    path = ctx.command_path if ctx is not None else "kcli"
-    command = where(ctx)
-    see = f"see `{path} --help`"
-    if isinstance(error, Refused):
-        return error.message, error.why, error.do
-    if isinstance(error, click.NoSuchOption):
-        # A table for errors only.
-        from kcli.commands.shared.habits import PROFILE_NAMES, as_client_option, instead_of
-
-        name, near = error.option_name, error.possibilities
-        if name in PROFILE_NAMES:
-            do = "name the brokers with -b HOST:PORT, options with -F FILE"
-            return f"{command}{name} is not supported yet", "this version of kcli has no profiles", do
-        hint = f"did you mean {near[0]}? " if near else ""
-        do = instead_of(path, name) or as_client_option(name) or hint + see
-        return f"{command}there is no option {name}", "nothing was run", do
-    if isinstance(error, click.MissingParameter):
-        return f"{command}{_missing(error)}", "it is required", see
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        name = _shown(error.param).strip("[…]")
-        return f"{command}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
-    return f"{command}{_sentence(error.format_message())}", "nothing was run", see
-
-
-def _nearest_choice(error: click.BadParameter) -> str:
-    from kcli.core.options import (
-        nearest_choice,
-    )  # for errors only: usage errors are reported without client options
-
-    given = re.match(r"'(.+)' is not one of", error.message)
-    choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
-    near = nearest_choice(given[1], tuple(map(str, choices))) if given else ""
-    return f"did you mean {near}? " if near else ""
-
-
-def _missing(error: click.MissingParameter) -> str:
-    param = error.param
-    if isinstance(param, click.Option):
-        return f"missing option {_shown(param)}"
-    return f"missing argument {_shown(param).rstrip('…')}" if param else "missing argument"
-
-
-def _shown(param: click.Parameter) -> str:
-    if isinstance(param, click.Option):
-        return max(param.opts, key=len)
-    return param.metavar or (param.name or "").upper()
-
-
-def _sentence(text: str) -> str:
-    text = text.strip().rstrip(".")
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text

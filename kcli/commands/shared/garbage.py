@@ -1,6 +1,4 @@
-"""The collector of cyclic garbage, out of the way of a command that makes very many objects once, and ends."""
-
-from __future__ import annotations
+"""Suspends the collector of cyclic garbage, for commands that make very many objects once, and end."""
 
 import gc
 from collections.abc import Iterator
@@ -9,9 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected(*, wanted: bool = True) -> Iterator[None]:
-    """Nothing is collected inside: the collector would walk the answer of a whole cluster over and over.
+    """Suspends the collector, which would search the description of a whole cluster over and over.
 
-    For what holds no large buffers only: whatever is in a cycle when the block ends stays to the end of the process.
+    Not for large buffers: what is in a cycle when the block ends remains until the process ends.
     """
     was_on = gc.isenabled()
     if wanted:
@@ -20,6 +18,6 @@ def uncollected(*, wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         if wanted:
-            gc.freeze()  # else the first collection after the block would walk it all
+            gc.freeze()  # else the first collection after the block would search it all
         if was_on:
             gc.enable()

@@ -31,11 +31,11 @@ class GlobalValues:
     dry_run: bool = False
     invocation: Any = None
 
-    def __init__(self, **said: Any) -> None:
-        for name, value in said.items():
+    def __init__(self, **given: Any) -> None:
+        for name, value in given.items():
             setattr(self, name, value)
 
 
 def environment(name: str) -> str | None:
-    """The value of a ``KCLI_*`` variable that stands for a global option; empty counts as unset."""
+    """The value of a ``KCLI_*`` variable that sets a global option; empty counts as unset."""
     return os.environ.get(f"KCLI_{name.upper()}") or None

@@ -11,7 +11,7 @@ _GROUP_VERBS = {
     "--delete": "`kcli groups delete GROUP` does that",
     "--delete-offsets": "`kcli groups delete-offsets GROUP -t TOPIC` does that",
     "--reset-offsets": "`kcli groups rewind GROUP` does that, with --to or Kafka's --to-earliest, --to-datetime, …",
-    "--all-groups": "`kcli groups rewind` takes --all-groups, describe and export take --all; "
+    "--all-groups": "`kcli groups rewind` accepts --all-groups, describe and export accept --all; "
     "`kcli groups lag` and `kcli groups list` show all groups unless some are named",
     "--state": "`kcli groups describe GROUP --state`, or `kcli groups list --state STATE`",
     "--members": "`kcli groups describe GROUP --members`",
@@ -117,7 +117,7 @@ _OTHER_TOOLS = {
         "attach": "name the brokers with -b HOST:PORT",
     },
     "kcli groups": {
-        "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` how far behind that is",
+        "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` the lag",
         **dict.fromkeys(
             ("reset", "seek", "reset-offsets", "reset-offset", "set-offsets", "set", "commit", "alter"),
             "`{path} rewind GROUP`, with --to earliest, --to @-1h, --to 1200, …",

@@ -92,8 +92,6 @@ class HelpOption(GlobalOption):
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
         """Shows the help; reads the parser's whole result, so that ``--no-pager`` and ``--color`` may follow ``-h``."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands.shared.help import show_help  # this module is imported at every start
-
             values = ctx.ensure_object(GlobalValues)
             values.no_pager = values.no_pager or bool(opts.get("no_pager"))
             values.color = _text(opts.get("color")) or values.color
@@ -214,6 +212,13 @@ def global_options() -> tuple[GlobalOption, ...]:
             help="show the version and exit; with -v also what it is built on",
         ),
     )
+
+
+def show_help(ctx: click.Context) -> None:
+    """Prints the help of the context's command."""
+    from kcli.commands.shared import help as layout  # this module is imported at every start
+
+    layout.show_help(ctx)
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:

@@ -1,7 +1,5 @@
 """Makes SIGTERM and SIGHUP end a command as orderly as Ctrl-C does, for commands that have to clean up."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -85,7 +85,7 @@ _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
 
 def parse_size(text: str) -> int:
-    """Bytes: ``512``, ``1KiB``, ``10MB`` (powers of ten, unless ``i`` says of two)."""
+    """Bytes: ``512``, ``1KiB``, ``10MB`` (powers of ten; with ``i``, of two)."""
     match = _NUMBER.fullmatch(text.strip())
     factor = _SIZES.get(match[2].lower()) if match else None
     if match is None or factor is None:

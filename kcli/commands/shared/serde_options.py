@@ -8,7 +8,7 @@ import click
 from kcli.commands.shared.params import SERDE, SERDES_BOTH_WAYS
 
 
-def serde_option(said: str) -> Callable[[Any], Any]:
+def serde_option(text: str) -> Callable[[Any], Any]:
     """``-s``; ``{names}`` in its help becomes the serdes that both read and write."""
     return click.option(
         "-s",
@@ -17,12 +17,12 @@ def serde_option(said: str) -> Callable[[Any], Any]:
         type=SERDE,
         multiple=True,
         metavar="[key=|value=]SERDE",
-        help=said.format(names=", ".join(SERDES_BOTH_WAYS)),
+        help=text.format(names=", ".join(SERDES_BOTH_WAYS)),
     )
 
 
 plaintext_secrets_option = click.option(
     "--allow-plaintext-secrets",
     is_flag=True,
-    help="Send name, password or token to a schema registry over plain http, too.",
+    help="Send name, password or token to a schema registry over plain http too.",
 )

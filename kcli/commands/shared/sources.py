@@ -1,11 +1,10 @@
 """The sources of a run's client options: the command line, the files it names, the environment, a running sandbox."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
-from typing import Protocol
 
+from kcli.commands.shared.cluster_words import ClusterWords
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import ConfigError
 from kcli.files.xdg import config_home
 from kcli.profiles.resolve import Sources
@@ -14,25 +13,12 @@ LARGEST_FILE = 1 << 20
 SYSTEM_PROFILES = "/etc/kcli/config.toml"
 
 
-class Said(Protocol):
-    """The options of the command line that name the cluster; see ``GlobalValues``."""
-
-    @property
-    def bootstrap_server(self) -> str | None: ...
-    @property
-    def command_config(self) -> tuple[str, ...]: ...
-    @property
-    def command_property(self) -> tuple[str, ...]: ...
-    @property
-    def client_id(self) -> str | None: ...
-
-
-def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
+def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], str | None]) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
     return Sources(
-        flags={"bootstrap.servers": said.bootstrap_server, "client.id": said.client_id},
-        properties=said.command_property,
-        files=said.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
+        flags={"bootstrap.servers": given.bootstrap_server, "client.id": given.client_id},
+        properties=given.command_property,
+        files=given.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
         environ=os.environ,
         read_file=read_config_file,
         find_sandbox=find_sandbox,

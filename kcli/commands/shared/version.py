@@ -5,7 +5,12 @@ from importlib import metadata
 
 from kcli import __version__
 
-LIBRARIES = ("click", "rich", "textual", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
+try:
+    from kcli.core.kernels.active import IMPLEMENTATION as KERNELS
+except ImportError as missing:  # KCLI_IMPL names one that is not installed
+    KERNELS = f"not available ({missing})"
+
+LIBRARIES = ("click", "rich", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
 
 
 def version_details() -> str:
@@ -13,18 +18,10 @@ def version_details() -> str:
     details = [
         ("python", f"{platform.python_implementation()} {platform.python_version()}"),
         ("platform", f"{platform.system()} {platform.machine()}"),
-        ("records", _kernels()),
+        ("records", KERNELS),
         *((name, _installed(name)) for name in LIBRARIES),
     ]
     return "\n".join((f"kcli {__version__}", *(f"{name}: {value}" for name, value in details)))
-
-
-def _kernels() -> str:
-    try:
-        from kcli.core.kernels.active import IMPLEMENTATION  # fails where a forced implementation is missing
-    except ImportError as error:
-        return f"not available ({error})"
-    return str(IMPLEMENTATION)
 
 
 def _installed(name: str) -> str:

@@ -1,20 +1,23 @@
-"""The admin client: one object for the bulk calls of this package. Blocks only in its own loop's poll.
-
-Each call imports its module on first use: listing topics does not load the messages of groups.
-"""
+"""The admin client: one object for the bulk calls of this package. Blocks only in its own loop's poll."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_places, several
+from kcli.core import admin as operations
+from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.metadata import ClusterView
+from kcli.core.cluster.offsets import OffsetInfo, list_offsets
+from kcli.core.errors import KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, given
-from kcli.core.types import GroupMetadata
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
+    from kcli.core.admin import hanging, partitions, records  # noqa: F401 - which operations has
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
@@ -25,11 +28,6 @@ if TYPE_CHECKING:
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
-    from kcli.core.cluster.coordinators import Coordinators
-    from kcli.core.cluster.metadata import ClusterView
-    from kcli.core.cluster.offsets import OffsetInfo
-    from kcli.core.errors import KcliError
-    from kcli.core.types import OffsetAndMetadata, TopicPartition, TopicSpec
 
 
 class Admin:
@@ -72,9 +70,7 @@ class Admin:
         self, *, include_fenced: bool = False, include_operations: bool = False
     ) -> ClusterDescription:
         """The brokers and the cluster id; see ``brokers.describe_cluster``."""
-        from kcli.core.admin import brokers
-
-        return brokers.describe_cluster(
+        return operations.brokers.describe_cluster(
             self.cluster,
             self._start(),
             include_fenced=include_fenced,
@@ -88,9 +84,7 @@ class Admin:
         partitions: Collection[TopicPartition] | None = None,
     ) -> dict[int, list[LogDir] | KcliError]:
         """The log directories of every broker, by node id, with the size of each replica in bytes (KIP-113)."""
-        from kcli.core.admin import brokers
-
-        return brokers.describe_log_dirs(
+        return operations.brokers.describe_log_dirs(
             self.cluster, self._start(), broker_ids=broker_ids, partitions=partitions
         )
 
@@ -98,18 +92,14 @@ class Admin:
 
     def list_topics(self) -> list[TopicInfo]:
         """All topics, by name."""
-        from kcli.core.admin import topics
-
         self.connect()
         view = self.cluster.all_topics(self._deadline())
-        return [topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
+        return [operations.topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
         """Each name's topic, or the error."""
         names = several(names)
-        from kcli.core.admin import topics
-
-        return topics.describe_topics(self.cluster, names, self._start())
+        return operations.topics.describe_topics(self.cluster, names, self._start())
 
     def create_topics(
         self,
@@ -119,27 +109,23 @@ class Admin:
         made: dict[str, CreatedTopic] | None = None,
     ) -> Outcome:
         """Creates topics, or only validates. ``made`` collects what the broker reports of each."""
-        from kcli.core.admin import topics
-
-        return topics.create_topics(
+        return operations.topics.create_topics(
             self.cluster, specs, self._start(), validate_only=validate_only, made=made
         )
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
         names = several(names)
-        from kcli.core.admin import topics
-
-        return topics.delete_topics(self.cluster, names, self._start())
+        return operations.topics.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
         """Increases the number of partitions of topics (KIP-195): ``counts`` are the new totals.
 
         INVALID_PARTITIONS if a topic already has as many.
         """
-        from kcli.core.admin import partitions
-
-        return partitions.create_partitions(self.cluster, counts, self._start(), validate_only=validate_only)
+        return operations.partitions.create_partitions(
+            self.cluster, counts, self._start(), validate_only=validate_only
+        )
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KcliError]:
         """Deletes the records below each offset (−1: all existing ones), KIP-107; returns the new start offsets.
@@ -147,9 +133,7 @@ class Admin:
         OFFSET_OUT_OF_RANGE for an offset above the high watermark.
         """
         check_numbers(before, "offset")
-        from kcli.core.admin import records
-
-        return records.delete_records(self.cluster, before, self._start())
+        return operations.records.delete_records(self.cluster, before, self._start())
 
     def list_offsets(
         self,
@@ -164,9 +148,7 @@ class Admin:
         An offset of −1 means that there is no such record. UnsupportedError if a leader is too old for a special
         value, NoLeaderError if there is no leader for ``leader_patience`` seconds (None: until the call's deadline).
         """
-        check_numbers(wanted, "time or place")
-        from kcli.core.cluster.offsets import list_offsets
-
+        check_numbers(wanted, "timestamp or special offset")
         return list_offsets(
             self.cluster,
             wanted,
@@ -177,7 +159,7 @@ class Admin:
 
     def first_records(
         self,
-        places: Collection[tuple[TopicPartition, int]],
+        positions: Collection[tuple[TopicPartition, int]],
         *,
         committed_only: bool = True,
         timeout: float | None = None,
@@ -188,14 +170,14 @@ class Admin:
         seconds, can only shorten that of this client. Each further offset in a partition takes another request,
         pipelined with the others.
         """
-        for tp, offset in places:
+        for tp, offset in positions:
             check_numbers({tp: offset}, "offset")
-        from kcli.core.admin import first_records
-
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
-        return first_records.first_records(self.cluster, places, deadline, committed_only=committed_only)
+        return operations.first_records.first_records(
+            self.cluster, positions, deadline, committed_only=committed_only
+        )
 
     # --- configurations ------------------------------------------------------------------------------
 
@@ -211,18 +193,14 @@ class Admin:
 
         NotFoundError for a topic or broker that does not exist.
         """
-        from kcli.core.admin import configs
-
-        return configs.describe_configs(
+        return operations.configs.describe_configs(
             self.cluster, resources, self._start(), keys=keys, synonyms=synonyms, documentation=documentation
         )
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
         names = several(names)
-        from kcli.core.admin import configs
-
-        return configs.describe_topic_configs(self.cluster, names, self._start())
+        return operations.configs.describe_topic_configs(self.cluster, names, self._start())
 
     def alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
@@ -231,9 +209,9 @@ class Admin:
 
         INVALID_CONFIG for a key or value that the broker rejects: then nothing of that resource is changed.
         """
-        from kcli.core.admin import configs
-
-        return configs.alter_configs(self.cluster, changes, self._start(), validate_only=validate_only)
+        return operations.configs.alter_configs(
+            self.cluster, changes, self._start(), validate_only=validate_only
+        )
 
     # --- groups --------------------------------------------------------------------------------------
 
@@ -243,9 +221,7 @@ class Admin:
         Raises ConfigError for a state or type that does not exist, and the first error if no broker responded.
         """
         states, types = several(states), several(types)
-        from kcli.core.admin import groups
-
-        return groups.list_groups(
+        return operations.groups.list_groups(
             self.cluster, self._coordinators(), self._start(), states=states, types=types
         )
 
@@ -257,9 +233,7 @@ class Admin:
         NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
         """
         names = several(names)
-        from kcli.core.admin import group_description
-
-        return group_description.describe_groups(
+        return operations.group_description.describe_groups(
             self.cluster, self._coordinators(), names, self._start(), include_operations=include_operations
         )
 
@@ -269,9 +243,7 @@ class Admin:
         NON_EMPTY_GROUP for a group with members, NotFoundError for a group that does not exist.
         """
         names = several(names)
-        from kcli.core.admin import groups
-
-        outcome = groups.delete_groups(
+        outcome = operations.groups.delete_groups(
             self.cluster, self._coordinators(), names, self._start(), emptied=self._emptied
         )
         self._emptied -= {name for name, error in outcome.items() if error is None}
@@ -284,9 +256,7 @@ class Admin:
 
         NotFoundError if the group has no such member.
         """
-        from kcli.core.admin import members
-
-        return members.remove_members(
+        return operations.members.remove_members(
             self.cluster, self._coordinators(), wanted, self._start(), reason=reason
         )
 
@@ -304,12 +274,10 @@ class Admin:
         a group that could not be read has one for all.
         """
         check_groups(wanted, all_of=True)
-        from kcli.core.admin import committed
-
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
-        return committed.fetch_offsets(
+        return operations.committed.fetch_offsets(
             self.cluster, self._coordinators(), wanted, deadline, require_stable=require_stable
         )
 
@@ -322,13 +290,13 @@ class Admin:
         member. Brokers do not check bounds. Raises ConfigError for a negative offset; nothing is sent then.
         """
         check_offsets(wanted)
-        from kcli.core.admin import commits
-
         by_member = {
             GroupMetadata(group) if isinstance(group, str) else group: offsets
             for group, offsets in wanted.items()
         }
-        outcome = commits.commit_offsets(self.cluster, self._coordinators(), by_member, self._start())
+        outcome = operations.commits.commit_offsets(
+            self.cluster, self._coordinators(), by_member, self._start()
+        )
         self._emptied -= outcome.keys()
         return outcome
 
@@ -338,9 +306,7 @@ class Admin:
         GROUP_SUBSCRIBED_TO_TOPIC for topics that an active group is subscribed to.
         """
         check_groups(wanted)
-        from kcli.core.admin import commits
-
-        outcome = commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
+        outcome = operations.commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
         self._emptied |= {group for group, rows in outcome.items() if None in rows.values()}
         return outcome
 
@@ -358,9 +324,7 @@ class Admin:
 
         ``longer_than_ms`` (KIP-994) and ``pattern``, a regular expression (KIP-1152), need newer brokers.
         """
-        from kcli.core.admin import transactions
-
-        return transactions.list_transactions(
+        return operations.transactions.list_transactions(
             self.cluster,
             self._start(),
             states=states,
@@ -372,26 +336,22 @@ class Admin:
     def describe_transactions(self, names: Sequence[str]) -> dict[str, TransactionDescription | KcliError]:
         """The state of each transactional id, with the partitions of its open transaction (KIP-664)."""
         names = several(names)
-        from kcli.core.admin import transactions
-
-        return transactions.describe_transactions(self.cluster, self._coordinators(), names, self._start())
+        return operations.transactions.describe_transactions(
+            self.cluster, self._coordinators(), names, self._start()
+        )
 
     def describe_producers(
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
         """The active producers of partitions, as reported by the leaders (KIP-664)."""
-        check_places(wanted)
-        from kcli.core.admin import transactions
-
-        return transactions.describe_producers(self.cluster, wanted, self._start())
+        check_partitions(wanted)
+        return operations.transactions.describe_producers(self.cluster, wanted, self._start())
 
     def abort_hanging(
         self, hanging: Mapping[TopicPartition, ProducerDescription]
     ) -> dict[TopicPartition, KcliError | None]:
         """Aborts hanging transactions; see ``hanging.abort_hanging``."""
-        from kcli.core.admin import hanging as hanging_transactions
-
-        return hanging_transactions.abort_hanging(self.cluster, hanging, self._start())
+        return operations.hanging.abort_hanging(self.cluster, hanging, self._start())
 
     def close(self) -> None:
         """Closes the connections."""
@@ -399,8 +359,6 @@ class Admin:
 
     def _coordinators(self) -> Coordinators:
         if self._known_coordinators is None:
-            from kcli.core.cluster.coordinators import Coordinators
-
             self._known_coordinators = Coordinators(self.cluster)
         return self._known_coordinators
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.topic_names import check_place
+from kcli.core.topic_names import check_partition
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 
@@ -25,7 +25,7 @@ def several(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def check_places(rows: Any) -> None:
+def check_partitions(rows: Any) -> None:
     """Rejects anything but a collection of TopicPartitions or a mapping from them; also one-shot iterators."""
     if isinstance(rows, str | TopicPartition) or not isinstance(rows, Collection):
         raise ConfigError(
@@ -34,16 +34,16 @@ def check_places(rows: Any) -> None:
             do='[TopicPartition("orders", 0)]',
         )
     for where in rows:
-        check_place(where)
+        check_partition(where)
 
 
 def check_numbers(rows: Any, what: str) -> None:
     """Rejects anything but a mapping from TopicPartitions to integers."""
     _check_mapping(rows, f"partitions to {what}s")
-    check_places(rows)
+    check_partitions(rows)
     for where, number in rows.items():
         if type(number) is not int:
-            raise ConfigError(f"{where}: {number!r} is no {what}", why="it must be a whole number")
+            raise ConfigError(f"{where}: {number!r} is not a {what}", why="it must be a whole number")
 
 
 def check_offsets(wanted: Any) -> None:
@@ -51,13 +51,13 @@ def check_offsets(wanted: Any) -> None:
     _check_mapping(wanted, "groups to the offsets of partitions")
     for group, rows in wanted.items():
         if not isinstance(group, str | GroupMetadata):
-            raise ConfigError(f"{group!r} is no group", why="it must be a name, or a GroupMetadata")
+            raise ConfigError(f"{group!r} is not a group", why="it must be a name, or a GroupMetadata")
         _check_mapping(rows, "partitions to offsets")
-        check_places(rows)
+        check_partitions(rows)
         for where, offset in rows.items():
             if not isinstance(offset, OffsetAndMetadata) or type(offset.offset) is not int:
                 raise ConfigError(
-                    f"{where}: {offset!r} is no position",
+                    f"{where}: {offset!r} is not an offset",
                     why="it must be an OffsetAndMetadata with a whole number",
                     do="OffsetAndMetadata(5), for example",
                 )
@@ -69,9 +69,9 @@ def check_groups(wanted: Any, *, all_of: bool = False) -> None:
     several(wanted)
     for rows in wanted.values():
         if rows is not None or not all_of:
-            check_places(rows)
+            check_partitions(rows)
 
 
 def _check_mapping(rows: Any, of: str) -> None:
     if not isinstance(rows, Mapping):
-        raise ConfigError(f"{rows!r} is no mapping", why=f"it must map {of}", do="give a dict")
+        raise ConfigError(f"{rows!r} is not a mapping", why=f"it must map {of}", do="give a dict")

@@ -95,27 +95,28 @@ def describe_cluster(
             )
         ]
 
-    def check(answers: list[Any]) -> ClusterDescription:
-        answer: DescribeClusterResponse | MetadataResponse = answers[0].value
-        if answer.error_code != NONE:
-            message = getattr(answer, "error_message", None)
-            raise BrokerError(answer.error_code, "describing the cluster", message=message or "")
-        return _described(answer)
+    def check(responses: list[Any]) -> ClusterDescription:
+        response: DescribeClusterResponse | MetadataResponse = responses[0].value
+        if response.error_code != NONE:
+            message = getattr(response, "error_message", None)
+            raise BrokerError(response.error_code, "describing the cluster", message=message or "")
+        return _described(response)
 
     return cluster.call(lambda: cluster.send(Plan(write)), check, deadline, "describing the cluster")
 
 
-def _described(answer: DescribeClusterResponse | MetadataResponse) -> ClusterDescription:
-    if isinstance(answer, MetadataResponse):
-        brokers = [BrokerDescription(Node(b.node_id, b.host, b.port, b.rack)) for b in answer.brokers]
+def _described(response: DescribeClusterResponse | MetadataResponse) -> ClusterDescription:
+    if isinstance(response, MetadataResponse):
+        brokers = [BrokerDescription(Node(b.node_id, b.host, b.port, b.rack)) for b in response.brokers]
     else:
         brokers = [
-            BrokerDescription(Node(b.broker_id, b.host, b.port, b.rack), b.is_fenced) for b in answer.brokers
+            BrokerDescription(Node(b.broker_id, b.host, b.port, b.rack), b.is_fenced)
+            for b in response.brokers
         ]
-    bits = answer.cluster_authorized_operations
+    bits = response.cluster_authorized_operations
     return ClusterDescription(
-        cluster_id=answer.cluster_id or "",
-        controller=answer.controller_id,
+        cluster_id=response.cluster_id or "",
+        controller=response.controller_id,
         brokers=tuple(sorted(brokers, key=lambda broker: broker.node.id)),
         operations=None if bits == _NO_OPERATIONS else bits,
     )
@@ -139,8 +140,8 @@ def describe_log_dirs(
     def ask(_broker: Broker) -> DescribeLogDirsRequest:
         return DescribeLogDirsRequest(topics=topics)
 
-    def read(answer: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
-        return answer.error_code, [_log_dir(row) for row in answer.results]
+    def read(response: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
+        return response.error_code, [_log_dir(row) for row in response.results]
 
     what = "describing the log directories of broker"
     if broker_ids is None:

@@ -15,7 +15,7 @@ _COLUMNS = ["partition_index", "committed_offset", "committed_leader_epoch", "er
 
 TopicPartitions = tuple[TopicPartition, ...]
 Topic = OffsetFetchResponseTopic | OffsetFetchResponseTopics
-"""As it is answered in older and in newer versions."""
+"""The value in responses of older and of newer versions."""
 
 
 class CommitColumns(Mapping[TopicPartition, OffsetAndMetadata]):
@@ -62,11 +62,11 @@ class CommitReader:
             rows = topic.partitions
             if not isinstance(rows, Table) or not rows or rows.names != _COLUMNS:
                 return None
-            numbers, told, leaders, errors = zip(*sorted(rows.tuples), strict=True)
-            if any(errors) or min(told) < 0:
+            numbers, committed, leaders, errors = zip(*sorted(rows.tuples), strict=True)
+            if any(errors) or min(committed) < 0:
                 return None
             names.append((topic.name, numbers))
-            offsets, epochs = offsets + told, epochs + leaders
+            offsets, epochs = offsets + committed, epochs + leaders
         partitions = self._partitions_of(tuple(names))
         return None if partitions is None else CommitColumns(partitions, offsets, epochs)
 

@@ -64,10 +64,10 @@ def commit_offsets(
                 yield Part(commit_request(member, {key.tp: offsets[key] for key in keys}, {}), keys)
 
     def read(
-        answer: OffsetCommitResponse, part: Part[GroupPartition]
+        response: OffsetCommitResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
         (group,) = {key.group for key in part.keys}
-        for tp, code in read_commit(answer, {}):
+        for tp, code in read_commit(response, {}):
             key = GroupPartition(group, tp)
             yield key, _commit_verdict(key, code, members[group]), None
 
@@ -93,7 +93,7 @@ def _check(wanted: Offsets) -> None:
     for rows in wanted.values():
         for tp, offset in rows.items():
             if offset.offset < 0:
-                raise ConfigError(f"{offset.offset} is no position in {tp}", why="offsets begin at 0")
+                raise ConfigError(f"{offset.offset} is not an offset in {tp}", why="offsets begin at 0")
 
 
 def _commit_verdict(key: GroupPartition, code: int, member: GroupMetadata) -> int | KcliError:
@@ -125,12 +125,12 @@ def delete_offsets(
             yield Part(_delete(group, [key.tp for key in keys]), keys)
 
     def read(
-        answer: OffsetDeleteResponse, part: Part[GroupPartition]
+        response: OffsetDeleteResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
         (group,) = {key.group for key in part.keys}
-        if answer.error_code != NONE:
-            yield from ((key, _delete_verdict(key, answer.error_code, unsure), None) for key in part.keys)
-        for topic in answer.topics:
+        if response.error_code != NONE:
+            yield from ((key, _delete_verdict(key, response.error_code, unsure), None) for key in part.keys)
+        for topic in response.topics:
             for row in topic.partitions:
                 key = GroupPartition(group, TopicPartition(topic.name, row.partition_index))
                 yield key, row.error_code, None

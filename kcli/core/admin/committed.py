@@ -5,7 +5,7 @@ because of a transaction, is requested again and finally an error. Blocks only i
 
 Whether a response is about several groups follows from the request: an empty response looks like one of an old
 version. For a moment after a change of coordinator, brokers with the coordinator of KIP-848 may not return the
-last commits: they answer from below the high watermark, which was older while they were followers (KAFKA-15910).
+last commits: they respond from below the high watermark, which was older while they were followers (KAFKA-15910).
 Seen once in some hundred kills.
 """
 
@@ -25,7 +25,7 @@ from kcli.core.protocol.messages import offset_fetch as wire
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 Committed = Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
-"""None: the broker says that nothing is committed for the partition."""
+"""None: nothing is committed for the partition."""
 
 LAST_BY_NAME = 9
 """From version 10 on OffsetFetch and OffsetCommit name topics by id."""
@@ -102,16 +102,16 @@ class _Fetch:
         return [Part(self._single(broker, group, version), [group]) for group in groups]
 
     def read(
-        self, answer: wire.OffsetFetchResponse, part: Part[str]
+        self, response: wire.OffsetFetchResponse, part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, None]]:
         """Keeps final results. A group with partitions left continues with their error."""
         if getattr(part.request, "groups", ()):
-            for row in answer.groups:
+            for row in response.groups:
                 if row.group_id in part.keys:
                     yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
         else:
             (group,) = part.keys
-            yield group, answer.error_code or self._take(group, answer.topics), None
+            yield group, response.error_code or self._take(group, response.topics), None
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
         """All requested partitions, in that order; the group's error if nothing was returned."""
@@ -182,7 +182,7 @@ class _Fetch:
                     again[tp] = outcome
                 elif left is not None or outcome is not None:
                     found[tp] = outcome
-        again |= dict.fromkeys(missing, LeftOutError("the broker's answer leaves it out"))
+        again |= dict.fromkeys(missing, LeftOutError("the response does not contain it"))
         self._errors |= {GroupPartition(group, tp): error for tp, error in again.items()}
         self.left[group] = [tp for tp in (again if left is None else left) if tp in again]
         return next(iter(again.values()), NONE)
@@ -196,7 +196,7 @@ def _outcome(
         return BrokerError(row.error_code, f"reading the offset of {key}")
     if row.committed_offset == _NO_COMMIT:
         return None
-    why = f"the broker answers with {row.committed_offset}"
+    why = f"the broker returned {row.committed_offset}"
     return ProtocolError(f"reading the offset of {key}", why=why)
 
 

@@ -163,10 +163,10 @@ def describe_configs(
         return [Part(request, [resource for resource, _ in items])]
 
     def read(
-        answer: DescribeConfigsResponse, part: Part[ConfigResource]
+        response: DescribeConfigsResponse, part: Part[ConfigResource]
     ) -> Iterator[tuple[ConfigResource, int | KcliError, list[ConfigEntry]]]:
         known = _by_wire(part.keys)
-        for row in answer.results:
+        for row in response.results:
             if resource := known.get((row.resource_type, row.resource_name)):
                 outcome = verdict(row.error_code, f"configuration of {resource}", row.error_message)
                 yield resource, outcome, [_entry(config, resource) for config in row.configs]
@@ -214,10 +214,10 @@ def alter_configs(
         return [Part(request, [resource for resource, _ in items])]
 
     def read(
-        answer: IncrementalAlterConfigsResponse, part: Part[ConfigResource]
+        response: IncrementalAlterConfigsResponse, part: Part[ConfigResource]
     ) -> Iterator[tuple[ConfigResource, int | KcliError, None]]:
         known = _by_wire(part.keys)
-        for row in answer.responses:
+        for row in response.responses:
             if resource := known.get((row.resource_type, row.resource_name)):
                 what = f"changing the configuration of {resource}"
                 yield resource, verdict(row.error_code, what, row.error_message), None

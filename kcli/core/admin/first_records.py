@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import Places, ToLeader
+from kcli.core.cluster.routes import Nodes, ToLeader
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import CorruptRecordsError, KcliError, TimedOutError
 from kcli.core.protocol.messages.fetch import (
@@ -27,8 +27,8 @@ from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
 _LAST_BY_NAME = 12
-_ANSWER = 16 << 20
-"""Bytes of all answers of a broker to one question, less the batches that are larger than their share."""
+_RESPONSE = 16 << 20
+"""Bytes of all responses of a broker in one round, without the batches that are larger than their share."""
 _FIRST_TRY, _LATER = 16_384, 1 << 20
 """Bytes of a partition: most batches are smaller than the first, few are larger than the second."""
 
@@ -41,7 +41,7 @@ class FirstRecord:
     timestamp: int
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """A partition and an offset in it; prints as ``orders-3@17``."""
 
     tp: TopicPartition
@@ -62,7 +62,7 @@ class _Seen:
 
 def first_records(
     cluster: Cluster,
-    places: Iterable[tuple[TopicPartition, int]],
+    positions: Iterable[tuple[TopicPartition, int]],
     deadline: float,
     *,
     committed_only: bool = True,
@@ -73,27 +73,29 @@ def first_records(
     time.
     """
     found: dict[tuple[TopicPartition, int], FirstRecord | KcliError | None] = {}
-    left, most = {_Place(tp, at): at for tp, at in places}, _FIRST_TRY
+    left, most = {_Position(tp, at): at for tp, at in positions}, _FIRST_TRY
     while left:
         if cluster.loop.now() >= deadline:
             return found | {
-                place: TimedOutError(
-                    f"reading {place.tp} at {at} took too long",
-                    why="no record was found there in time, behind markers and aborted records perhaps",
+                position: TimedOutError(
+                    f"reading {position.tp} at {at} took too long",
+                    why="no record was found in time: there may be many markers and aborted records",
                     do="wait longer with --timeout",
                 )
-                for place, at in left.items()
+                for position, at in left.items()
             }
-        for place, seen in _look(cluster, left, deadline, most, committed_only=committed_only).items():
+        for position, seen in _read_round(
+            cluster, left, deadline, most, committed_only=committed_only
+        ).items():
             if isinstance(seen, KcliError):
-                found[place] = seen
+                found[position] = seen
             elif seen.record is not None or seen.end:
-                found[place] = seen.record
+                found[position] = seen.record
             else:
-                left[place] = seen.position
+                left[position] = seen.position
         # Put another one of those without data first: a broker returns an oversized batch only for the first
         # partition.
-        left = dict(reversed([(place, at) for place, at in left.items() if place not in found]))
+        left = dict(reversed([(position, at) for position, at in left.items() if position not in found]))
         most = _LATER
     return found
 
@@ -104,75 +106,80 @@ class _ToLeader:
     def __init__(self, cluster: Cluster) -> None:
         self._partitions = ToLeader(cluster)
 
-    def places(self, keys: Collection[_Place], deadline: float) -> Places[_Place]:
+    def find_nodes(self, keys: Collection[_Position], deadline: float) -> Nodes[_Position]:
         """As ``ToLeader``."""
-        leaders = self._partitions.places({place.tp for place in keys}, deadline)
-        return {place: leaders[place.tp] for place in keys}
+        leaders = self._partitions.find_nodes({position.tp for position in keys}, deadline)
+        return {position: leaders[position.tp] for position in keys}
 
-    def renew(self, errors: Mapping[_Place, KcliError], deadline: float) -> None:
+    def renew(self, errors: Mapping[_Position, KcliError], deadline: float) -> None:
         """As ``ToLeader``."""
-        self._partitions.renew({place.tp: error for place, error in errors.items()}, deadline)
+        self._partitions.renew({position.tp: error for position, error in errors.items()}, deadline)
 
 
-def _look(
+def _read_round(
     cluster: Cluster,
-    wanted: Mapping[_Place, int],
+    wanted: Mapping[_Position, int],
     deadline: float,
     most: int,
     *,
     committed_only: bool,
-) -> dict[_Place, _Seen | KcliError]:
-    def ask(_broker: Broker, items: Items[_Place, int]) -> list[Part[_Place]]:
-        shares = _shares(items)
-        answer = _ANSWER // len(shares)
+) -> dict[_Position, _Seen | KcliError]:
+    def ask(_broker: Broker, items: Items[_Position, int]) -> list[Part[_Position]]:
+        shares = _split_shares(items)
+        response = _RESPONSE // len(shares)
         return [
-            Part(_request(share, most, answer, committed_only=committed_only), [place for place, _ in share])
+            Part(
+                _request(share, most, response, committed_only=committed_only),
+                [position for position, _ in share],
+            )
             for share in shares
         ]
 
-    def read(answer: FetchResponse, part: Part[_Place]) -> Iterator[tuple[_Place, int | KcliError, _Seen]]:
-        asked = {place.tp: place for place in part.keys}
-        for topic in answer.responses:
+    def read(
+        response: FetchResponse, part: Part[_Position]
+    ) -> Iterator[tuple[_Position, int | KcliError, _Seen]]:
+        asked = {position.tp: position for position in part.keys}
+        for topic in response.responses:
             for data in topic.partitions:
-                place = asked.get(TopicPartition(topic.topic, data.partition_index))
-                if place is None:
+                position = asked.get(TopicPartition(topic.topic, data.partition_index))
+                if position is None:
                     continue
-                at = wanted[place]
+                at = wanted[position]
                 if data.error_code:
-                    yield place, data.error_code, _Seen(None, at, end=False)
+                    yield position, data.error_code, _Seen(None, at, end=False)
                     continue
                 try:
-                    yield place, 0, _first(data, at, committed_only=committed_only)
+                    yield position, 0, _first(data, at, committed_only=committed_only)
                 except CorruptRecordsError as error:
-                    yield place, error.in_partition(place.tp), _Seen(None, at, end=False)
+                    yield position, error.in_partition(position.tp), _Seen(None, at, end=False)
 
     return fan_out(cluster, wanted, _ToLeader(cluster), ask, read, deadline, "reading the first record of")
 
 
-def _shares(items: Items[_Place, int]) -> list[Items[_Place, int]]:
+def _split_shares(items: Items[_Position, int]) -> list[Items[_Position, int]]:
     """Splits the offsets so that each partition is at most once in a share."""
     turns = Counter[TopicPartition]()
-    shares: list[Items[_Place, int]] = []
-    for place, at in items:
-        turn = turns[place.tp]
-        turns[place.tp] += 1
+    shares: list[Items[_Position, int]] = []
+    for position, at in items:
+        turn = turns[position.tp]
+        turns[position.tp] += 1
         if turn == len(shares):
             shares.append([])
-        shares[turn].append((place, at))
+        shares[turn].append((position, at))
     return shares
 
 
-def _request(share: Items[_Place, int], most: int, answer: int, *, committed_only: bool) -> FetchRequest:
+def _request(share: Items[_Position, int], most: int, response: int, *, committed_only: bool) -> FetchRequest:
     topics: dict[str, FetchTopic] = {}
     for (tp, _), at in share:
         topic = topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[]))
         topic.partitions.append(
-            FetchPartition(partition=tp.partition, fetch_offset=at, partition_max_bytes=min(most, answer))
+            FetchPartition(partition=tp.partition, fetch_offset=at, partition_max_bytes=min(most, response))
         )
     request = FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
-        max_bytes=answer,
+        max_bytes=response,
         isolation_level=int(committed_only),
         topics=list(topics.values()),
     )

@@ -39,7 +39,7 @@ class MemberDescription:
     instance_id: str | None
     client_id: str
     client_host: str
-    """As the coordinator tells it: with a leading slash from Kafka's classic groups."""
+    """As the coordinator reports it: with a leading slash from Kafka's classic groups."""
     subscription: tuple[str, ...] = ()
     assignment: tuple[TopicPartition, ...] | None = None
     target: tuple[TopicPartition, ...] | None = None
@@ -113,9 +113,9 @@ class _Describe:
         return [Part(request, groups)]
 
     def read_classic(
-        self, answer: classic.DescribeGroupsResponse, _part: Part[str]
+        self, response: classic.DescribeGroupsResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
-        for row in answer.groups:
+        for row in response.groups:
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
                 outcome = _unknown(row.group_id)  # versions before 6 report "Dead" instead
@@ -131,9 +131,9 @@ class _Describe:
         return [Part(request, groups)]
 
     def read_modern(
-        self, answer: modern.ConsumerGroupDescribeResponse, _part: Part[str]
+        self, response: modern.ConsumerGroupDescribeResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
-        for row in answer.groups:
+        for row in response.groups:
             outcome = verdict(row.error_code, f"describing group {row.group_id}", row.error_message)
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")

@@ -88,20 +88,20 @@ def list_groups(
             raise too_old(f"{broker.name} cannot filter groups by type", _FIRST_WITH_TYPES, version)
         return ListGroupsRequest(states_filter=wanted_states, types_filter=wanted_types)
 
-    def read(answer: ListGroupsResponse) -> tuple[int, ListGroupsResponse]:
-        return answer.error_code, answer
+    def read(response: ListGroupsResponse) -> tuple[int, ListGroupsResponse]:
+        return response.error_code, response
 
     found = ask_every_broker(cluster, ask, read, deadline, "listing the groups of broker")
-    errors = {number: answer for number, answer in found.items() if isinstance(answer, KcliError)}
+    errors = {number: response for number, response in found.items() if isinstance(response, KcliError)}
     if errors and len(errors) == len(found):
         raise next(iter(errors.values()))
-    told = [
+    listed = [
         ListedGroup(row.group_id, row.protocol_type, row.group_state, row.group_type.lower(), number)
-        for number, answer in found.items()
-        if not isinstance(answer, KcliError)
-        for row in answer.groups
+        for number, response in found.items()
+        if not isinstance(response, KcliError)
+        for row in response.groups
     ]
-    return GroupListing(tuple(_once(cluster, coordinators, told, deadline)), errors)
+    return GroupListing(tuple(_once(cluster, coordinators, listed, deadline)), errors)
 
 
 def _spelled(word: str, known: Sequence[str], what: str) -> str:
@@ -112,7 +112,7 @@ def _spelled(word: str, known: Sequence[str], what: str) -> str:
 
 
 def _once(
-    cluster: Cluster, coordinators: Coordinators, told: Sequence[ListedGroup], deadline: float
+    cluster: Cluster, coordinators: Coordinators, listed: Sequence[ListedGroup], deadline: float
 ) -> list[ListedGroup]:
     """Each group once, by name. While coordinators move, two may list a group: then the current coordinator's counts.
 
@@ -120,7 +120,7 @@ def _once(
     """
     by_name: dict[str, ListedGroup] = {}
     twice: dict[str, list[ListedGroup]] = {}
-    for row in told:
+    for row in listed:
         other = by_name.setdefault(row.group_id, row)
         if other is not row:
             twice.setdefault(row.group_id, [other]).append(row)
@@ -155,8 +155,8 @@ def delete_groups(
         groups = [group for group, _ in items]
         return [Part(DeleteGroupsRequest(groups_names=groups), groups)]
 
-    def read(answer: DeleteGroupsResponse, _part: Part[str]) -> Iterator[tuple[str, int | KcliError, None]]:
-        for row in answer.results:
+    def read(response: DeleteGroupsResponse, _part: Part[str]) -> Iterator[tuple[str, int | KcliError, None]]:
+        for row in response.results:
             yield row.group_id, row.error_code, None
 
     route = ToCoordinator[str](cluster, coordinators, str)

@@ -46,8 +46,8 @@ def abort_hanging(
             ]
         )
 
-    def read(answer: WriteTxnMarkersResponse) -> Iterator[tuple[TopicPartition, int, None]]:
-        for marker in answer.markers:
+    def read(response: WriteTxnMarkersResponse) -> Iterator[tuple[TopicPartition, int, None]]:
+        for marker in response.markers:
             for topic in marker.topics:
                 for row in topic.partitions:
                     yield TopicPartition(topic.name, row.partition_index), row.error_code, None

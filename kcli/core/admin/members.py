@@ -66,11 +66,11 @@ def remove_members(
                 yield from (Part(_single(broker, key, version), [key]) for key in keys)
 
     def read(
-        answer: LeaveGroupResponse, part: Part[_Leaving]
+        response: LeaveGroupResponse, part: Part[_Leaving]
     ) -> Iterator[tuple[_Leaving, int | KcliError, None]]:
-        if answer.error_code != NONE or not getattr(part.request, "members", ()):
-            yield from ((key, _verdict(key, answer.error_code, unsure), None) for key in part.keys)
-        rows = {_name(row.member_id, row.group_instance_id): row.error_code for row in answer.members}
+        if response.error_code != NONE or not getattr(part.request, "members", ()):
+            yield from ((key, _verdict(key, response.error_code, unsure), None) for key in part.keys)
+        rows = {_name(row.member_id, row.group_instance_id): row.error_code for row in response.members}
         for key in part.keys:
             code = rows.get(_name(key.member.member_id, key.member.instance_id))
             if code is not None:

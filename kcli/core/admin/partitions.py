@@ -25,8 +25,8 @@ def create_partitions(
         topics = [CreatePartitionsTopic(name=name, count=counts[name], assignments=None) for name in left]
         return CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
-    def codes(answer: CreatePartitionsResponse) -> Codes:
-        return {row.name: (row.error_code, row.error_message or "") for row in answer.results}
+    def codes(response: CreatePartitionsResponse) -> Codes:
+        return {row.name: (row.error_code, row.error_message or "") for row in response.results}
 
     already = 0 if validate_only else INVALID_PARTITIONS
     return order_of_controller(

@@ -28,7 +28,7 @@ def delete_records(
     """
     for tp, offset in before.items():
         if offset < HIGH_WATERMARK:
-            raise ConfigError(f"{offset} is no offset in {tp}", why="-1 is the high watermark")
+            raise ConfigError(f"{offset} is not an offset in {tp}", why="-1 is the high watermark")
 
     def ask(items: Items[TopicPartition, int]) -> DeleteRecordsRequest:
         topics: dict[str, DeleteRecordsTopic] = {}
@@ -57,7 +57,7 @@ def _offset(end: OffsetInfo | KcliError | None, given: int) -> int:
     return end.offset if isinstance(end, OffsetInfo) else given
 
 
-def _read(answer: DeleteRecordsResponse) -> Iterator[tuple[TopicPartition, int, int]]:
-    for topic in answer.topics:
+def _read(response: DeleteRecordsResponse) -> Iterator[tuple[TopicPartition, int, int]]:
+    for topic in response.topics:
         for row in topic.partitions:
             yield TopicPartition(topic.name, row.partition_index), row.error_code, row.low_watermark

@@ -1,5 +1,6 @@
 """Lists, describes, creates and deletes topics, many at once, with a result or an error for each name."""
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,8 +73,6 @@ def id_text(topic_id: bytes) -> str:
     """A topic id as Kafka prints it: URL-safe base64 without padding."""
     if topic_id == NO_UUID:
         return ""
-    import base64
-
     return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 
@@ -117,10 +116,10 @@ def create_topics(
         topics = [_creatable(spec) for spec in specs if spec.name in left]
         return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
-    def codes(answer: CreateTopicsResponse) -> Codes:
+    def codes(response: CreateTopicsResponse) -> Codes:
         if made is not None:
-            made.update({t.name: _created(t) for t in answer.topics if t.error_code == NONE})
-        return {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
+            made.update({t.name: _created(t) for t in response.topics if t.error_code == NONE})
+        return {t.name: (t.error_code, t.error_message or "") for t in response.topics}
 
     names = [spec.name for spec in specs]
     already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # validation creates nothing
@@ -159,8 +158,8 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
             timeout_ms=timeout_ms,
         )
 
-    def codes(answer: DeleteTopicsResponse) -> Codes:
-        return {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
+    def codes(response: DeleteTopicsResponse) -> Codes:
+        return {t.name or "": (t.error_code, t.error_message or "") for t in response.responses}
 
     return order_of_controller(
         cluster, names, request, codes, "could not delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline
@@ -192,7 +191,7 @@ def order_of_controller(
 
     try:
         return cluster.call(
-            attempt, lambda answer: order.settle(codes(answer)), deadline, _named(doing, names)
+            attempt, lambda response: order.record_results(codes(response)), deadline, _named(doing, names)
         )
     except KcliError as error:
         if not order.outcome:
@@ -223,13 +222,13 @@ class _Order:
         self._names, self._doing, self._already = names, doing, already
         self._unsure: set[str] = set()
 
-    def settle(self, codes: Codes) -> Outcome:
+    def record_results(self, codes: Codes) -> Outcome:
         """The results of all names; raises a retriable error if names are left."""
         again: BrokerError | None = None
         if any(one.error is not None and outcome_is_ambiguous(one.error) for one in self.tries[:-1]):
             self._unsure.update(self.left)
         for name in list(self.left):
-            code, message = codes.get(name, (UNKNOWN_SERVER_ERROR, "the broker's answer left it out"))
+            code, message = codes.get(name, (UNKNOWN_SERVER_ERROR, "the response does not contain it"))
             error = self._error(name, code, message)
             if isinstance(error, BrokerError) and classify_error(error).retriable:
                 again = again or error

@@ -102,10 +102,10 @@ def list_transactions(
             transactional_id_pattern=pattern,
         )
 
-    def read(answer: listed.ListTransactionsResponse) -> tuple[int, list[listed.TransactionState]]:
-        if answer.unknown_state_filters:
-            raise ConfigError(f"there is no transaction state {answer.unknown_state_filters[0]!r}")
-        return answer.error_code, answer.transaction_states
+    def read(response: listed.ListTransactionsResponse) -> tuple[int, list[listed.TransactionState]]:
+        if response.unknown_state_filters:
+            raise ConfigError(f"there is no transaction state {response.unknown_state_filters[0]!r}")
+        return response.error_code, response.transaction_states
 
     found = ask_every_broker(cluster, ask, read, deadline, "listing the transactions of broker")
     errors = {number: rows for number, rows in found.items() if isinstance(rows, KcliError)}
@@ -132,9 +132,9 @@ def describe_transactions(
         return [Part(described.DescribeTransactionsRequest(transactional_ids=ids), ids)]
 
     def read(
-        answer: described.DescribeTransactionsResponse, _part: Part[str]
+        response: described.DescribeTransactionsResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, TransactionDescription]]:
-        for row in answer.transaction_states:
+        for row in response.transaction_states:
             name = row.transactional_id
             outcome: int | KcliError = row.error_code
             if row.error_code == TRANSACTIONAL_ID_NOT_FOUND:
@@ -177,9 +177,9 @@ def describe_producers(
 
 
 def _read_producers(
-    answer: producers.DescribeProducersResponse,
+    response: producers.DescribeProducersResponse,
 ) -> Iterator[tuple[TopicPartition, int | KcliError, list[ProducerDescription]]]:
-    for topic in answer.topics:
+    for topic in response.topics:
         for row in topic.partitions:
             tp = TopicPartition(topic.name, row.partition_index)
             outcome = verdict(row.error_code, f"describing the producers of {tp}", row.error_message)

@@ -79,7 +79,7 @@ class Brokers:
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
         if options.security_protocol != "PLAINTEXT":
-            from kcli.core.net.tls import tls_context
+            from kcli.core.net.tls import tls_context  # ssl: 10 ms that plaintext clients save
 
             self._tls = tls_context(options)
 
@@ -139,7 +139,7 @@ class Brokers:
         channel = self._usable(route) if route else None
         if channel is not None and channel.connection.pending:
             channel.close(
-                ConnectError(f"the connection to {channel.node} was given up", why="no answer in time")
+                ConnectError(f"the connection to {channel.node} was abandoned", why="no response in time")
             )
 
     def close_idle(self, now: float) -> None:
@@ -246,7 +246,7 @@ class Brokers:
 def _not_now(node: Node, failure: KcliError | None) -> KcliError:
     """The error of a request that was not sent because the node is in backoff."""
     if failure is None:
-        return ConnectError(f"{node} is not reachable at the moment")
+        return ConnectError(f"{node} cannot be reached at the moment")
     if isinstance(failure, OutcomeUnknownError):
         return ConnectError(failure.what, why=failure.why, do=failure.do)
     return failure

@@ -8,12 +8,13 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
-from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_answer
+from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
+from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_response
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
@@ -119,7 +120,7 @@ class Cluster:
         if node is None:
             if node_id == CONTROLLER:
                 return self._any_node(purpose)
-            raise ConnectError(f"broker {wanted} is not known", why="no metadata answer has named it")
+            raise ConnectError(f"broker {wanted} is not known", why="no metadata response has listed it")
         return node
 
     # --- calls that retry --------------------------------------------------------------------------
@@ -142,7 +143,7 @@ class Cluster:
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
             if not future.done:
-                cause = last or no_answer(self.waits_for())
+                cause = last or no_response(self.waits_for())
                 raise given_up(what, cause, self.loop.now() - started) from cause
             try:
                 return check(future.value)
@@ -219,7 +220,7 @@ class Cluster:
             self.request_refresh()
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
-                late = self.last_error or no_answer(self.waits_for())
+                late = self.last_error or no_response(self.waits_for())
                 raise TimedOutError(f"no metadata for {missing} in time", why=str(late), do=late.do)
             self.poll(max(0.0, deadline - self.loop.now()))
         return self.view
@@ -241,10 +242,10 @@ class Cluster:
     def all_topics(self, deadline: float) -> ClusterView:
         """Requests metadata of every topic and returns a view that has them all."""
 
-        def check(answer: MetadataResponse) -> ClusterView:
-            if answer.error_code:
-                raise BrokerError(answer.error_code, "listing topics")
-            self.view = apply_answer(self.view, answer, None)
+        def check(response: MetadataResponse) -> ClusterView:
+            if response.error_code:
+                raise BrokerError(response.error_code, "listing topics")
+            self.view = apply_metadata(self.view, response, None)
             return self.view
 
         return self.call(lambda: self.send(MetadataRequest(topics=None)), check, deadline, "listing topics")
@@ -291,17 +292,17 @@ class Cluster:
         if not self.view.version:
             # A first address that drops packets must leave time for the others.
             timeout = self.options.socket_connection_setup_timeout_ms / 1000 / max(2, len(self._bootstrap))
-        answer = self.send(request, timeout=timeout)
-        answer.on_done(lambda future: self._refreshed(future, names, done))
+        response = self.send(request, timeout=timeout)
+        response.on_done(lambda future: self._refreshed(future, names, done))
 
-    def _refreshed(self, answer: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
+    def _refreshed(self, response: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
         now = self.loop.now()
         self._refreshing = None
         self.brokers.close_idle(now)
-        failure = answer.error
-        if failure is None and answer.value.error_code:
+        failure = response.error
+        if failure is None and response.value.error_code:
             # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
-            failure = BrokerError(answer.value.error_code, "asking for the cluster's layout")
+            failure = BrokerError(response.value.error_code, "requesting metadata")
             self._refresh_failures += len(self.view.nodes)
         if isinstance(failure, KcliError):
             self.last_error = failure
@@ -312,9 +313,9 @@ class Cluster:
             return
         self._refresh_failures = 0
         if self.all_known:
-            self.view = apply_answer(self.view, answer.value, None, keep=names)
+            self.view = apply_metadata(self.view, response.value, None, keep=names)
         else:
-            self.view = apply_answer(self.view, answer.value, names)
+            self.view = apply_metadata(self.view, response.value, names)
         self._refreshed_at = now
         for name in names:
             if topic_missing(self.view.topics.get(name)):
@@ -349,7 +350,7 @@ class Cluster:
             return None
         return NotFoundError(
             f"topic {topic} does not exist",
-            why=f"brokers have not known it for {patience:g} s: it was deleted, or never existed",
+            why=f"brokers have not reported it for {patience:g} s: it was deleted, or never existed",
             do="check the topic name; `kcli topics list` lists the topics",
         )
 
@@ -393,7 +394,7 @@ class Cluster:
         if len(self._bootstrap) == 1 and reasons:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
-        why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no answer in {waited:.1f} s"
+        why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no response in {waited:.1f} s"
         return ConnectError(
             f"cannot reach the cluster at {names}",
             why=why,
@@ -406,16 +407,14 @@ def check_timeout(timeout: Any) -> None:
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not number or not timeout >= 0:
         raise ConfigError(
-            f"timeout={timeout!r} is no time to wait",
-            why="it must be a number of seconds, from 0 on",
+            f"timeout must be a non-negative number of seconds, got {timeout!r}",
             do="leave it out for the default",
         )
 
 
 def _bracketed(address: str) -> str:
     """How an IPv6 address without brackets should be written; four or five digits at its end are taken for the port."""
-    import contextlib
-    from ipaddress import IPv6Address
+    from ipaddress import IPv6Address  # only for the text of an error
 
     host, _colon, port = address.rpartition(":")
     if port.isdecimal() and len(port) in (4, 5):

@@ -50,7 +50,7 @@ class Coordinators:
         self._known.pop((key_type, key), None)
 
     def find(self, key_type: KeyType, key: str) -> Future[int]:
-        """Asks any broker; the future's BrokerError says why there is no coordinator at the moment."""
+        """Sent to any broker; the future's BrokerError says why there is no coordinator at the moment."""
         found: Future[int] = Future(self._cluster.loop.wait)
 
         def take(lookup: Future[Found]) -> None:
@@ -77,22 +77,22 @@ class Coordinators:
         plan = Plan(write)
 
         def take(asked: Future[Any]) -> None:
-            answers = plan.answers or [asked]  # a plan that was never written failed as a whole
-            rows = zip(parts or [wanted], answers, strict=True)
+            responses = plan.responses or [asked]  # a plan that was never written failed as a whole
+            rows = zip(parts or [wanted], responses, strict=True)
             found.set_result({k: node for part, one in rows for k, node in self._take(key_type, part, one)})
 
         self._cluster.send(plan).on_done(take)
         return found
 
     def _take(
-        self, key_type: KeyType, keys: list[str], answer: Future[Any]
+        self, key_type: KeyType, keys: list[str], response: Future[Any]
     ) -> Iterable[tuple[str, int | KcliError]]:
-        if answer.error is not None and not isinstance(answer.error, KcliError):
-            raise answer.error
-        rows = {} if answer.error is not None else _rows(answer.value, keys)
+        if response.error is not None and not isinstance(response.error, KcliError):
+            raise response.error
+        rows = {} if response.error is not None else _rows(response.value, keys)
         for key in keys:
-            if isinstance(answer.error, KcliError):
-                yield key, answer.error
+            if isinstance(response.error, KcliError):
+                yield key, response.error
                 continue
             code, node_id, message = rows.get(key, _UNNAMED)
             if code != NONE:
@@ -105,7 +105,7 @@ class Coordinators:
             yield key, node_id
 
 
-_UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the answer does not name it")
+_UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the response does not name it")
 
 
 def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:
@@ -116,10 +116,10 @@ def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:
     return request
 
 
-def _rows(answer: FindCoordinatorResponse, keys: list[str]) -> dict[str, tuple[int, int, str]]:
+def _rows(response: FindCoordinatorResponse, keys: list[str]) -> dict[str, tuple[int, int, str]]:
     """Code, node id and message of each key, from either form of the response."""
-    if answer.coordinators:
-        return {r.key: (r.error_code, r.node_id, r.error_message or "") for r in answer.coordinators}
-    if len(keys) != 1 or (answer.error_code == NONE and not answer.host):
+    if response.coordinators:
+        return {r.key: (r.error_code, r.node_id, r.error_message or "") for r in response.coordinators}
+    if len(keys) != 1 or (response.error_code == NONE and not response.host):
         return {}
-    return {keys[0]: (answer.error_code, answer.node_id, answer.error_message or "")}
+    return {keys[0]: (response.error_code, response.node_id, response.error_message or "")}

@@ -1,9 +1,9 @@
-"""Requests that every broker answers for itself: sent to all in parallel, with a result or an error for each.
+"""Requests that every broker serves for itself: sent to all in parallel, with a result or an error for each.
 
 Runs in the loop's thread and blocks only in its poll.
 
 When a broker leaves while all of them are asked, all are asked again: its groups may be at a broker that has
-already answered. A broker that stays and does not answer makes the listing partial, and is named in it
+already answered. A broker that stays and does not respond makes the listing partial, and is named in it
 (``tests/fault/test_admin.py``, B15).
 """
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.metadata import apply_answer
+from kcli.core.cluster.metadata import apply_metadata
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
@@ -35,7 +35,7 @@ def ask_every_broker(
     """
     while True:
         found = ask_brokers(cluster, _present(cluster, deadline), ask, read, deadline, what)
-        left = any(isinstance(answer, NotFoundError) for answer in found.values())
+        left = any(isinstance(response, NotFoundError) for response in found.values())
         if not left or cluster.loop.now() >= deadline:
             return found
 
@@ -53,9 +53,9 @@ def ask_brokers(
     def ask_one(broker: Broker, items: Items[int, None]) -> list[Part[int]]:
         return [Part(ask(broker), [number for number, _ in items])]
 
-    def read_one(answer: Any, part: Part[int]) -> Iterator[tuple[int, int | KcliError, A]]:
+    def read_one(response: Any, part: Part[int]) -> Iterator[tuple[int, int | KcliError, A]]:
         for number in part.keys:
-            yield number, *read(answer)
+            yield number, *read(response)
 
     route = ToBroker[int](cluster, lambda number: number)
     return fan_out(cluster, dict.fromkeys(numbers), route, ask_one, read_one, deadline, what)
@@ -64,10 +64,10 @@ def ask_brokers(
 def _present(cluster: Cluster, deadline: float) -> list[int]:
     """The brokers that metadata lists at this moment."""
 
-    def check(answer: MetadataResponse) -> list[int]:
-        if answer.error_code:
-            raise BrokerError(answer.error_code, "listing brokers")
-        cluster.view = apply_answer(cluster.view, answer, [])
+    def check(response: MetadataResponse) -> list[int]:
+        if response.error_code:
+            raise BrokerError(response.error_code, "listing brokers")
+        cluster.view = apply_metadata(cluster.view, response, [])
         return sorted(cluster.view.nodes)
 
     return cluster.call(lambda: cluster.send(MetadataRequest(topics=[])), check, deadline, "listing brokers")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_answer, outcome_is_ambiguous
+from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_response, outcome_is_ambiguous
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
@@ -61,7 +61,7 @@ def verdict(code: int, what: str, message: str | None) -> int | KcliError:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Question(Generic[K]):
+class _Call(Generic[K]):
     """The share of a round that goes to one broker."""
 
     node_id: int
@@ -112,7 +112,9 @@ def by_leader(
     def one(_broker: Broker, group: Items[TopicPartition, V]) -> list[Part[TopicPartition]]:
         return [Part(ask(group), [tp for tp, _ in group])]
 
-    return fan_out(cluster, items, ToLeader(cluster), one, lambda answer, _part: read(answer), deadline, what)
+    return fan_out(
+        cluster, items, ToLeader(cluster), one, lambda response, _part: read(response), deadline, what
+    )
 
 
 class _FanOut(Generic[K, V, A]):
@@ -137,10 +139,10 @@ class _FanOut(Generic[K, V, A]):
         self.leader_patience: float | None = None
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
-        self._in_flight: list[_Question[K]] = []
+        self._in_flight: list[_Call[K]] = []
         self._backoff = Backoff.of_requests(cluster.options)
         self._started = cluster.loop.now()
-        self._placed: float | None = None  # when the first keys had been routed
+        self._routed: float | None = None  # when the first keys had been routed
 
     def run(self) -> dict[K, A | KcliError]:
         """Runs rounds until every key has its result."""
@@ -161,17 +163,17 @@ class _FanOut(Generic[K, V, A]):
         if not keys:
             return
         by_node: dict[int, list[K]] = {}
-        for key, place in self._route.places(keys, self._deadline).items():
-            if isinstance(place, KcliError):
-                self._note(key, place, passing=isinstance(place, (NotFoundError, TimedOutError)))
+        for key, node in self._route.find_nodes(keys, self._deadline).items():
+            if isinstance(node, KcliError):
+                self._note_error(key, node, passing=isinstance(node, (NotFoundError, TimedOutError)))
             else:
-                by_node.setdefault(place, []).append(key)
-        if self._placed is None:
-            self._placed = self._cluster.loop.now()
+                by_node.setdefault(node, []).append(key)
+        if self._routed is None:
+            self._routed = self._cluster.loop.now()
         for node_id, group in by_node.items():
-            self._in_flight.append(self._question(node_id, group))
+            self._in_flight.append(self._send_to(node_id, group))
 
-    def _question(self, node_id: int, keys: list[K]) -> _Question[K]:
+    def _send_to(self, node_id: int, keys: list[K]) -> _Call[K]:
         parts: list[Part[K]] = []
 
         def write(broker: Broker) -> list[Request]:
@@ -179,57 +181,57 @@ class _FanOut(Generic[K, V, A]):
             return [part.request for part in parts if not isinstance(part.request, KcliError)]
 
         plan = Plan(write)
-        return _Question(node_id, keys, parts, plan, self._cluster.send(plan, node_id))
+        return _Call(node_id, keys, parts, plan, self._cluster.send(plan, node_id))
 
     def _wait(self) -> None:
         """Returns when one of the brokers has responded, or at the deadline."""
-        while self._in_flight and not any(question.future.done for question in self._in_flight):
+        while self._in_flight and not any(call.future.done for call in self._in_flight):
             if (left := self._deadline - self._cluster.loop.now()) <= 0:
                 return
             self._cluster.poll(left)
 
     def _collect(self) -> None:
-        """Handles what has been answered; at the deadline also the answered parts of incomplete responses."""
+        """Reads the responses that have arrived; at the deadline also those of incomplete calls."""
         late = self._cluster.loop.now() >= self._deadline
-        done = [question for question in self._in_flight if late or question.future.done]
-        self._in_flight = [question for question in self._in_flight if question not in done]
-        for question in done:
-            self._take(question)
+        done = [call for call in self._in_flight if late or call.future.done]
+        self._in_flight = [call for call in self._in_flight if call not in done]
+        for call in done:
+            self._read_call(call)
 
-    def _take(self, question: _Question[K]) -> None:
-        if question.future.error is not None:
-            self._note_all(question.keys, question.future.error)
+    def _read_call(self, call: _Call[K]) -> None:
+        if call.future.error is not None:
+            self._note_errors(call.keys, call.future.error)
             return
-        if not question.future.done and not question.plan.answers:
-            self._no_answer(question.keys, question.node_id)
+        if not call.future.done and not call.plan.responses:
+            self._note_silence(call.keys, call.node_id)
             return
-        answers = iter(question.plan.answers)
-        for part in question.parts:
+        responses = iter(call.plan.responses)
+        for part in call.parts:
             if isinstance(part.request, KcliError):
-                self._note_all(part.keys, part.request)
+                self._note_errors(part.keys, part.request)
             else:
-                self._take_answer(part, next(answers), question.node_id)
+                self._read_response(part, next(responses), call.node_id)
 
-    def _take_answer(self, part: Part[K], answer: Future[Any], node_id: int) -> None:
-        if not answer.done:
-            self._no_answer(part.keys, node_id)
+    def _read_response(self, part: Part[K], response: Future[Any], node_id: int) -> None:
+        if not response.done:
+            self._note_silence(part.keys, node_id)
             return
-        if answer.error is not None:
-            self._note_all(part.keys, answer.error)
+        if response.error is not None:
+            self._note_errors(part.keys, response.error)
             return
         left_out = dict.fromkeys(part.keys)
-        for key, outcome, value in self._read(answer.value, part):
+        for key, outcome, value in self._read(response.value, part):
             if key not in left_out:
                 continue  # listed twice, or not requested
             del left_out[key]
             if isinstance(outcome, KcliError):
-                self._note(key, outcome)
+                self._note_error(key, outcome)
             elif outcome != NONE:
-                self._note(key, BrokerError(outcome, f"{self._what} {key}"))
+                self._note_error(key, BrokerError(outcome, f"{self._what} {key}"))
             else:
                 self._results[key] = value
         for key in left_out:
-            self._note(key, LeftOutError("the broker's answer leaves it out"))
+            self._note_error(key, LeftOutError("the response does not contain it"))
 
     def _give_up(self) -> None:
         """Completes the keys whose time is up."""
@@ -247,9 +249,9 @@ class _FanOut(Generic[K, V, A]):
     def _until(self, key: K) -> float:
         """When the last error of a key becomes its result."""
         patience = self._patience(self._errors[key])
-        if patience is None or self._placed is None:
+        if patience is None or self._routed is None:
             return self._deadline
-        return min(self._placed + patience, self._deadline)
+        return min(self._routed + patience, self._deadline)
 
     def _patience(self, error: KcliError) -> float | None:
         """Seconds after which the error becomes the result; None: the key is retried until the deadline."""
@@ -262,20 +264,20 @@ class _FanOut(Generic[K, V, A]):
 
     def _idle(self) -> list[K]:
         """Keys that are open and not in flight."""
-        asked = {key for question in self._in_flight for key in question.keys}
+        asked = {key for call in self._in_flight for key in call.keys}
         return [key for key in self._open() if key not in asked]
 
-    def _no_answer(self, keys: Iterable[K], node_id: int) -> None:
-        error = no_answer(self._cluster.waits_for(node_id))
-        for key in keys:  # an earlier error says more than the deadline
+    def _note_silence(self, keys: Iterable[K], node_id: int) -> None:
+        error = no_response(self._cluster.waits_for(node_id))
+        for key in keys:  # an earlier error is more specific than the deadline
             self._errors.setdefault(key, error)
             self.unsure.add(key)
 
-    def _note_all(self, keys: Iterable[K], error: BaseException) -> None:
+    def _note_errors(self, keys: Iterable[K], error: BaseException) -> None:
         for key in keys:
-            self._note(key, error)
+            self._note_error(key, error)
 
-    def _note(self, key: K, error: BaseException, *, passing: bool = False) -> None:
+    def _note_error(self, key: K, error: BaseException, *, passing: bool = False) -> None:
         """Records an error: final if it is not retriable."""
         if not isinstance(error, KcliError):
             raise error

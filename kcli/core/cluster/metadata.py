@@ -70,30 +70,30 @@ class ClusterView(NamedTuple):
         return {t.id: [p.partition for p in t.partitions] for t in topics if t is not None and t.partitions}
 
 
-def apply_answer(
-    view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None, keep: Iterable[str] = ()
+def apply_metadata(
+    view: ClusterView, response: MetadataResponse, requested: Iterable[str] | None, keep: Iterable[str] = ()
 ) -> ClusterView:
-    """The view after ``answer`` to a request for the topics ``asked`` (None: for all topics).
+    """The view after ``response`` to a request for the topics ``requested`` (None: for all topics).
 
     A response for all topics drops those that it lacks, except those in ``keep``, which are marked as missing.
 
     Topics that were not requested are kept. A topic that is briefly missing or in error keeps its partitions, and a
     leader epoch never goes back while the topic id is the same: lagging brokers send old metadata.
     """
-    topics = {} if asked is None else dict(view.topics)
-    for found in answer.topics:
+    topics = {} if requested is None else dict(view.topics)
+    for found in response.topics:
         name = found.name if found.name is not None else view.topic_name(found.topic_id)
         if name is not None:
             topics[name] = _merge(view.topics.get(name), name, found)
     for name in keep:
         if name not in topics:
             topics[name] = view.topics.get(name, TopicView(name))._replace(error=UNKNOWN_TOPIC_OR_PARTITION)
-    nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in answer.brokers}
+    nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
     return view._replace(
         nodes=nodes or view.nodes,
         topics=topics,
-        cluster_id=answer.cluster_id or view.cluster_id,
-        controller=answer.controller_id,
+        cluster_id=response.cluster_id or view.cluster_id,
+        controller=response.controller_id,
         version=view.version + 1,
     )
 
@@ -126,7 +126,7 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
 
 
 def topic_missing(topic: TopicView | None) -> bool:
-    """Whether the brokers said that the topic does not exist."""
+    """Whether the brokers reported that the topic does not exist."""
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -151,7 +151,7 @@ def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
         f"{tp} has no leader",
         why=f"no in-sync replica is alive: broker {brokers} is down"
         if brokers
-        else "an election is going on, or its replicas are down",
+        else "an election is in progress, or its replicas are down",
         do=f"see which brokers are down: `kcli topics describe {tp.topic}` shows its replicas",
     )
 

@@ -76,7 +76,10 @@ def list_offsets(
     """
     for tp, timestamp in wanted.items():
         if timestamp < 0 and timestamp not in _FIRST_WITH:
-            raise ConfigError(f"{timestamp} is no place in {tp}", why="places are -1 (the end) to -6")
+            raise ConfigError(
+                f"{timestamp} is not a timestamp or special offset of {tp}",
+                why="special offsets are -1 (the end) to -6",
+            )
 
     def ask(broker: Broker, items: Items[TopicPartition, int]) -> list[Part[TopicPartition]]:
         version = broker.version(ListOffsetsRequest)
@@ -91,9 +94,9 @@ def list_offsets(
         return [*refused, Part(request, [tp for tp, _ in known])] if known else refused
 
     def read(
-        answer: ListOffsetsResponse, _part: Part[TopicPartition]
+        response: ListOffsetsResponse, _part: Part[TopicPartition]
     ) -> Iterator[tuple[TopicPartition, int | KcliError, OffsetInfo]]:
-        for topic in answer.topics:
+        for topic in response.topics:
             for p in topic.partitions:
                 tp, info = (
                     TopicPartition(topic.name, p.partition_index),
@@ -101,7 +104,7 @@ def list_offsets(
                 )
                 yield tp, p.error_code or _checked(tp, wanted.get(tp, 0), info), info
 
-    what = "asking for offsets of"
+    what = "listing offsets of"
     found = fan_out(
         cluster, wanted, ToLeader(cluster), ask, read, deadline, what, leader_patience=leader_patience
     )
@@ -130,7 +133,7 @@ def offsets_request(
 def _too_old(broker: Broker, tp: TopicPartition, place: int, version: int) -> UnsupportedError:
     name, first = _FIRST_WITH[place]
     return UnsupportedError(
-        f"{broker.name} cannot tell {name} of {tp}",
+        f"{broker.name} cannot return {name} of {tp}",
         why=f"this needs ListOffsets {first}, but the broker offers only {version}",
     )
 
@@ -139,7 +142,7 @@ def _checked(tp: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliErro
     """0 for a response that is possible."""
     if info.offset >= 0 or (info.offset == NOT_FOUND and asked not in _ALWAYS_THERE):
         return 0
-    return ProtocolError(f"asking for offsets of {tp}", why=f"the broker answers with {info.offset}")
+    return ProtocolError(f"listing offsets of {tp}", why=f"the broker returned {info.offset}")
 
 
 def _still_there(

@@ -57,10 +57,10 @@ def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
     return kind(f"{what}: gave up after {seconds:.1f} s", why=str(error), do=error.do)
 
 
-def no_answer(where: str) -> TimedOutError:
+def no_response(where: str) -> TimedOutError:
     """The error when the deadline passed without a response. ``where``: the brokers that were asked."""
     return TimedOutError(
-        f"no answer from {where} in time",
+        f"no response from {where} in time",
         do="check that it is running and not overloaded, or wait longer with --timeout",
     )
 

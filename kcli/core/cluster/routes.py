@@ -10,21 +10,21 @@ from typing import Generic, Protocol, TypeVar
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
-from kcli.core.cluster.retry import classify_error, no_answer
+from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
 
-Places = dict[K, int | KcliError]
+Nodes = dict[K, int | KcliError]
 """Key → node id (or ANY), or why there is none at the moment. NotFoundError may be resolved within a second."""
 
 
 class Route(Protocol[K]):
     """How ``fan_out`` finds the brokers of its keys."""
 
-    def places(self, keys: Collection[K], deadline: float) -> Places[K]:
+    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:
         """The broker of each key."""
 
     def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:
@@ -37,16 +37,16 @@ class ToLeader:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    def places(self, keys: Collection[TopicPartition], deadline: float) -> Places[TopicPartition]:
+    def find_nodes(self, keys: Collection[TopicPartition], deadline: float) -> Nodes[TopicPartition]:
         """Waits for metadata of topics that it does not have yet."""
         self._cluster.ensure_topics({tp.topic for tp in keys}, deadline)
-        return {tp: self._place(tp) for tp in keys}
+        return {tp: self._find_node(tp) for tp in keys}
 
     def renew(self, errors: Mapping[TopicPartition, KcliError], deadline: float) -> None:  # noqa: ARG002
         """Returns when metadata has been refreshed."""
         self._cluster.wait_refreshed(deadline)
 
-    def _place(self, tp: TopicPartition) -> int | KcliError:
+    def _find_node(self, tp: TopicPartition) -> int | KcliError:
         leader = self._cluster.view.leader(tp)
         return leader.id if leader is not None else _no_leader(self._cluster, tp)
 
@@ -66,17 +66,17 @@ class ToCoordinator(Generic[K]):
         self._name: Callable[[K], str] = name
         self._key_type = key_type
 
-    def places(self, keys: Collection[K], deadline: float) -> Places[K]:
+    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:
         """Looks up unknown coordinators, all in one round trip."""
         names = {key: self._name(key) for key in keys}
         known = {name: self._coordinators.known(self._key_type, name) for name in names.values()}
         unknown = [name for name, node in known.items() if node is None]
         found = self._look_up(unknown, deadline) if unknown else {}
-        places: Places[K] = {}
+        find_nodes: Nodes[K] = {}
         for key, name in names.items():
             node = known[name]
-            places[key] = found[name] if node is None else node
-        return places
+            find_nodes[key] = found[name] if node is None else node
+        return find_nodes
 
     def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
         """Forgets the coordinators that were refuted or cannot be reached."""
@@ -92,25 +92,25 @@ class ToCoordinator(Generic[K]):
         self._cluster.poll(max(0.0, deadline - self._cluster.loop.now()), lookup)
         if lookup.done:
             return lookup.value
-        return dict.fromkeys(names, no_answer(self._cluster.waits_for()))
+        return dict.fromkeys(names, no_response(self._cluster.waits_for()))
 
 
 class ToBroker(Generic[K]):
-    """Routes keys to the broker whose id ``number`` returns for each; ANY for keys that any broker can answer."""
+    """Routes keys to the broker whose id ``number`` returns for each; ANY for keys that any broker can serve."""
 
     def __init__(self, cluster: Cluster, number: Callable[[K], int]) -> None:
         self._cluster = cluster
         self._number: Callable[[K], int] = number
 
-    def places(self, keys: Collection[K], deadline: float) -> Places[K]:  # noqa: ARG002
+    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:  # noqa: ARG002
         """NotFoundError for a broker that metadata does not list."""
-        return {key: self._place(self._number(key)) for key in keys}
+        return {key: self._find_node(self._number(key)) for key in keys}
 
     def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
         """Returns when metadata has been refreshed: a broker may have joined, or left."""
         self._cluster.wait_refreshed(deadline)
 
-    def _place(self, number: int) -> int | KcliError:
+    def _find_node(self, number: int) -> int | KcliError:
         if number == ANY or number in self._cluster.view.nodes:
             return number
         return NotFoundError(

@@ -54,4 +54,4 @@ def check_level(codec: int, level: int | None) -> None:
         raise ConfigError(f"compression level {level}", why=f"{name} has no levels")
     low, high = LEVELS[codec]
     if not low <= level <= high:
-        raise ConfigError(f"compression level {level}", why=f"{name} takes {low} to {high}")
+        raise ConfigError(f"compression level {level}", why=f"{name} has levels {low} to {high}")

@@ -20,13 +20,17 @@ from kcli.core.codecs.decompress import (
     gzip_library,
     zstd_window,
 )
-from kcli.core.codecs.snappy import compress_snappy, decompress_snappy
 from kcli.core.errors import ConfigError, CorruptRecordsError
 from kcli.core.kernels.varint import Buffer
 
 DEFAULT_LIMIT = 256 << 20
 LIMIT_OPTION = "max.decompressed.batch.bytes"
 
+_LIBRARIES: dict[int, str] = {
+    Codec.SNAPPY: "kcli.core.codecs.snappy",
+    Codec.LZ4: "lz4.frame",
+    Codec.ZSTD: "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",
+}
 _ISAL_LEVELS = 3
 _ZSTD_LEVEL = 3  # Java's default
 
@@ -39,7 +43,8 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> Buffer:
     if codec == Codec.GZIP:
         return _compress_gzip(data, level)
     if codec == Codec.SNAPPY:
-        return compress_snappy(data)
+        snappy: Buffer = _library(codec).compress_snappy(data)
+        return snappy
     if codec == Codec.LZ4:
         return _compress_lz4(data, level)
     if codec == Codec.ZSTD:
@@ -58,7 +63,8 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
     name = codec_name(codec)
     try:
         if codec == Codec.SNAPPY:
-            return decompress_snappy(data, limit)
+            snappy: Buffer = _library(codec).decompress_snappy(data, limit)
+            return snappy
         return decompress_stream(_decoder(codec), data, limit, _window(codec))
     except (CorruptRecordsError, MemoryError):
         raise
@@ -84,8 +90,7 @@ def _compress_gzip(data: Buffer, level: int | None) -> bytes:
 
 
 def _compress_lz4(data: Buffer, level: int | None) -> bytes:
-    from lz4 import frame
-
+    frame = _library(Codec.LZ4)
     # Java only reads independent blocks.
     packed: bytes = frame.compress(
         data,
@@ -98,8 +103,7 @@ def _compress_lz4(data: Buffer, level: int | None) -> bytes:
 
 
 def _compress_zstd(data: Buffer, level: int | None) -> bytes:
-    zstd = _zstd()
-    packed: bytes = zstd.compress(data, _ZSTD_LEVEL if level is None else level)
+    packed: bytes = _library(Codec.ZSTD).compress(data, _ZSTD_LEVEL if level is None else level)
     return packed
 
 
@@ -108,12 +112,10 @@ def _decoder(codec: int) -> Callable[[], Decoder]:
     if codec == Codec.GZIP:
         return Inflater
     if codec == Codec.LZ4:
-        from lz4.frame import LZ4FrameDecompressor
-
-        lz4: Callable[[], Decoder] = LZ4FrameDecompressor
+        lz4: Callable[[], Decoder] = _library(codec).LZ4FrameDecompressor
         return lz4
     if codec == Codec.ZSTD:
-        zstd: Callable[[], Decoder] = _zstd().ZstdDecompressor
+        zstd: Callable[[], Decoder] = _library(codec).ZstdDecompressor
         return zstd
     raise CorruptRecordsError("record batch", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
 
@@ -122,9 +124,5 @@ def _window(codec: int) -> Callable[[memoryview], int] | None:
     return zstd_window if codec == Codec.ZSTD else None
 
 
-def _zstd() -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd
+def _library(codec: int) -> Any:
+    return import_module(_LIBRARIES[codec])

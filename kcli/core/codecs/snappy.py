@@ -5,6 +5,8 @@ Raw snappy without framing is read as well, as in Java. Every declared length is
 
 from struct import Struct
 
+from cramjam import snappy
+
 from kcli.core.codecs.codec import CapExceededError
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.varint import Buffer
@@ -19,8 +21,6 @@ _BEST_RATIO = 22  # an element of three bytes yields at most 64: a higher ratio 
 
 def compress_snappy(data: Buffer) -> bytes:
     """``data`` as a xerial stream."""
-    from cramjam import snappy
-
     view = memoryview(data)
     pieces: list[bytes] = [_HEADER]
     for at in range(0, len(view), _BLOCK):
@@ -61,8 +61,6 @@ def _read_stream(view: memoryview, limit: int) -> bytearray:
 
 
 def _append_block(out: bytearray, block: memoryview, limit: int) -> None:
-    from cramjam import snappy
-
     if not block:
         raise CorruptRecordsError("snappy data", why="a block is empty")
     declared = snappy.decompress_raw_len(block)

@@ -134,7 +134,7 @@ class Connection:
             self._complete((future, None, self._not_sent(setup_error)))
         if self._awaiting_write and self._awaiting_write[0][2] <= now:
             raise RequestTimeoutError(
-                f"{self.node} took no bytes in time",
+                f"{self.node} accepted no bytes in time",
                 why="the broker is overloaded or stopped",
                 do=_SEE_BROKER,
             )
@@ -172,7 +172,7 @@ class Connection:
     def received(self, count: int, now: float, deadline: float) -> None:
         """``count`` bytes were written to ``writable()``. Any error raised here must close the connection."""
         for frame in self._frames.received(count):
-            self._answer(frame, now, deadline)
+            self._response(frame, now, deadline)
 
     def wrote(self, count: int) -> None:
         """``count`` bytes of ``outgoing`` were sent."""
@@ -195,7 +195,7 @@ class Connection:
         unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None
         for sent in self._in_flight.clear():
             lost = unknown or OutcomeUnknownError(
-                f"the connection to {self.node} ended before the answer to {sent.request.api_name}",
+                f"the connection to {self.node} ended before the response to {sent.request.api_name}",
                 why=str(error),
             )
             self._complete((sent.future, None, lost))
@@ -236,10 +236,10 @@ class Connection:
         except KcliError as error:
             self._complete((future, None, error))
             return
-        for request, answer in requests:
-            self._write(request, answer, now, deadline)
+        for request, response in requests:
+            self._write(request, response, now, deadline)
         if not requests:
-            self._complete((future, plan.answers, None))
+            self._complete((future, plan.responses, None))
 
     def _write_version(
         self, request: Request, version: int, future: "Future[Any]", now: float, deadline: float
@@ -257,29 +257,29 @@ class Connection:
         self._queued_bytes += size
         if self._hooks.wire is not None:
             self._hooks.wire("→", self.node, correlation_id, request.api_name, version, size - 4)
-        if request.expects_answer:
+        if request.expects_response:
             self._in_flight.add(Sent(correlation_id, request, version, future, deadline, now))
         else:
             self._awaiting_write.append((self._queued_bytes, future, deadline))
 
-    def _answer(self, frame: Frame, now: float, deadline: float) -> None:
+    def _response(self, frame: Frame, now: float, deadline: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
         sent = self._in_flight.take(correlation_id, str(self.node))
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
         try:
-            answer = self._decode(sent, frame.data)
+            response = self._decode(sent, frame.data)
         except ProtocolError as error:
             unreadable = ProtocolError(f"{self.node}: {error.what}", why=error.why, do=error.do)
             self._complete((sent.future, None, unreadable))
             raise unreadable from error
-        answer.attach(frame)
-        self._note_throttle(sent.request.api_name, getattr(answer, "throttle_time_ms", 0), now)
+        response.attach(frame)
+        self._note_throttle(sent.request.api_name, getattr(response, "throttle_time_ms", 0), now)
         if self._handshake is not None:
-            self._advance_handshake(answer, now, deadline)
+            self._advance_handshake(response, now, deadline)
         else:
-            self._complete((sent.future, answer, None))
+            self._complete((sent.future, response, None))
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
         """KIP-219: the broker reads nothing from this connection meanwhile: send nothing, and extend deadlines."""
@@ -296,14 +296,14 @@ class Connection:
             version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         return decode_response(type(sent.request), version, data)
 
-    def _advance_handshake(self, answer: Response | None, now: float, deadline: float) -> None:
+    def _advance_handshake(self, response: Response | None, now: float, deadline: float) -> None:
         assert self._handshake is not None
         try:
-            step: Send = next(self._handshake) if answer is None else self._handshake.send(answer)
+            step: Send = next(self._handshake) if response is None else self._handshake.send(response)
         except StopIteration as end:
             self._handshake = None
             self.offer = end.value
-            self._cell.apply(Event.HANDSHAKE_DONE, "the broker told what it offers")
+            self._cell.apply(Event.HANDSHAKE_DONE, "the broker reported its API versions")
             self._flush_waiting(now)
         else:
             self._write_version(step.request, step.version, Future(), now, deadline)

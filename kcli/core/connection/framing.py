@@ -138,13 +138,13 @@ class FrameReader:
             if head.startswith(magic):
                 raise NotKafkaError(
                     f"{self._peer} does not speak Kafka on this port",
-                    why=f"its answer looks like {name}: {hint}",
+                    why=f"its response looks like {name}: {hint}",
                     do="check the port and security.protocol",
                 )
         raise ProtocolError(
             f"{self._peer} sent a frame of {size} bytes",
-            why=f"an answer has 4 to {most} bytes (receive.message.max.bytes)"
+            why=f"a response has 4 to {most} bytes (receive.message.max.bytes)"
             if most == self._max
-            else f"a first answer has 4 to {most} bytes",
-            do="check that this is a Kafka broker; for larger answers raise receive.message.max.bytes",
+            else f"a first response has 4 to {most} bytes",
+            do="check that this is a Kafka broker; for larger responses raise receive.message.max.bytes",
         )

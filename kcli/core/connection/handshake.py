@@ -39,26 +39,28 @@ _FIRST_VERSION = 3
 
 def handshake(peer: str) -> Handshake:
     """Sends ApiVersions, and again in a version that the broker supports when it refuses the first one."""
-    answer: Any = yield Send(_ask(), _FIRST_VERSION)
-    if answer.error_code == UNSUPPORTED_VERSION:
-        highest = next((a.max_version for a in answer.api_keys if a.api_key == ApiVersionsRequest.api_key), 0)
+    response: Any = yield Send(_ask(), _FIRST_VERSION)
+    if response.error_code == UNSUPPORTED_VERSION:
+        highest = next(
+            (a.max_version for a in response.api_keys if a.api_key == ApiVersionsRequest.api_key), 0
+        )
         version = min(highest, _FIRST_VERSION)
-        answer = yield Send(_ask(), version)
-        if answer.error_code == UNSUPPORTED_VERSION:
+        response = yield Send(_ask(), version)
+        if response.error_code == UNSUPPORTED_VERSION:
             raise UnsupportedError(
                 f"{peer} and kcli share no version of ApiVersions",
                 why=f"the broker refuses version {_FIRST_VERSION}, and then version {version}",
                 do="check that this is a Kafka broker, and which version it is",
             )
-    if answer.error_code != NONE:
-        raise BrokerError(answer.error_code, f"{peer} refused ApiVersions")
-    return offer_of(answer)
+    if response.error_code != NONE:
+        raise BrokerError(response.error_code, f"{peer} refused ApiVersions")
+    return offer_of(response)
 
 
-def offer_of(answer: ApiVersionsResponse) -> BrokerApiVersions:
+def offer_of(response: ApiVersionsResponse) -> BrokerApiVersions:
     """The tables of the response; an API whose lowest version is above its highest is not offered."""
-    apis = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
-    features = {f.name: f.max_version_level for f in answer.finalized_features}
+    apis = {a.api_key: (a.min_version, a.max_version) for a in response.api_keys}
+    features = {f.name: f.max_version_level for f in response.finalized_features}
     return BrokerApiVersions(apis, features)
 
 

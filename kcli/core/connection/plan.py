@@ -11,7 +11,7 @@ from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request, choose_version
 
-Answers = list[Future[Any]]
+Responses = list[Future[Any]]
 """One future for each request of a plan, in its order."""
 
 
@@ -33,27 +33,27 @@ class Broker(NamedTuple):
 class Plan:
     """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises fails the plan.
 
-    ``answers`` is empty until they are written. The plan's own future completes when all of them have.
+    ``responses`` is empty until they are written. The plan's own future completes when all of them have.
     """
 
-    __slots__ = ("answers", "write")
+    __slots__ = ("responses", "write")
 
     def __init__(self, write: Callable[[Broker], Sequence[Request]]) -> None:
         self.write = write
-        self.answers: Answers = []
+        self.responses: Responses = []
 
-    def begin(self, broker: Broker, done: Future[Answers]) -> list[tuple[Request, Future[Any]]]:
-        """The requests to write now, with their futures; ``done`` completes with ``answers`` after the last."""
+    def begin(self, broker: Broker, done: Future[Responses]) -> list[tuple[Request, Future[Any]]]:
+        """The requests to write now, with their futures; ``done`` completes with ``responses`` after the last."""
         requests = self.write(broker)
-        self.answers = [Future() for _ in requests]
+        self.responses = [Future() for _ in requests]
         left = len(requests)
 
-        def one_less(_answer: Future[Any]) -> None:
+        def one_less(_response: Future[Any]) -> None:
             nonlocal left
             left -= 1
             if left == 0:
-                done.set_result(self.answers)
+                done.set_result(self.responses)
 
-        for answer in self.answers:
-            answer.on_done(one_less)
-        return list(zip(requests, self.answers, strict=True))
+        for response in self.responses:
+            response.on_done(one_less)
+        return list(zip(requests, self.responses, strict=True))

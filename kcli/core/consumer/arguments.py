@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.topic_names import check_place, check_topic
+from kcli.core.topic_names import check_partition, check_topic
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 _LAST_OFFSET = (1 << 63) - 1
@@ -17,7 +17,7 @@ def partitions_given(given: Any) -> list[TopicPartition]:
         raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
     found = []
     for one in given:
-        check_place(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
+        check_partition(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
         check_topic(one[0])
         if one[1] < 0:
             raise ConfigError(

@@ -402,10 +402,10 @@ class Consumer:
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
         if not isinstance(offsets, Mapping) or not offsets:
             raise ConfigError(
-                f"{offsets!r} says not where to rewind to", why="it must map partitions to offsets"
+                f"{offsets!r} is not a mapping of offsets", why="it must map partitions to offsets"
             )
         wanted = self._to_commit((offsets,))
-        refused = next((why for tp, place in wanted.items() if (why := unwritable(tp, place))), None)
+        refused = next((why for tp, offset in wanted.items() if (why := unwritable(tp, offset))), None)
         if refused is not None:  # before any member is evicted
             raise refused
         if not self._subscribed:
@@ -420,7 +420,7 @@ class Consumer:
             if tp.partition not in numbers[tp.topic]:
                 raise no_partition(tp, len(numbers[tp.topic]))
         if not self._wait_until_stable(group, deadline):
-            raise TimedOutError("the member did not find its place in the group in time")
+            raise TimedOutError("the member had no stable assignment in time")
         if not group.is_member:
             raise MembershipError(
                 "this consumer is not a member of its group yet", do="poll until it has partitions"

@@ -16,9 +16,9 @@ class DeserializationError(KcliError):
     exit_code = 5
 
     def __init__(self, record: Record, part: str, error: Exception) -> None:
-        place = f"{record.topic}-{record.partition}, offset {record.offset}"
+        position = f"{record.topic}-{record.partition}, offset {record.offset}"
         super().__init__(
-            f"{place}: the {part} cannot be deserialized", why=f"{type(error).__name__}: {error}"
+            f"{position}: the {part} cannot be deserialized", why=f"{type(error).__name__}: {error}"
         )
         self.record = record
 

@@ -50,7 +50,7 @@ class FetchSession:
         self.id = NO_SESSION
         self.epoch = FULL
         self.wanted: Asks = {}
-        self._told: Asks = {}
+        self._sent: Asks = {}
         self._news: dict[TopicPartition, None] = {}
         self._names: dict[bytes, str] = {}
         self._without_id: set[TopicPartition] = set()
@@ -77,12 +77,12 @@ class FetchSession:
 
     def asked(self, tp: TopicPartition) -> Ask | None:
         """What was last requested of a partition; None if it was never requested."""
-        return self._told.get(tp)
+        return self._sent.get(tp)
 
     @property
     def all_asked(self) -> Iterable[TopicPartition]:
         """All partitions the broker has been asked to read."""
-        return self._told
+        return self._sent
 
     def topic(self, name: str, topic_id: bytes) -> str:
         """The topic a response refers to: by name before v13, by id since; "" if unknown."""
@@ -125,17 +125,17 @@ class FetchSession:
         asks: Asks = {}
         forgotten: Asks = {}
         for tp in self._news:
-            ask, told = self.wanted.get(tp), self._told.get(tp)
-            if ask is not None and told is not None and ask.topic_id != told.topic_id:
+            ask, sent = self.wanted.get(tp), self._sent.get(tp)
+            if ask is not None and sent is not None and ask.topic_id != sent.topic_id:
                 return self._all(by_id), {}  # by name, a broker would add it and then forget it
-            if ask is None and told is not None:
-                forgotten[tp] = told
-            elif ask is not None and ask != told:
+            if ask is None and sent is not None:
+                forgotten[tp] = sent
+            elif ask is not None and ask != sent:
                 asks[tp] = ask
         self._news.clear()
-        self._told.update(asks)
+        self._sent.update(asks)
         for tp in forgotten:
-            del self._told[tp]
+            del self._sent[tp]
         return asks, forgotten
 
     def _all(self, by_id: bool) -> Asks:
@@ -145,8 +145,8 @@ class FetchSession:
         self._news.clear()
         rows = list(self.wanted.items())
         self._turn = (self._turn + 1) % max(1, len(rows))
-        self._told = dict(rows[self._turn :] + rows[: self._turn])
-        return self._told
+        self._sent = dict(rows[self._turn :] + rows[: self._turn])
+        return self._sent
 
 
 def _topics(asks: Asks, max_bytes: int) -> list[FetchTopic]:

@@ -240,7 +240,7 @@ class Fetcher:
         self.pump(now)
 
     def _failed(self, source: Source, error: BaseException, now: float) -> None:
-        """Handles the failure of a whole fetch: starts a new session and looks for the leaders again."""
+        """Handles the failure of a whole fetch: starts a new session and requests metadata."""
         session = source.session
         code = error.code if isinstance(error, BrokerError) else NONE
         if code == FETCH_SESSION_ID_NOT_FOUND:

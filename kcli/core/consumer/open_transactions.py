@@ -180,7 +180,7 @@ def _sentence(wait: Wait) -> str:
 
 def _time(ms: int) -> str:
     """UTC, or the plain number where it exceeds the calendar."""
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, datetime, timedelta  # only for this message
 
     try:
         when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)

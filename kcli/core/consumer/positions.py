@@ -13,7 +13,7 @@ pauses for each would make one request for each (``tests/unit/core/consumer/test
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,10 @@ from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import parse_reset
 from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.list_offsets import ListOffsetsResponse
 from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
@@ -79,6 +81,7 @@ class _Trying:
 class _SentRequest:
     """A request to one broker: partition → the version of its state when sent."""
 
+    phase: Phase
     versions: dict[TopicPartition, int]
     future: Future[Any]
 
@@ -171,7 +174,7 @@ class Positions:
             self.wake_at = min(self.wake_at, self._committed_offsets.coordinator_known_at)
             return
         future = self._committed_offsets.fetch(frozenset(tp for tp, _ in waiting), node_id)
-        self._fetching = _SentRequest({tp: state.version for tp, state in waiting}, future)
+        self._fetching = _SentRequest(Phase.COMMITTED, {tp: state.version for tp, state in waiting}, future)
         future.on_done(lambda _: self._committed())
 
     def _committed(self) -> None:
@@ -181,7 +184,7 @@ class Positions:
         now = self._cluster.loop.now()
         found = self._committed_offsets.read(frozenset(sent.versions), sent.future, now)
         for tp, offset in found.items():
-            state = self._asked(tp, sent, Phase.COMMITTED)
+            state = self._asked(tp, sent)
             if state is None:
                 continue
             if isinstance(offset, KcliError):
@@ -236,10 +239,9 @@ class Positions:
         for node_id, group in by_leader.items():
             request = self._offsets(group) if phase is Phase.RESET else self._epochs(group)
             future = self._cluster.send(request, node_id)
-            sent = _SentRequest({tp: state.version for tp, state in group}, future)
+            sent = _SentRequest(phase, {tp: state.version for tp, state in group}, future)
             self._asking.append(sent)
-            handle = self._reset_answered if phase is Phase.RESET else self._validated
-            future.on_done(partial(_then, handle, sent))
+            future.on_done(partial(self._answered, sent))
 
     def _offsets(self, group: Waiting) -> Request:
         return offsets_request(
@@ -266,70 +268,48 @@ class Positions:
         partition = topic.partition(tp.partition) if topic else None
         return partition.leader_epoch if partition else -1
 
-    def _reset_answered(self, sent: _SentRequest) -> None:
-        rows: list[tuple[str, int, Any]] = []
-        if sent.future.error is None:
-            rows = [(t.name, p.partition_index, p) for t in sent.future.value.topics for p in t.partitions]
-        now = self._cluster.loop.now()
-        for tp, state, row, error in self._answers(sent, Phase.RESET, rows):
-            if error is not None:
-                self._again(tp, state, error, now)
-            elif row.offset >= 0:
-                self._over(tp)
-                self._subscription.seek(tp, row.offset)
-            # the broker may not have looked it up: not a valid start
-            elif state.reset_to in (LATEST, EARLIEST):
-                wrong = KcliError(f"{tp}: the broker responded with offset {row.offset}")
-                self._again(tp, state, wrong, now, always=True)
-            else:  # no record is that recent
-                self._subscription.reset_position(tp, LATEST)
-
-    def _validated(self, sent: _SentRequest) -> None:
-        rows: list[tuple[str, int, Any]] = []
-        if sent.future.error is None:
-            rows = [(t.topic, p.partition, p) for t in sent.future.value.topics for p in t.partitions]
-        now = self._cluster.loop.now()
-        for tp, state, row, error in self._answers(sent, Phase.VALIDATE, rows):
-            epoch = self._leader_epoch(tp)
-            if isinstance(error, UnsupportedError):  # the broker cannot validate epochs
-                state.phase, state.checked_epoch = Phase.READING, epoch
+    def _answered(self, sent: _SentRequest, _future: Future[Any]) -> None:
+        """Completes the partitions that still wait for the response."""
+        self._asking.remove(sent)
+        failure, now = sent.future.error, self._cluster.loop.now()
+        if failure is not None and not isinstance(failure, KcliError):
+            raise failure
+        rows = {} if failure is not None else _rows(sent.future.value)
+        for tp in sent.versions:
+            state = self._asked(tp, sent)
+            row: Any = rows.get(tp)
+            if state is None:
+                continue
+            error = failure
+            if error is None and row is None:
+                error = ConnectError(f"the response lacks {tp}")
+            elif error is None and row.error_code != NONE:
+                error = BrokerError(row.error_code, f"{sent.phase.value}: {tp}")
+            if isinstance(error, UnsupportedError) and sent.phase is Phase.VALIDATE:
+                self._validated(state)  # the broker cannot validate epochs
             elif error is not None:
                 self._again(tp, state, error, now)
-            elif row.end_offset >= 0 and row.end_offset < state.fetch_from:
+            elif sent.phase is Phase.RESET:
+                self._reset_found(tp, state, row.offset, now)
+            elif 0 <= row.end_offset < state.fetch_from:
                 self._over(tp)
                 self._fail(tp, TruncatedError(tp, row.end_offset, state.fetch_from))
             else:  # −1 is no evidence of loss: the broker does not know that epoch
                 self._over(tp)
-                state.phase, state.checked_epoch = Phase.READING, epoch
+                self._validated(state)
 
-    def _answers(
-        self, sent: _SentRequest, phase: Phase, rows: Iterable[tuple[str, int, Any]]
-    ) -> Iterable[tuple[TopicPartition, PartitionState, Any, KcliError | None]]:
-        """The row or error for each partition that still waits for it."""
-        self._asking.remove(sent)
-        found: Mapping[TopicPartition, Any] = {
-            TopicPartition(topic, p): row for topic, p, row in reversed(list(rows))
-        }
-        failure = sent.future.error
-        for tp in sent.versions:
-            state = self._asked(tp, sent, phase)
-            if state is None:
-                continue
-            row = found.get(tp)
-            if failure is not None:
-                if not isinstance(failure, KcliError):
-                    raise failure
-                yield tp, state, None, failure
-            elif row is None:
-                yield tp, state, None, ConnectError(f"the response lacks {tp}")
-            else:
-                code = row.error_code
-                yield (
-                    tp,
-                    state,
-                    row,
-                    BrokerError(code, f"{phase.value}: {tp}") if code != NONE else None,
-                )
+    def _reset_found(self, tp: TopicPartition, state: PartitionState, offset: int, now: float) -> None:
+        if offset >= 0:
+            self._over(tp)
+            self._subscription.seek(tp, offset)
+        elif state.reset_to in (LATEST, EARLIEST):  # the broker may not have looked it up: not a valid start
+            wrong = KcliError(f"{tp}: the broker responded with offset {offset}")
+            self._again(tp, state, wrong, now, always=True)
+        else:  # no record is that recent
+            self._subscription.reset_position(tp, LATEST)
+
+    def _validated(self, state: PartitionState) -> None:
+        state.phase, state.checked_epoch = Phase.READING, self._leader_epoch(state.tp)
 
     # --- outcomes ----------------------------------------------------------------------------------------
 
@@ -342,10 +322,10 @@ class Positions:
                 self.wake_at = min(self.wake_at, state.not_before)
         return due
 
-    def _asked(self, tp: TopicPartition, sent: _SentRequest, phase: Phase) -> PartitionState | None:
+    def _asked(self, tp: TopicPartition, sent: _SentRequest) -> PartitionState | None:
         """The partition's state, unless it has changed since the request."""
         state = self._subscription.get(tp)
-        if state is None or state.version != sent.versions[tp] or state.phase is not phase:
+        if state is None or state.version != sent.versions[tp] or state.phase is not sent.phase:
             return None
         return state
 
@@ -395,5 +375,11 @@ class Positions:
         self.errors.append(error)
 
 
-def _then(handle: Callable[[_SentRequest], None], sent: _SentRequest, _answer: Future[Any]) -> None:
-    handle(sent)
+def _rows(response: ListOffsetsResponse | OffsetForLeaderEpochResponse) -> dict[TopicPartition, Any]:
+    """The first row of each partition."""
+    if isinstance(response, ListOffsetsResponse):
+        rows = [(TopicPartition(t.name, p.partition_index), p) for t in response.topics for p in t.partitions]
+        return dict(reversed(rows))
+    return dict(
+        reversed([(TopicPartition(t.topic, p.partition), p) for t in response.topics for p in t.partitions])
+    )

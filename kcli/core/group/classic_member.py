@@ -4,7 +4,7 @@ KIP-62 (the heartbeat thread), KIP-345 (static members), KIP-394 (the member id 
 rebalances), KIP-814 (a static leader that came back need not assign). Runs in the caller's thread.
 
 A JoinGroup without a response is waited for ``max.poll.interval.ms`` and 5 s, or ``request.timeout.ms`` if that is
-longer, as in the Java client: a lost broker cannot be told from members that take their time. Polls and closes
+longer, as in the Java client: a lost broker looks the same as members that are slow to join. Polls and closes
 keep their own timeouts meanwhile. SyncGroup has ``request.timeout.ms`` (``tests/fault/test_slow_joins.py``).
 """
 

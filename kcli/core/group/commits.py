@@ -187,9 +187,9 @@ class Commits:
             raise ClosedError("the consumer is closed")
         now = self._cluster.loop.now()
         refused: dict[TopicPartition, KcliError]
-        refused = {tp: why for tp, place in offsets.items() if (why := unwritable(tp, place))}
+        refused = {tp: why for tp, offset in offsets.items() if (why := unwritable(tp, offset))}
         commit = _Commit(
-            {tp: place for tp, place in offsets.items() if tp not in refused},
+            {tp: offset for tp, offset in offsets.items() if tp not in refused},
             {tp: self.committer.tenure(tp) for tp in offsets},
             self.committer.metadata(),
             deadline,
@@ -297,7 +297,7 @@ class Commits:
         for commit in self._queue:
             if commit.made_as != present:
                 self._carry_over(commit, present)
-            differs = any(offsets.get(tp, place) != place for tp, place in commit.offsets.items())
+            differs = any(offsets.get(tp, offset) != offset for tp, offset in commit.offsets.items())
             if differs or (commits and commit.through_rebalance != commits[0].through_rebalance):
                 break
             commits.append(commit)

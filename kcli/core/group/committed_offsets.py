@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import no_answer
+from kcli.core.cluster.retry import no_response
 from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
@@ -40,7 +40,7 @@ class CommittedOffsets:
         """Waits for the coordinator and returns its node id; TimedOutError with the reason at the deadline."""
         node = self._link.wait(deadline)
         if node is None:
-            late = self._link.error or no_answer(self._cluster.waits_for())
+            late = self._link.error or no_response(self._cluster.waits_for())
             what = f"the coordinator of group {self._group_id} was not found in time"
             raise TimedOutError(what, why=str(late), do=late.do)
         return node.id

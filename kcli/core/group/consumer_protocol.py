@@ -101,8 +101,8 @@ def by_topic(partitions: Iterable[TopicPartition]) -> list[TopicPartitions]:
 
 def _flat(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
     """Each partition once, in the order given."""
-    places = (TopicPartition(group.topic, number) for group in groups for number in group.partitions)
-    return tuple(dict.fromkeys(places))
+    partitions = (TopicPartition(group.topic, number) for group in groups for number in group.partitions)
+    return tuple(dict.fromkeys(partitions))
 
 
 def _own(data: bytes | memoryview | None) -> bytes | None:

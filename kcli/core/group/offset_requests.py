@@ -75,9 +75,9 @@ def commit_request(
     return request
 
 
-def unwritable(tp: TopicPartition, place: OffsetAndMetadata) -> ConfigError | None:
+def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | None:
     """Why Kafka's protocol cannot express this: checked before it is put into a request that it shares with others."""
-    for what, text in (("the topic's name", tp.topic), ("the metadata", place.metadata or "")):
+    for what, text in (("the topic's name", tp.topic), ("the metadata", offset.metadata or "")):
         try:
             size = len(text.encode())
         except (AttributeError, UnicodeEncodeError) as error:
@@ -86,9 +86,9 @@ def unwritable(tp: TopicPartition, place: OffsetAndMetadata) -> ConfigError | No
             why = f"it has {size} bytes, {_LONGEST_STRING} is the limit"
             return ConfigError(f"{tp}: {what} cannot be sent", why=why)
     try:
-        _NUMBERS.pack(tp.partition, place.offset, place.leader_epoch)
+        _NUMBERS.pack(tp.partition, offset.offset, offset.leader_epoch)
     except struct.error as error:
-        return ConfigError(f"{tp}: {place} cannot be sent", why=str(error))
+        return ConfigError(f"{tp}: {offset} cannot be sent", why=str(error))
     return None
 
 

@@ -9,15 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.core.kernels.shapes import (
-    NO_HEADERS,
-    SLICE_BYTES,
-    Columns,
-    Row,
-    Text,
-    gather_slices,
-    slice_columns,
-)
 
 if TYPE_CHECKING:
     from kcli.core.kernels import pure as _chosen
@@ -63,33 +54,3 @@ murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 render_records = _chosen.render_records
 walk_batches = _chosen.walk_batches
-
-__all__ = [
-    "IMPLEMENTATION",
-    "NO_HEADERS",
-    "SLICE_BYTES",
-    "Columns",
-    "Row",
-    "Text",
-    "crc32c",
-    "crc32c_patch",
-    "decode_columns",
-    "decode_headers",
-    "decode_run",
-    "decode_values",
-    "encode_headers",
-    "encode_keyed",
-    "encode_lines",
-    "encode_record",
-    "encode_rows",
-    "encode_slices",
-    "encode_text",
-    "gather_slices",
-    "group_slices",
-    "index_text",
-    "murmur2",
-    "partition_keys",
-    "render_records",
-    "slice_columns",
-    "walk_batches",
-]

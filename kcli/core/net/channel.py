@@ -18,7 +18,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
@@ -275,21 +275,13 @@ class Channel:
         return True
 
     def _tls_handshake(self) -> bool:
-        import ssl
-
-        assert isinstance(self._socket, ssl.SSLSocket)
         try:
-            self._socket.do_handshake()
-        except ssl.SSLWantReadError:
-            self._wants_write_for_tls = False
-            return False
-        except ssl.SSLWantWriteError:
-            self._wants_write_for_tls = True
-            return False
+            cast("ssl.SSLSocket", self._socket).do_handshake()
         except OSError as error:
-            from kcli.core.net.tls import tls_error
-
-            self.close(tls_error(error, str(self.node)))
+            if _is_tls_wait(error):
+                self._wants_write_for_tls = type(error).__name__ == "SSLWantWriteError"
+            else:
+                self.close(self._tls_error(error))
             return False
         self._tls_done = True
         return True
@@ -322,10 +314,11 @@ class Channel:
         """Invalid bytes in the handshake mean another kind of server; later they are a defect of the peer."""
         if self.connection.state is State.READY:
             return error
-        detail = error.what.removeprefix(f"{self.node}: ") + (f": {error.why}" if error.why else "")
+        what = error.what.removeprefix(f"{self.node}: ").removeprefix("malformed response: ")
+        detail = f"{what}: {error.why}" if error.why else what
         return NotKafkaError(
             f"{self.node} does not speak Kafka on this port",
-            why=f"its answer to ApiVersions makes no sense ({detail})",
+            why=f"its response to ApiVersions is malformed ({detail})",
             do="check the port and security.protocol",
         )
 
@@ -341,18 +334,18 @@ class Channel:
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
-                why="the port accepts connections but does not answer",
+                why="the port accepts connections but does not respond",
                 do="check that this is a Kafka broker and that it is not stopped or overloaded",
             )
         if self._tls_in_progress:
             return ConnectError(
                 f"no TLS handshake with {self.node} in {waited}",
-                why="the port accepts connections but does not answer",
+                why="the port accepts connections but does not respond",
                 do="check the port and security.protocol, and that the broker is not stopped or overloaded",
             )
         return ConnectError(
             f"cannot connect to {self.node} in {waited}",
-            why="no answer from the network",
+            why="no response from the network",
             do="check the host, the port and any firewall between",
         )
 
@@ -366,12 +359,15 @@ class Channel:
     def _broken(self, error: OSError) -> KcliError:
         if self.connection.state is not State.READY:
             if self._tls is not None and type(error).__name__.startswith("SSL"):
-                from kcli.core.net.tls import tls_error
-
-                return tls_error(error, str(self.node))  # e.g. a client certificate refused (TLS 1.3)
+                return self._tls_error(error)  # e.g. a client certificate refused (TLS 1.3)
             return self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
+
+    def _tls_error(self, error: OSError) -> KcliError:
+        from kcli.core.net.tls import tls_error  # loaded with the context; plaintext clients do without
+
+        return tls_error(error, str(self.node))
 
     def _ended(self) -> KcliError:
         if self.connection.state is State.HANDSHAKE:
@@ -380,7 +376,7 @@ class Channel:
 
     def _left(self, why: str = "it is not Kafka, or this port wants TLS or authentication") -> ConnectError:
         return ConnectError(
-            f"{self.node} closed the connection before it answered",
+            f"{self.node} closed the connection before it responded",
             why=why,
             do="check the port and security.protocol, and that the broker is running",
         )

@@ -1,19 +1,12 @@
 """TLS contexts from client options: verified by default, at least TLS 1.2, no fallback to plaintext.
 
-``ssl`` is imported on use: a plaintext client does not load it.
+Imported by clients that use TLS: a plaintext client does not load ``ssl``.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import ssl
 
 from kcli.core.errors import AuthError, ConfigError, KcliError, NotKafkaError
-
-if TYPE_CHECKING:
-    import ssl
-
-    from kcli.core.options import ClientOptions
-
+from kcli.core.options import ClientOptions
 
 _TLS_SPOKEN = ("ALERT", "UNSUPPORTED_PROTOCOL", "CERTIFICATE", "CIPHER", "KEY")
 """Words in OpenSSL's reasons which show that the peer speaks TLS but one side rejects the other."""
@@ -40,8 +33,6 @@ def context_of(
 
     ``prefix``: of the options' names. ``password`` None: OpenSSL prompts for that of an encrypted key.
     """
-    import ssl
-
     try:
         context = ssl.create_default_context(cafile=authorities or None)
     except (OSError, ssl.SSLError) as error:
@@ -67,8 +58,6 @@ def context_of(
 
 def tls_error(error: OSError, where: str) -> KcliError:
     """The error for a failed TLS handshake: a certificate, an incompatible TLS version or cipher, or no TLS at all."""
-    import ssl
-
     if isinstance(error, ssl.SSLCertVerificationError):
         return AuthError(
             f"{where}: the broker's certificate was not accepted",

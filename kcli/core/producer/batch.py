@@ -92,27 +92,6 @@ class ProducerBatch:
     which rows of the caller its records are, where the caller gave an origin.
     """
 
-    __slots__ = (
-        "attempts",
-        "builder",
-        "cell",
-        "created",
-        "deadline",
-        "delivery",
-        "epoch",
-        "first",
-        "last_error",
-        "not_before",
-        "origins",
-        "outcome_unknown",
-        "producer_id",
-        "sent_to",
-        "sequence",
-        "size",
-        "tp",
-        "transactional",
-    )
-
     def __init__(
         self, tp: TopicPartition, builder: BatchBuilder, created: float, deadline: float, first: int = 0
     ) -> None:

@@ -2,7 +2,7 @@
 
 An InitProducerId of our own may fence us. With (id, epoch) on an open transaction it is answered with
 CONCURRENT_TRANSACTIONS and aborts that transaction; up to transaction version 1 this bumps the epoch, and the
-repeated request is answered with PRODUCER_FENCED. Then (id, epoch + 1) is ours and nobody else's; (-1, -1) would
+repeated request is answered with PRODUCER_FENCED. Then (id, epoch + 1) belongs to this producer only; (-1, -1) would
 fence a successor. Seen on 2.8.2 and 3.9.2. Tested in ``tests/fault/test_transactions.py`` (P11 to P14).
 """
 
@@ -22,7 +22,7 @@ class _Fencing(Enum):
 
 
 class EpochClaim:
-    """``take_over``: the application initializes the transactional id, whoever had it before."""
+    """``take_over``: the application initializes the transactional id, which another producer may have used before."""
 
     def __init__(self, *, take_over: bool = False) -> None:
         self._take_over = take_over

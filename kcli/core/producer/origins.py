@@ -7,7 +7,7 @@ within the call from 0, as a range or as packed native int32.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kcli.core.errors import KcliError
@@ -58,10 +58,3 @@ def part_of(origins: Sequence[Origin], start: int, count: int) -> list[Origin]:
         if low < high:
             found.append(Origin(first + low - start, token, rows[low:high]))
     return found
-
-
-def each_row(origins: Sequence[Origin]) -> Iterator[tuple[Any, int]]:
-    """(token, row) of every record that has an origin."""
-    for _, token, rows in origins:
-        for row in rows:
-            yield token, row

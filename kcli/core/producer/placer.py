@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.errors import KcliError
-from kcli.core.kernels.active import Row
+from kcli.core.kernels.shapes import Row
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted
@@ -82,13 +82,16 @@ class Placer:
         groups: dict[int, list[int]] = {}
         if partition is not None:
             self.check(TopicPartition(topic, partition))
+        elif not partitions:
+            keys, values, *_ = zip(*rows, strict=True)
+            if keys.count(None) == len(keys) and not self.spreads_nulls:
+                partition = self.sticky_partition(topic, bytes_of(values))
+            else:
+                partitions = self.partitions(topic, keys, bytes_of(values))
+        if partition is not None:
             groups[partition] = list(range(len(rows)))
         else:
-            if not partitions:
-                partitions = self.partitions(
-                    topic, [row[0] for row in rows], bytes_of(row[1] for row in rows)
-                )
-            for index, number in enumerate(partitions):
+            for index, number in enumerate(partitions or ()):
                 groups.setdefault(number, []).append(index)
         for number, indexes in groups.items():
             own = rows if len(indexes) == len(rows) else [rows[index] for index in indexes]

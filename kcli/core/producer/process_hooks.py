@@ -6,31 +6,16 @@ The sender is a daemon thread, which ends with the process whatever is left; and
 import atexit
 import os
 import weakref
-from typing import Protocol
+from typing import Any
 
 _PATIENCE = 5.0  # seconds for flushing at process exit
 
 
-class Closable(Protocol):
-    """What is watched: a producer."""
-
-    @property
-    def outstanding(self) -> int:
-        """Records that are not confirmed yet."""
-        ...
-
-    def close(self, timeout: float | None) -> None:
-        """Flushes and closes."""
-
-    def forked(self) -> None:
-        """Called in a forked child: every further call must fail."""
+_open: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
-_open: "weakref.WeakSet[Closable]" = weakref.WeakSet()
-
-
-def watch(producer: Closable) -> None:
-    """Watches the producer until it is garbage-collected."""
+def watch(producer: Any) -> None:
+    """Watches a ``Producer`` until it is garbage-collected."""
     _open.add(producer)
 
 

@@ -23,7 +23,7 @@ from kcli.core.errors import (
     TransactionAbortableError,
 )
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.kernels.active import NO_HEADERS, Row, Text
+from kcli.core.kernels.shapes import NO_HEADERS, Row, Text
 from kcli.core.options import ProducerOptions, given
 from kcli.core.producer import process_hooks
 from kcli.core.producer.accumulator import Accumulator
@@ -106,6 +106,7 @@ class Producer:
         )
         self._transactions: Transactional | None = None
         if self._sender.transactions is not None:
+            # Modules that producers without transactions do not need.
             from kcli.core.producer.transactional import Transactional
 
             self._transactions = Transactional(

@@ -107,6 +107,7 @@ class Sender:
         self.stop_now = False
         self._wake_at = 0.0
         if options.transactional_id:
+            # Modules that producers without transactions do not need.
             from kcli.core.producer.transaction_steps import TransactionSteps
 
             self._numbers = Idempotence(transactional=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
-from kcli.core.kernels.active import Row
+from kcli.core.kernels.shapes import Row
 from kcli.core.types import ProducerRecord
 
 Serializer = Callable[[str, Any], bytes | None]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
-from kcli.core.kernels.active import Row, Text
+from kcli.core.kernels.shapes import Row, Text
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions

@@ -7,15 +7,8 @@ if keys choose the partition, the lines are indexed first and then encoded parti
 from typing import Any, NamedTuple
 
 from kcli.core.errors import KcliError
-from kcli.core.kernels.active import (
-    NO_HEADERS,
-    SLICE_BYTES,
-    Text,
-    gather_slices,
-    group_slices,
-    index_text,
-    slice_columns,
-)
+from kcli.core.kernels.active import group_slices, index_text
+from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, Text, gather_slices, slice_columns
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.origins import Origin, Refuse, Rows, packed_rows, shifted
 from kcli.core.producer.placer import Placer

@@ -1,10 +1,15 @@
 """The requests of a transaction to its coordinators, and the evaluation of their responses. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from kcli.core.error_codes import NONE, OPERATION_NOT_ATTEMPTED
+from kcli.core.producer.epoch_claim import EpochClaim
+from kcli.core.producer.idempotence import Idempotence
+from kcli.core.producer.transactions import GroupOffsets, Phase, Step, Transaction
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -12,6 +17,7 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -26,21 +32,42 @@ _FIRST_WITH_MEMBERS = 3  # TxnOffsetCommit before KIP-447 would commit without c
 _LAST_VERSION_1 = 4  # TxnOffsetCommit and EndTxn: v5 is the protocol of transaction version 2
 
 
-def add_partitions(
-    transactional_id: str, producer_id: int, epoch: int, partitions: Iterable[TopicPartition]
-) -> AddPartitionsToTxnRequest:
-    """Adds partitions before they are written to (up to transaction version 1)."""
-    topics = [
-        AddPartitionsToTxnTopic(name=topic, partitions=[tp.partition for tp in group])
-        for topic, group in groupby(sorted(partitions), _TOPIC)
-    ]
-    request = AddPartitionsToTxnRequest(
-        v3_and_below_transactional_id=transactional_id,
-        v3_and_below_producer_id=producer_id,
-        v3_and_below_producer_epoch=epoch,
-        v3_and_below_topics=topics,
-    )
-    request.cap_version(_LAST_CLIENT_VERSION)
+def build_request(
+    step: Step,
+    transaction: Transaction,
+    transactional_id: str,
+    timeout_ms: int,
+    numbers: Idempotence,
+    claim: EpochClaim,
+) -> Request:
+    """The request of a step. ``timeout_ms`` is ``transaction.timeout.ms``."""
+    producer: dict[str, Any] = {
+        "transactional_id": transactional_id,
+        "producer_id": numbers.producer_id,
+        "producer_epoch": numbers.epoch,
+    }
+    match step:
+        case Step.INIT:
+            producer_id, epoch = claim.ids(numbers)
+            producer |= {"producer_id": producer_id, "producer_epoch": epoch}
+            return InitProducerIdRequest(**producer, transaction_timeout_ms=timeout_ms)
+        case Step.ADD_PARTITIONS:
+            topics = [
+                AddPartitionsToTxnTopic(name=topic, partitions=[tp.partition for tp in group])
+                for topic, group in groupby(sorted(transaction.wanted), _TOPIC)
+            ]
+            old = {f"v3_and_below_{name}": value for name, value in producer.items()}
+            request: Request = AddPartitionsToTxnRequest(**old, v3_and_below_topics=topics)
+            request.cap_version(_LAST_CLIENT_VERSION)
+            return request
+        case Step.ADD_GROUP:
+            return AddOffsetsToTxnRequest(**producer, group_id=transaction.offsets[0].group.group_id)
+        case Step.COMMIT_OFFSETS:
+            request = _commit_offsets(producer, transaction.offsets[0])
+        case _:
+            request = EndTxnRequest(**producer, committed=transaction.phase is Phase.COMMITTING)
+    if not transaction.version_2:
+        request.cap_version(_LAST_VERSION_1)
     return request
 
 
@@ -54,23 +81,22 @@ def added(answer: AddPartitionsToTxnResponse) -> dict[TopicPartition, int]:
     }
 
 
-def add_group(transactional_id: str, producer_id: int, epoch: int, group_id: str) -> AddOffsetsToTxnRequest:
-    """Adds a group before its offsets are committed (up to transaction version 1)."""
-    return AddOffsetsToTxnRequest(
-        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, group_id=group_id
-    )
+def refused(
+    answer: TxnOffsetCommitResponse, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+) -> dict[TopicPartition, int | None]:
+    """The partitions whose offset was rejected, with the code; None where the response omits a partition."""
+    codes: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            tp = TopicPartition(topic.name, row.partition_index)
+            if tp in codes:
+                codes[tp] = row.error_code
+    return {tp: code for tp, code in codes.items() if code != NONE}
 
 
-def commit_offsets(
-    transactional_id: str,
-    producer_id: int,
-    epoch: int,
-    group: GroupMetadata,
-    offsets: Mapping[TopicPartition, OffsetAndMetadata],
-    *,
-    version_2: bool,
-) -> TxnOffsetCommitRequest:
+def _commit_offsets(producer: Mapping[str, Any], waiting: GroupOffsets) -> TxnOffsetCommitRequest:
     """Offsets to be committed with the transaction, checked against the membership (KIP-447)."""
+    group, offsets = waiting.group, waiting.offsets
     topics = [
         TxnOffsetCommitRequestTopic(
             name=topic,
@@ -87,42 +113,13 @@ def commit_offsets(
         for topic, partitions in groupby(sorted(offsets), _TOPIC)
     ]
     request = TxnOffsetCommitRequest(
-        transactional_id=transactional_id,
+        **producer,
         group_id=group.group_id,
-        producer_id=producer_id,
-        producer_epoch=epoch,
         generation_id=group.generation_id,
         member_id=group.member_id,
         group_instance_id=group.group_instance_id,
         topics=topics,
     )
-    if not version_2:
-        request.cap_version(_LAST_VERSION_1)
     if group != GroupMetadata(group.group_id):
         request.require_version(_FIRST_WITH_MEMBERS)
-    return request
-
-
-def refused(
-    answer: TxnOffsetCommitResponse, offsets: Mapping[TopicPartition, OffsetAndMetadata]
-) -> dict[TopicPartition, int | None]:
-    """The partitions whose offset was rejected, with the code; None where the response omits a partition."""
-    codes: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
-    for topic in answer.topics:
-        for row in topic.partitions:
-            tp = TopicPartition(topic.name, row.partition_index)
-            if tp in codes:
-                codes[tp] = row.error_code
-    return {tp: code for tp, code in codes.items() if code != NONE}
-
-
-def end(
-    transactional_id: str, producer_id: int, epoch: int, *, committed: bool, version_2: bool
-) -> EndTxnRequest:
-    """Commit or abort."""
-    request = EndTxnRequest(
-        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=committed
-    )
-    if not version_2:
-        request.cap_version(_LAST_VERSION_1)
     return request

@@ -41,7 +41,6 @@ from kcli.core.producer.epoch_claim import FENCING, EpochClaim
 from kcli.core.producer.idempotence import Idempotence
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase, Step, Transaction
 from kcli.core.protocol.api import Request
-from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
 
@@ -218,7 +217,9 @@ class TransactionSteps:
         node_id = self._requests.find_node(self._key(step), now, lambda error: self._step_failed(step, error))
         if node_id is None:
             return
-        request = self._request(step)
+        request = requests.build_request(
+            step, self.transaction, self._id, self._timeout_ms, self._numbers, self._claim
+        )
         if step is Step.END:
             self.transaction.end_sent = True
         elif step is not Step.INIT:
@@ -230,31 +231,6 @@ class TransactionSteps:
         if step is Step.COMMIT_OFFSETS and self.transaction.offsets:
             return KeyType.GROUP, self.transaction.offsets[0].group.group_id
         return KeyType.TRANSACTION, self._id
-
-    def _request(self, step: Step) -> Request:
-        transaction, numbers = self.transaction, self._numbers
-        producer = (self._id, numbers.producer_id, numbers.epoch)
-        match step:
-            case Step.INIT:
-                producer_id, epoch = self._claim.ids(numbers)
-                return InitProducerIdRequest(
-                    transactional_id=self._id,
-                    transaction_timeout_ms=self._timeout_ms,
-                    producer_id=producer_id,
-                    producer_epoch=epoch,
-                )
-            case Step.ADD_PARTITIONS:
-                return requests.add_partitions(*producer, transaction.wanted)
-            case Step.ADD_GROUP:
-                return requests.add_group(*producer, transaction.offsets[0].group.group_id)
-            case Step.COMMIT_OFFSETS:
-                first = transaction.offsets[0]
-                return requests.commit_offsets(
-                    *producer, first.group, first.offsets, version_2=transaction.version_2
-                )
-            case _:
-                committed = transaction.phase is Phase.COMMITTING
-                return requests.end(*producer, committed=committed, version_2=transaction.version_2)
 
     def _answered(self, step: Step, node_id: int, request: Request, future: Future[Any]) -> None:
         if isinstance(future.error, KcliError):

@@ -77,7 +77,7 @@ class Request(Struct):
         self.__dict__["version_floor"] = lowest
 
     @property
-    def expects_answer(self) -> bool:
+    def expects_response(self) -> bool:
         """False only for Produce with acks=0."""
         return True
 
@@ -105,8 +105,8 @@ def choose_version(
         )
     if version < lowest:
         raise UnsupportedError(
-            f"{where} cannot do what this {request.api_name} asks for",
-            why=f"the broker offers {theirs[0]} to {theirs[1]}, it takes {lowest}: the broker is too old",
+            f"{where} cannot do what this {request.api_name} requests",
+            why=f"the broker offers {theirs[0]} to {theirs[1]}, version {lowest} is needed",
         )
     return version
 
@@ -136,12 +136,12 @@ def decode_response(request: type[Request], version: int, frame: memoryview) -> 
             pos = codec.skip_tagged(frame, pos)
         except IndexError:
             raise ProtocolError(
-                f"malformed answer: {request.api_name} v{version} ends in its header"
+                f"malformed response: {request.api_name} v{version} ends in its header"
             ) from None
-    answer, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
+    response, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
     if end != len(frame):
         raise ProtocolError(
-            f"malformed answer: {len(frame) - end} bytes too many behind {request.api_name} v{version}",
-            why="the answer is longer than its content",
+            f"malformed response: {len(frame) - end} extra bytes after {request.api_name} v{version}",
+            why="the response is longer than its content",
         )
-    return answer
+    return response

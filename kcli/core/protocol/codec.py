@@ -21,7 +21,7 @@ MAX_UVARINT_BYTES = 5
 def short_of(what: str, size: int, buf: memoryview, pos: int) -> ProtocolError:
     """The error for a length that exceeds the message."""
     return ProtocolError(
-        f"malformed answer: {what} of {size} at byte {pos}", why=f"only {len(buf) - pos} bytes are left"
+        f"malformed response: {what} of {size} at byte {pos}", why=f"only {len(buf) - pos} bytes are left"
     )
 
 
@@ -37,7 +37,7 @@ def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, end + 1
         shift += 7
-    raise ProtocolError(f"malformed answer: a varint of more than 5 bytes at byte {pos}")
+    raise ProtocolError(f"malformed response: a varint of more than 5 bytes at byte {pos}")
 
 
 def _read_slice(buf: memoryview, pos: int, size: int, what: str) -> tuple[memoryview, int]:
@@ -48,7 +48,7 @@ def _read_slice(buf: memoryview, pos: int, size: int, what: str) -> tuple[memory
 
 
 def _null(what: str, pos: int) -> ProtocolError:
-    return ProtocolError(f"malformed answer: null for {what} at byte {pos}", why="it must not be null here")
+    return ProtocolError(f"malformed response: null for {what} at byte {pos}", why="it must not be null here")
 
 
 def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:

@@ -41,7 +41,7 @@ def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: b
         raise ProtocolError(error.what, why=error.why or f"while reading {cls.__name__} v{version}") from None
     except (struct.error, IndexError, UnicodeDecodeError, MemoryError, OverflowError) as error:
         raise ProtocolError(
-            f"malformed answer: {cls.__name__} v{version} cannot be read",
+            f"malformed response: {cls.__name__} v{version} cannot be read",
             why=str(error) if isinstance(error, UnicodeDecodeError) else "it ends too early",
         ) from None
 
@@ -283,17 +283,17 @@ def _emit_read_items(src: _Source, depth: int, read: str, target: str) -> None:
 
 
 def _null_array(name: str, pos: int) -> ProtocolError:
-    return ProtocolError(f"malformed answer: null for {name} at byte {pos}", why="it must not be null here")
+    return ProtocolError(f"malformed response: null for {name} at byte {pos}", why="it must not be null here")
 
 
 def _wrong_size(name: str, size: int, pos: int) -> ProtocolError:
     return ProtocolError(
-        f"malformed answer: the tagged field {name} ends at byte {pos}", why=f"its size is said to be {size}"
+        f"malformed response: the tagged field {name} ends at byte {pos}", why=f"its declared size is {size}"
     )
 
 
 _USUAL = {True: b"\x01", False: b"\0\0"}
-"""How an empty string stands in flexible and in older versions."""
+"""An empty string as encoded in flexible and in older versions."""
 
 
 def _may_have_one_shape(cls: type[Struct], version: int) -> bool:

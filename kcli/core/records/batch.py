@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kcli.core.codecs.codec import Codec, codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import Columns, crc32c, decode_columns, decode_values, find_in_records
-from kcli.core.kernels.shapes import SMALLEST_RECORD
+from kcli.core.kernels.active import crc32c, decode_columns, decode_values, find_in_records
+from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
 from kcli.core.kernels.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
 
@@ -80,7 +80,7 @@ class RecordBatch(BatchView):
         if self.codec > max(Codec):
             self._refuse(f"{codec_name(self.codec)}: Kafka knows 0 to {max(Codec)}")
         if self.codec == Codec.NONE and count > room // SMALLEST_RECORD:
-            self._refuse(f"{count} records cannot stand in {room} bytes")
+            self._refuse(f"{count} records do not fit into {room} bytes")
 
     def payload(self, limit: int | None = None) -> memoryview:
         """See BatchView."""
@@ -173,7 +173,7 @@ class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
         self.position = at + len(raw)
         if magic == MAGIC:
             return RecordBatch(raw)
-        from kcli.core.records.legacy import LegacyBatch
+        from kcli.core.records.legacy import LegacyBatch  # formats of before Kafka 0.11: rarely needed
 
         return LegacyBatch(raw)
 

@@ -11,10 +11,6 @@ from kcli.core.codecs.codec import Codec, check_level, codec_name
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import (
-    NO_HEADERS,
-    SLICE_BYTES,
-    Row,
-    Text,
     crc32c,
     decode_columns,
     encode_headers,
@@ -25,6 +21,7 @@ from kcli.core.kernels.active import (
     encode_slices,
     encode_text,
 )
+from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, Row, Text
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
 from kcli.core.records.text_cut import line_length

@@ -7,7 +7,7 @@ Otherwise re-encoded: batches with gaps between offsets (compacted topics), with
 from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
-from kcli.core.kernels.active import NO_HEADERS, Row
+from kcli.core.kernels.shapes import NO_HEADERS, Row
 from kcli.core.records.batch import HEADER_SIZE, MAGIC
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.view import BatchView

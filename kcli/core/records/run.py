@@ -7,8 +7,9 @@ on the records themselves.
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import Columns, decode_run, walk_batches
+from kcli.core.kernels.active import decode_run, walk_batches
 from kcli.core.kernels.render_ops import Program
+from kcli.core.kernels.shapes import Columns
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record

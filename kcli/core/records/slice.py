@@ -3,7 +3,8 @@
 It behaves as a batch of one record, with its original offset, timestamps and producer.
 """
 
-from kcli.core.kernels.active import NO_HEADERS, Columns, decode_columns, encode_record
+from kcli.core.kernels.active import decode_columns, encode_record
+from kcli.core.kernels.shapes import NO_HEADERS, Columns
 from kcli.core.records.view import BatchView
 
 

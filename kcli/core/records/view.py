@@ -9,9 +9,9 @@ from operator import lt
 from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import Columns, decode_headers, render_records
+from kcli.core.kernels.active import decode_headers, render_records
 from kcli.core.kernels.render_ops import Facts, Program
-from kcli.core.kernels.shapes import find_in_columns
+from kcli.core.kernels.shapes import Columns, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Record
 

@@ -7,7 +7,8 @@ from struct import Struct
 from typing import TypeVar
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.kernels.active import Columns, decode_headers
+from kcli.core.kernels.active import decode_headers
+from kcli.core.kernels.shapes import Columns
 from kcli.core.types import Header, TopicPartition
 
 Ranges = tuple[list[int], list[int]]

@@ -4,7 +4,7 @@ from typing import Any
 
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.serde.errors import DecodeError
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 
 class DecodedField:
@@ -32,5 +32,5 @@ class DecodedField:
     def _data(self, fields: BatchFields, index: int) -> bytes | None:
         return fields.key(index) if self.part == "key" else fields.value(index)
 
-    def _place(self, fields: BatchFields, index: int) -> Place:
-        return Place(fields.tp.topic, self.part, fields.headers(index), fields.key(index))
+    def _place(self, fields: BatchFields, index: int) -> SerdeContext:
+        return SerdeContext(fields.tp.topic, self.part, fields.headers(index), fields.key(index))

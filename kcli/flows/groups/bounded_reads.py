@@ -38,12 +38,12 @@ class Budget:
 
 def known_bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
     """Start and end of each partition for which both are known; other partitions are omitted."""
-    asked = list(partitions)
-    starts = consumer.list_offsets(dict.fromkeys(asked, EARLIEST), timeout)
-    ends = consumer.list_offsets(dict.fromkeys(asked, LATEST), timeout)
+    all_partitions = list(partitions)
+    starts = consumer.list_offsets(dict.fromkeys(all_partitions, EARLIEST), timeout)
+    ends = consumer.list_offsets(dict.fromkeys(all_partitions, LATEST), timeout)
     first = {tp: start.offset for tp, start in starts.items() if isinstance(start, OffsetInfo)}
     last = {tp: end.offset for tp, end in ends.items() if isinstance(end, OffsetInfo)}
-    known = [tp for tp in asked if tp in first and tp in last]
+    known = [tp for tp in all_partitions if tp in first and tp in last]
     return Bounds({tp: first[tp] for tp in known}, {tp: last[tp] for tp in known})
 
 

@@ -15,7 +15,7 @@ from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 
 TOPIC = "__consumer_offsets"
 _OFFSET_COMMIT = 1
@@ -23,11 +23,7 @@ FIRST_STEP = 1_000  # offsets
 
 
 def commit_times(
-    consumer: Consumer,
-    partitions: int,
-    commits: Mapping[GroupPartition, int],
-    budget: Budget,
-    timeout: float,
+    consumer: Consumer, partitions: int, commits: Mapping[GroupPartition, int], budget: Budget, timeout: float
 ) -> dict[GroupPartition, int]:
     """Ms since the epoch of the newest commit of each of these offsets; commits that were not found are omitted.
 
@@ -58,7 +54,7 @@ def commit_times(
 
 
 def offsets_partition(group: str, partitions: int) -> TopicPartition:
-    """The partition in which a group's coordinator keeps its commits."""
+    """The partition in which a group's coordinator stores its commits."""
     return TopicPartition(TOPIC, java_hash(group.encode()) % partitions)
 
 
@@ -74,7 +70,7 @@ def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
     if record.value is None:
         return None
     try:
-        value = serde.decode(record.value, Place(record.topic, key=record.key))
+        value = serde.decode(record.value, SerdeContext(record.topic, key=record.key))
     except DecodeError:
         return None
     data = value.get("data") if isinstance(value, dict) else None

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.offsets import Positions, positions
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
+if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
     from kcli.core.admin.groups import ListedGroup
 
@@ -43,12 +43,11 @@ class Described:
 
 
 def describe_groups(
-    admin: "Admin", names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
+    admin: Admin, names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
 ) -> dict[str, Described | KcliError]:
     """Each group, or its error: NotFoundError for a group that does not exist.
 
-    ``listed``: the result of ListGroups, if known; otherwise it is requested only where there is a share or streams
-    group.
+    ``listed``: the result of ListGroups, if known; else it is requested where there is a share or streams group.
     """
     described = admin.describe_groups(names) if names else {}
     rows = {row.group_id: row for row in listed}
@@ -74,6 +73,13 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
         for tp in member.assignment or ():
             owners.setdefault(tp, member)
     return owners
+
+
+def owner_fields(member: "MemberDescription | None") -> dict[str, Any]:
+    """The owner of a partition, for its row."""
+    if member is None:
+        return {"member_id": None, "client_id": None, "host": None}
+    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.host}
 
 
 def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:

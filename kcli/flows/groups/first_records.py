@@ -47,8 +47,8 @@ def first_unread_records(
         for (tp, at), record in found.items()
         if record is None and (stable := logs[tp].stable_below_end) is not None
     }
-    held = first_records_at(admin, waiting.values(), committed_only=False)
-    return found | {asked: held[begin] for asked, begin in waiting.items()}
+    blocked = first_records_at(admin, waiting.values(), committed_only=False)
+    return found | {asked: blocked[begin] for asked, begin in waiting.items()}
 
 
 def request_batches(offsets: Iterable[PartitionOffset]) -> Iterator[list[PartitionOffset]]:

@@ -53,10 +53,9 @@ class GroupHistory:
 def group_history(
     consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float, *, since_ms: int
 ) -> GroupHistory:
-    """The history since ``since_ms`` or earlier, as far as the budget allows. ``partitions``: of
-    ``__consumer_offsets``.
+    """The history since ``since_ms`` or earlier, as far as the budget allows, read by a read_committed consumer.
 
-    The consumer must read ``read_committed``.
+    ``partitions`` is the partition count of ``__consumer_offsets``.
     """
     tp = offsets_partition(group, partitions)
     logs = known_bounds(consumer, [tp], timeout)

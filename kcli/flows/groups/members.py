@@ -16,9 +16,7 @@ def named(members: Collection[MemberDescription]) -> str:
 
 
 def _named(member: MemberDescription) -> str:
-    """Client, host, and the argument for ``groups remove-members``: the instance id of a static member (KIP-345), or
-    its id.
-    """
+    """Client, host, and what ``groups remove-members`` accepts: a static member's instance id (KIP-345), or its id."""
     host = member.host or "an unknown host"
     known_by = f"instance {member.instance_id}" if member.instance_id else f"member {member.member_id}"
     return f"{member.client_id or 'a client without a name'} at {host} ({known_by})"

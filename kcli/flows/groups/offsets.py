@@ -5,18 +5,17 @@ partition that has vanished or has no leader gets a note and does not affect the
 is alive, an election may be in progress and is awaited briefly; where none is, metadata is conclusive.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.cluster.metadata import no_leader, no_partition
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.metadata import PartitionView, no_leader, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
+if TYPE_CHECKING:  # loaded where topics are described
     from kcli.core.admin.topics import TopicInfo
-    from kcli.core.cluster.metadata import PartitionView
 
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
@@ -50,9 +49,7 @@ NOTHING = LogEnds()
 
 
 class Position(NamedTuple):
-    """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is not
-    known.
-    """
+    """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is unknown."""
 
     committed: OffsetAndMetadata | None = None
     log_start: int | None = None
@@ -69,12 +66,9 @@ Positions = dict[TopicPartition, Position]
 
 
 def positions(
-    admin: "Admin", groups: Mapping[str, Collection[TopicPartition]]
+    admin: Admin, groups: Mapping[str, Collection[TopicPartition]]
 ) -> dict[str, Positions | KcliError]:
-    """For each group all partitions with commits and those that ``groups`` names for it, by topic and partition.
-
-    A group has an error if its commits could not be read.
-    """
+    """For each group all partitions with commits and those in ``groups``, sorted; or why its commits cannot be read."""
     commits = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
     partitions = {
         group: sorted({*committed, *groups[group]})
@@ -91,7 +85,7 @@ def positions(
 
 
 def log_ends(
-    admin: "Admin", partitions: Collection[TopicPartition], *, stable: bool = False
+    admin: Admin, partitions: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
     """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE."""
     found = _readable(admin, partitions)
@@ -112,48 +106,40 @@ def log_ends(
 
 
 def offsets_at(
-    admin: "Admin", partitions: Collection[TopicPartition], time: int
+    admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """The offset by time (ms, or a special value) in each partition; waits only briefly for a leader, as ``log_ends``
-    does.
-    """
+    """The offset by time (ms, or a special value) in each partition; waits for a leader as ``log_ends`` does."""
     found = _readable(admin, partitions)
     offsets = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], time)
     return {tp: offsets.get(tp) or reason.error or no_leader(tp) for tp, reason in found.items()}
 
 
-def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def _readable(admin: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
     """NOTHING for each partition that can be queried, else the reason why not; in order."""
     topics = admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
-    known = _partitions(topics.values())
+    known = {
+        TopicPartition(topic.name, part.partition): part
+        for topic in topics.values()
+        if not isinstance(topic, KcliError)
+        for part in topic.partitions
+    }
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
-def may_be_elected(part: "PartitionView") -> bool:
-    """Whether a leader may be elected without intervention: an in-sync replica is alive. Otherwise only by unclean
-    election.
-    """
+def may_be_elected(part: PartitionView) -> bool:
+    """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
     return any(replica not in part.offline for replica in part.isr)
 
 
 def list_offsets(
-    admin: "Admin", partitions: Collection[TopicPartition], time: int
+    admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """The offset by time in each partition; an election delays it by at most ELECTION_PATIENCE."""
     wanted = dict.fromkeys(partitions, time)
     return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
 
-def _partitions(topics: Iterable["TopicInfo | KcliError"]) -> dict[TopicPartition, "PartitionView"]:
-    return {
-        TopicPartition(topic.name, part.partition): part
-        for topic in topics
-        if not isinstance(topic, KcliError)
-        for part in topic.partitions
-    }
-
-
-def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None") -> LogEnds:
+def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: PartitionView | None) -> LogEnds:
     """Why a partition cannot be queried; NOTHING if it can."""
     if isinstance(topic, KcliError):
         return LogEnds(note=_why(topic), error=topic)

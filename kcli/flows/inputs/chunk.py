@@ -4,8 +4,6 @@ A *unit* is a record of the input or a bad piece of it, counted from 0 in each i
 chunk, counted from 0 in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +11,7 @@ from typing import NamedTuple
 from kcli.flows.inputs.item import InputRow
 
 
-class Place(NamedTuple):
+class InputPosition(NamedTuple):
     """A unit of an input (``source`` is its number), and a checksum of the first ``offset`` bytes before it."""
 
     source: int = 0
@@ -24,11 +22,11 @@ class Place(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Chunk:
-    """``start`` is the place of its first unit, ``units`` their number, bad units included. ``read``: how many bytes of
-    the input had been read when it was made, and their checksum.
+    """``start`` is the position of its first unit, ``units`` their number, bad units included. ``read``: how many bytes
+    of the input had been read when it was made, and their checksum.
     """
 
-    start: Place
+    start: InputPosition
     units: int
     name: str
     read: tuple[int, int] = (0, 0)
@@ -50,15 +48,15 @@ class Chunk:
         """The raw input; None when it was not kept."""
         raise NotImplementedError
 
-    def place(self, unit: int) -> Place:
-        """The place of one of its units, or of the unit that follows the chunk.
+    def position(self, unit: int) -> InputPosition:
+        """The position of one of its units, or of the unit that follows the chunk.
 
         The checksum must not cover the end of that unit or of a later one: it covers the bytes before the chunk, or
         all bytes that had been read.
         """
         if unit < self.start.unit + self.units:
             return self.start._replace(unit=unit)
-        return Place(self.start.source, unit, *self.read)
+        return InputPosition(self.start.source, unit, *self.read)
 
 
 @dataclass(slots=True, eq=False, repr=False)

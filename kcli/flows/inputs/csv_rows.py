@@ -5,8 +5,6 @@ An empty key or value without quotes is null, ``""`` is empty; with a null marke
 missing column is null (no headers, the current time). ``headers`` holds JSON as in ndjson.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec
@@ -137,7 +135,7 @@ def fields_of(raw: bytes) -> list[Field]:
         if at == end:
             return fields
         if raw[at] != _COMMA:
-            raise BadLine("a quote stands inside a field, or something behind a closing quote", at + 1)
+            raise BadLine("there is a quote within a field, or text after a closing quote", at + 1)
         at += 1
 
 
@@ -154,7 +152,7 @@ def _columns(raw: bytes) -> dict[str, int]:
         raise InputError(
             f"line 1 of the input is not a header line: {shown}",
             why=f"there is no column {unknown[0]!r}" if unknown else "columns are missing, or named twice",
-            do="-i csv wants columns among " + ", ".join(KNOWN),
+            do="the columns of -i csv are " + ", ".join(KNOWN),
         )
     return {name: place for place, name in enumerate(names)}
 

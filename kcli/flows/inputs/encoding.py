@@ -1,7 +1,7 @@
 """From input texts to the bytes of keys and values, where ``-s`` or the input itself names a serde. Pure.
 
 Text formats (lines, raw, file, patterns) and CSV give texts; NDJSON and kcat's lines give JSON. An input that names
-``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` says: that is how ``consume``
+``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` names: that is how ``consume``
 writes what it could not decode. What a serde rejects is bad input.
 """
 
@@ -72,31 +72,15 @@ class Encoding:
             return asked
         found = self._named.get(encoding)
         if found is None:
-            found = self._named[encoding] = _plain(part, encoding)
+            from kcli.flows.inputs.serde_fields import plain_serde  # only where an input names a serde
+
+            found = self._named[encoding] = plain_serde(part, encoding)
         return found
 
     def _written(self, encode: Callable[..., bytes], value: Any, part: str) -> bytes:
-        # No serdes, no json: plain lines need neither.
-        from kcli.serde.errors import EncodeError
-        from kcli.serde.serde import Place
+        from kcli.flows.inputs.serde_fields import encoded  # serdes and json: plain lines need neither
 
-        try:
-            return encode(value, Place(self._topic, part))
-        except EncodeError as error:
-            raise BadLine(str(error)) from None
-
-
-def _plain(part: str, encoding: str) -> Serde:
-    # Only where an input names a serde.
-    from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
-    from kcli.serde.opening import open_serdes
-
-    if encoding not in PLAIN:
-        hint = f"give -s {part}={encoding}" if encoding in NAMES else "no serde has this name"
-        raise BadLine(f"the {part} is encoded as {encoding!r}: {hint}")
-    serde = open_serdes(SerdeSpecs(value=SerdeSpec(encoding)), writing=True).value
-    assert serde is not None
-    return serde
+        return encoded(encode, value, self._topic, part)
 
 
 class EncodingParser:

@@ -4,8 +4,6 @@ A line is ``{"line","reason","code","input","input_encoding","format","header"}`
 ``header`` the header line of a csv file. The other flags must be those of the first run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

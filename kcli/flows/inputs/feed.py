@@ -3,13 +3,11 @@
 One input is open at a time. Plain lines are normally not parsed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
+from kcli.flows.inputs.chunk import Chunk, InputPosition, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import BadInput, InputRow, Item
@@ -46,7 +44,7 @@ class Feed:
         taps: Sequence[Tap] = (),
         patience: float | None = None,
         fingerprints: bool = False,
-        begin: Place | None = None,
+        begin: InputPosition | None = None,
     ) -> None:
         self.form = form
         self._names = tuple(names) or ("-",)
@@ -56,55 +54,58 @@ class Feed:
         self._taps = tuple(taps)
         self._patience = patience
         self._fingerprints = fingerprints
-        self._begin = begin or Place()
+        self._begin = begin or InputPosition()
 
     def portions(self) -> Iterator[Portion]:
         """The portions until all inputs have ended, or a stop."""
         for number in range(self._begin.source, len(self._names)):
             if self._stop:
                 return
-            begin = self._begin if number == self._begin.source else Place(number)
+            begin = self._begin if number == self._begin.source else InputPosition(number)
             name = self._names[number]
             descriptor = self._opened(name)
             try:
-                print_ = Fingerprint(said(name), begin.offset, begin.crc)
+                print_ = Fingerprint(input_name(name), begin.offset, begin.crc)
                 taps: list[Tap] = [print_, *self._taps] if self._fingerprints else [*self._taps]
-                source = Source(descriptor, said(name), self._stop, taps=taps, patience=self._patience)
+                source = Source(descriptor, input_name(name), self._stop, taps=taps, patience=self._patience)
                 of_one = self._text if self._short else self._rows
                 yield from of_one(source, print_, begin)
             finally:
                 os.close(descriptor)
 
-    def _text(self, source: Source, print_: Fingerprint, begin: Place) -> Iterator[Portion]:
+    def _text(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:
         delimiter = self.form.how.delimiter
-        place = Place(begin.source)
+        position = InputPosition(begin.source)
         mark = (0, 0)
         for region in TextReader(source, delimiter, self.form.longest).regions():
             size, read = region.end - region.start, (print_.size, print_.crc)
             if region.dropped:
-                lost = RowChunk(place._replace(offset=mark[0], crc=mark[1]), 1, source.name, read)
-                place = place._replace(unit=place.unit + 1)
-                if place.unit > begin.unit:
+                lost = RowChunk(position._replace(offset=mark[0], crc=mark[1]), 1, source.name, read)
+                position = position._replace(unit=position.unit + 1)
+                if position.unit > begin.unit:
                     reason = f"it has more than {self.form.longest:,} bytes"
                     yield Portion(
-                        lost, None, [(place.unit - 1, BadInput(place.unit, 0, reason, None))], region.dropped
+                        lost,
+                        None,
+                        [(position.unit - 1, BadInput(position.unit, 0, reason, None))],
+                        region.dropped,
                     )
             elif not size:
                 yield Portion()
             else:
-                rest, skipped = _without(region, begin.unit - place.unit, delimiter)
-                place = place._replace(unit=place.unit + skipped)
+                rest, skipped = _without(region, begin.unit - position.unit, delimiter)
+                position = position._replace(unit=position.unit + skipped)
                 if rest.start < rest.end:
                     chunk = TextChunk(
-                        place._replace(offset=mark[0], crc=mark[1]), 0, source.name, read, delimiter
+                        position._replace(offset=mark[0], crc=mark[1]), 0, source.name, read, delimiter
                     )
                     if self.form.keep:
                         chunk.text = bytes(memoryview(rest.text)[rest.start : rest.end])
                     yield Portion(chunk, rest, (), size, rest.more)
-                    place = place._replace(unit=place.unit + chunk.units)
+                    position = position._replace(unit=position.unit + chunk.units)
             mark = read
 
-    def _rows(self, source: Source, print_: Fingerprint, begin: Place) -> Iterator[Portion]:
+    def _rows(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:
         from kcli.flows.inputs.parsers import parser_of  # msgspec, which plain lines do not need
 
         parser = parser_of(self.form)
@@ -121,7 +122,7 @@ class Feed:
             rows = [item for item in items if type(item) is InputRow]
             bad = [(first + at, item) for at, item in enumerate(items) if type(item) is BadInput]
             numbers = [first + at for at, item in enumerate(items) if type(item) is InputRow] if bad else None
-            start, read = Place(begin.source, first, *mark), (print_.size, print_.crc)
+            start, read = InputPosition(begin.source, first, *mark), (print_.size, print_.crc)
             header: bytes | None = getattr(parser, "header", None)  # only CSV has one
             return Portion(
                 RowChunk(start, len(items), source.name, read, rows, numbers, header), None, bad, size, more
@@ -136,7 +137,7 @@ class Feed:
                 yield portion(last, 0, False)
 
 
-def said(name: str) -> str:
+def input_name(name: str) -> str:
     """The name of an input in messages."""
     return "stdin" if name == "-" else name
 

@@ -5,8 +5,6 @@ that was read when the chunk is complete. The input may be a pipe: it is read ag
 it arrives.
 """
 
-from __future__ import annotations
-
 import zlib
 
 from kcli.core.errors import KcliError
@@ -35,15 +33,17 @@ class Fingerprint:
         left = self._expected - self.size
         if 0 < left <= len(view):
             if zlib.crc32(view[:left], self.crc) != self._wanted:
-                raise self._other(f"its first {self._expected:,} bytes are not those that were read then")
+                raise self._other(
+                    f"its first {self._expected:,} bytes are not those that the earlier run read"
+                )
         elif not len(view) and left > 0:  # the end of the input
-            raise self._other(f"it has {self.size:,} bytes, and {self._expected:,} were read then")
+            raise self._other(f"it has {self.size:,} bytes, and the earlier run read {self._expected:,}")
         self.crc = zlib.crc32(view, self.crc)
         self.size += len(view)
 
     def _other(self, why: str) -> OtherInputError:
         return OtherInputError(
-            f"{self._name} is not the input that the checkpoint is of",
+            f"{self._name} is not the input of the checkpoint",
             why=why,
-            do="give the same input again, or delete the checkpoint to start anew",
+            do="give the same input again, or delete the checkpoint to start again",
         )

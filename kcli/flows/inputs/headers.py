@@ -1,7 +1,5 @@
 """Header blocks of input records: their own headers, then the common headers from the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kcli.core.kernels.active import encode_headers

@@ -1,7 +1,5 @@
 """What an input parser returns: rows, and bad input. Pure."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 from kcli.core.errors import KcliError

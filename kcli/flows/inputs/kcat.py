@@ -4,8 +4,6 @@ Its keys are ``key``, ``payload``, ``ts``, ``partition`` and ``headers``, a flat
 passes bytes through that are not UTF-8, which is not valid JSON; they are kept here.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -59,7 +57,7 @@ def _decode_exactly(line: bytes) -> Any:
     """Decodes numbers of any size without loss."""
     try:
         return parse_json(line)
-    except ValueError:  # its error says less
+    except ValueError:  # its error has no column
         return _decode(line)
 
 

@@ -4,12 +4,10 @@ Plain lines are normally sent without an object per record (``text.py``); they a
 transactions, with a rate limit, and when failed lines are retried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
 from kcli.flows.inputs.splitter import Splitter
 

@@ -6,8 +6,6 @@ has decoded names its serde (``encoding.py``). ``value`` is required, so that JS
 a record with a null value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -175,7 +173,7 @@ def header_of(parts: Sequence[Any]) -> Header:
     if parts and parts[0] is None:
         raise BadLine("a header has null for its name")
     if not 2 <= len(parts) <= 4:
-        raise BadLine(f"a header of {len(parts)} elements is not [name, value], with encodings behind it")
+        raise BadLine(f"a header of {len(parts)} elements is not [name, value], optionally with encodings")
     encodings = [*parts[2:], None, None]
     value = data_of(parts[1], encodings[0], "value of a header")
     name = data_of(parts[0], encodings[1], "name of a header")

@@ -1,7 +1,5 @@
 """The parsers of all input formats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kcli.core.errors import ConfigError

@@ -30,12 +30,12 @@ Decode = Callable[[bytes], bytes]
 _FIELDS = frozenset("kvs")
 _SIZES = {"K": "k", "V": "v", "S": "v", "R": "v"}
 _NUMBERS = frozenset("dTpH")
-_PASSED_OVER = frozenset("toexy")
+_IGNORED = frozenset("toexy")
 _ESCAPES = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "0": b"\0"}
 
 
 class PatternError(ValueError):
-    """The pattern is invalid; says where."""
+    """The pattern is invalid."""
 
 
 class Verb(NamedTuple):
@@ -59,7 +59,7 @@ class _Found:
     headers: list[Header] = field(default_factory=list)
 
 
-class _Short(Exception):  # noqa: N818 - tells that more input is needed
+class _Short(Exception):  # noqa: N818 - a signal, not an error
     """The record continues after the end of the data: more input is needed."""
 
 
@@ -72,7 +72,6 @@ class Pattern:
         if not any(isinstance(piece, Verb) and piece.name in "kvsh" for piece in pieces):
             raise PatternError("it reads neither a key nor a value nor headers")
         _check(pieces)
-        self.names_partition = any(isinstance(piece, Verb) and piece.name == "p" for piece in pieces)
         self.terminator = None if _is_sized(pieces) else _terminator(pieces, delimiter)
         last = pieces[-1]
         if self.terminator is not None and isinstance(last, bytes):
@@ -80,7 +79,7 @@ class Pattern:
             pieces[-1:] = [rest] if rest else []
         self.pieces = tuple(pieces)
 
-    def take(self, data: bytes, at: int, *, complete: bool) -> tuple[_Found, int]:
+    def read_record(self, data: bytes, at: int, *, complete: bool) -> tuple[_Found, int]:
         """The record at ``at`` and its end; ``complete``: nothing follows ``data``. Raises BadLine, _Short."""
         found = _Found()
         for index, piece in enumerate(self.pieces):
@@ -101,9 +100,9 @@ def pattern_parser(
         return SizedParser(pattern, how, blocks, longest)
 
     def parse(line: bytes, number: int) -> InputRow:
-        found, end = pattern.take(line, 0, complete=True)
+        found, end = pattern.read_record(line, 0, complete=True)
         if end < len(line):
-            raise BadLine("the record goes on where the pattern ends", end + 1)
+            raise BadLine("the record continues after the end of the pattern", end + 1)
         return _row(found, number, line, how, blocks)
 
     return LineParser(parse, delimiter=pattern.terminator, longest=longest)
@@ -139,9 +138,9 @@ class SizedParser:
         at = 0
         while at < len(data):
             try:
-                found, end = self._pattern.take(data, at, complete=complete)
+                found, end = self._pattern.read_record(data, at, complete=complete)
                 if end == at:
-                    raise BadLine("the pattern reads nothing of it", 1)
+                    raise BadLine("the pattern matches an empty record", 1)
                 row = _row(found, self._record + 1, data[at:end], self._how, self._blocks)
             except _Short:
                 if len(data) - at > 2 * self._longest:
@@ -164,7 +163,7 @@ class SizedParser:
         self._broken = InputError(
             f"record {self._record + 1:,} of the input does not fit the pattern",
             why=bad.reason,
-            do="check -f; where the next record begins cannot be known",
+            do="check -f; the start of the next record is unknown",
         )
         if not items:
             raise self._broken
@@ -259,7 +258,7 @@ def _decoded(text: bytes, verb: Verb, at: int) -> bytes:
     try:
         return verb.decode(text)
     except ValueError as error:
-        raise BadLine(f"%{verb.name} is not what its encoding says: {error}", at + 1) from None
+        raise BadLine(f"%{verb.name} is not valid in its encoding: {error}", at + 1) from None
 
 
 def _headers(text: bytes, inner: tuple[Piece, ...], at: int) -> list[Header]:
@@ -324,7 +323,7 @@ def _parse(text: str, at: int, *, inside: bool) -> tuple[list[Piece], int]:
 
 def _verb(text: str, at: int, *, inside: bool) -> tuple[Verb, int]:
     name, end = text[at + 1 : at + 2], at + 2
-    known = _FIELDS | frozenset(_SIZES) | _NUMBERS | _PASSED_OVER | {"h"}
+    known = _FIELDS | frozenset(_SIZES) | _NUMBERS | _IGNORED | {"h"}
     if not name:
         raise PatternError("it ends with a single %; write %% for a percent sign")
     if name not in known or (inside and name not in "kvKV"):
@@ -334,14 +333,14 @@ def _verb(text: str, at: int, *, inside: bool) -> tuple[Verb, int]:
     if name == "h":
         inner, end = _parse(text, end + 1, inside=True)
         if text[end : end + 1] != "}":
-            raise PatternError("the brace behind %h is not closed")
+            raise PatternError("the brace after %h is not closed")
         _check(inner)
         if not inner:
             raise PatternError("%h{} reads nothing; write %h{%k=%v;}")
         return Verb(name, None, tuple(inner)), end + 1
     close = text.find("}", end)
     if close < 0:
-        raise PatternError(f"the brace behind %{name} is not closed")
+        raise PatternError(f"the brace after %{name} is not closed")
     argument = text[end + 1 : close]
     decode = _DECODERS.get(argument) if name in _FIELDS else None
     if decode is None:
@@ -360,7 +359,7 @@ def _check(pieces: list[Piece]) -> None:
         behind = pieces[index + 1 : index + 2]
         if not ended and behind and isinstance(behind[0], Verb):
             raise PatternError(
-                f"%{piece.name} and %{behind[0].name} stand side by side: where the first one ends cannot be told"
+                f"%{piece.name} and %{behind[0].name} are adjacent: the end of the first one cannot be determined"
             )
         counted.add(_SIZES.get(piece.name, piece.name if piece.name == "H" else ""))
 

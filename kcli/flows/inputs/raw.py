@@ -1,10 +1,8 @@
 """``-i raw``: each value after its length as four big-endian bytes, −1 for null; the format of ``consume -o raw``."""
 
-from __future__ import annotations
-
 from struct import Struct
 
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 
 _LENGTH = Struct(">i")
@@ -85,6 +83,6 @@ class RawParser:
     def _lost(self, what: str) -> InputError:
         return InputError(
             f"record {self._record + 1:,} of the input cannot be read",
-            why=f"its length says {what}; where the next record begins cannot be known",
-            do="-i raw wants four big-endian bytes of length before each value, −1 for null",
+            why=f"its length is {what}; the start of the next record is unknown",
+            do="-i raw expects four big-endian bytes of length before each value, −1 for null",
         )

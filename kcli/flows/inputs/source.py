@@ -3,8 +3,6 @@
 Bytes are passed to the taps first, in order: a copy to stdout, a checksum.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -4,8 +4,6 @@ Fast input is returned by the megabyte, slow input as it arrives. Memory is limi
 accepted line if that is more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

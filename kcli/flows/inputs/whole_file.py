@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, InputRow, Item
 
 

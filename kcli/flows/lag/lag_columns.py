@@ -5,9 +5,10 @@ Most groups of a cluster are like that. Rows are created only on iteration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import sub
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.types import TopicPartition
@@ -30,24 +31,15 @@ class Logs(NamedTuple):
     ends: list[int]
 
 
-class LagColumns(Sequence[PartitionLag]):
+@dataclass(slots=True, eq=False, repr=False)
+class LagColumns(Collection[PartitionLag]):
     """A group's rows. ``committed`` and ``lags`` (records) are in the order of ``logs``; ``owners`` are its members."""
 
-    __slots__ = ("committed", "group", "lags", "logs", "owners")
-
-    def __init__(
-        self,
-        group: str,
-        logs: Logs,
-        committed: Sequence[int],
-        lags: list[int],
-        owners: Mapping[TopicPartition, MemberDescription],
-    ) -> None:
-        self.group = group
-        self.logs = logs
-        self.committed = committed
-        self.lags = lags
-        self.owners = owners
+    group: str
+    logs: Logs
+    committed: Sequence[int]
+    lags: list[int]
+    owners: Mapping[TopicPartition, MemberDescription]
 
     @property
     def seconds(self) -> list[float | None]:
@@ -79,12 +71,8 @@ class LagColumns(Sequence[PartitionLag]):
                 member=self.owners.get(tp), note="", drained=not lag,
             )  # fmt: skip
 
-    @overload
-    def __getitem__(self, at: int) -> PartitionLag: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[PartitionLag]: ...
-    def __getitem__(self, at: int | slice) -> PartitionLag | list[PartitionLag]:
-        return list(self)[at]
+    def __contains__(self, row: object) -> bool:
+        return any(one == row for one in self)
 
 
 class ColumnsOf:

@@ -1,6 +1,6 @@
 """A complete measurement of the lag of groups: the sample, the times of records, and open transactions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,13 +20,11 @@ class Measurement(NamedTuple):
     """The sample, and the rows of each of its groups."""
 
     sample: LagSample
-    rows: dict[str, Sequence[PartitionLag]]
+    rows: dict[str, Collection[PartitionLag]]
 
 
 def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
-    """``time`` is how lag in time is determined: ``exact`` reads records, ``estimate`` uses offsets by time, ``off``
-    skips it.
-    """
+    """``time``: ``exact`` reads records, ``estimate`` uses offsets by time, ``off`` leaves lag in time unknown."""
     sample = take_sample(admin, wanted)
     if time == OFF:
         return Measurement(sample, lags_of(sample))
@@ -45,7 +43,7 @@ def lags_of(
     times: RecordTimes = _NOTHING,
     retention: Retention = _NOTHING,
     notes: Mapping[TopicPartition, str] = _NOTHING,
-) -> dict[str, Sequence[PartitionLag]]:
+) -> dict[str, Collection[PartitionLag]]:
     """The rows of each group, by column where that is enough; see ``partition_lags``."""
     columns = ColumnsOf(sample.bounds)
     special = bool(times or notes)
@@ -65,9 +63,7 @@ def total_lags(
 
 
 def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
-    """``retention.ms`` of the topics that delete by time; topics that cannot be described or keep indefinitely are
-    omitted.
-    """
+    """``retention.ms`` of the topics that delete by time, where it is known."""
     from kcli.core.admin.configs import ConfigKind, ConfigResource  # only for lag in time
 
     resources = {ConfigResource(ConfigKind.TOPIC, topic): topic for topic in topics}

@@ -67,8 +67,48 @@ def partition_lags(
     """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end."""
     members = {} if one.description is None else assigned(one.description)
     for tp, commit in one.committed.items():
-        bounds = sample.bounds[tp]
-        yield _row(sample.at_ms, one.group, tp, commit, bounds, members.get(tp), times, retention, notes)
+        log, member = sample.bounds[tp], members.get(tp)
+        offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
+        start, end = log.start, log.end
+        if start is None or end is None or offset is None:
+            note = str(commit) if isinstance(commit, KcliError) else "no committed offset"
+            if start is None or end is None:
+                note = log.note or ""
+            yield PartitionLag(
+                one.group, tp, offset, end, start, None, None, UNKNOWN, None, None, member, note
+            )
+            continue
+        remarks = []
+        if offset > end:
+            remarks.append(
+                f"committed {offset - end:,} past the end: the log was truncated or the topic recreated"
+            )
+        lost = max(0, start - offset)
+        if lost:
+            remarks.append(f"{lost:,} offsets below the log start are lost")
+        if tp in notes:
+            remarks.append(notes[tp])
+        first = unread_from(commit, log)
+        seconds, method, margin = _age(sample.at_ms, tp, first, times, retention)
+        kept = retention.get(tp.topic)
+        soon = margin is not None and kept is not None and margin * 1000 < kept * _RISKY
+        time = None if first is None else times.get((tp, first))
+        yield PartitionLag(
+            one.group,
+            tp,
+            offset,
+            end,
+            start,
+            max(0, end - offset),
+            seconds,
+            method,
+            0.0 if lost else margin,
+            lost,
+            member,
+            "; ".join(remarks),
+            at_risk=lost > 0 or offset > end or soon,
+            drained=first is None or (time is not None and time.time_ms is None and time.method == READ),
+        )
 
 
 def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:
@@ -77,53 +117,6 @@ def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -
         return None
     first = max(commit.offset, bounds.start)
     return first if first < bounds.end else None
-
-
-def _row(
-    now: int,
-    group: str,
-    tp: TopicPartition,
-    commit: OffsetAndMetadata | KcliError | None,
-    bounds: LogEnds,
-    member: MemberDescription | None,
-    times: RecordTimes,
-    retention: Retention,
-    notes: Mapping[TopicPartition, str],
-) -> PartitionLag:
-    offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
-    start, end = bounds.start, bounds.end
-    if start is None or end is None:
-        note = bounds.note or ""
-        return PartitionLag(group, tp, offset, end, start, None, None, UNKNOWN, None, None, member, note)
-    if offset is None:
-        note = str(commit) if isinstance(commit, KcliError) else "no committed offset"
-        return PartitionLag(group, tp, None, end, start, None, None, UNKNOWN, None, None, member, note)
-    remarks = []
-    if offset > end:
-        remarks.append(
-            f"committed {offset - end:,} past the end: the log was truncated or the topic recreated"
-        )
-    lost = max(0, start - offset)
-    if lost:
-        remarks.append(f"{lost:,} offsets below the log start are lost")
-    if tp in notes:
-        remarks.append(notes[tp])
-    first = unread_from(commit, bounds)
-    seconds, method, margin = _age(now, tp, first, times, retention)
-    lag = max(0, end - offset)
-    kept = retention.get(tp.topic)
-    at_risk = (
-        lost > 0
-        or offset > end
-        or (margin is not None and kept is not None and margin * 1000 < kept * _RISKY)
-    )
-    margin = 0.0 if lost else margin
-    note = "; ".join(remarks)
-    time = None if first is None else times.get((tp, first))
-    drained = first is None or (time is not None and time.time_ms is None and time.method == READ)
-    return PartitionLag(
-        group, tp, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk, drained
-    )
 
 
 def _age(

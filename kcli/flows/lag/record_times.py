@@ -74,10 +74,7 @@ def estimate_record_times(admin: Admin, sample: LagSample) -> dict[PartitionOffs
 
 
 class TimeSearch:
-    """When the record at offset ``at`` was written, between an older record and the end of the log. Pure.
-
-    Points are (offset, ms since the epoch).
-    """
+    """When the record at offset ``at`` was written, between two points: (offset, ms since the epoch). Pure."""
 
     def __init__(self, at: int, oldest: tuple[int, int], end: tuple[int, int]) -> None:
         self.at = at

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError
 from kcli.core.types import OffsetAndMetadata
-from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import LagSample
 
 
@@ -21,28 +20,13 @@ def append_sample(path: str, cluster: str, sample: LagSample) -> None:
 
 def _document(cluster: str, sample: LagSample) -> dict[str, Any]:
     """Per partition: topic, number, committed offset, log start, end, last stable offset; null is unknown."""
-    return {
-        "kind": "LagSample",
-        "api": "kcli/v1",
-        "cluster": cluster,
-        "at_ms": sample.at_ms,
-        "groups": [
-            {
-                "group": one.group,
-                "state": one.state or None,
-                "partitions": [
-                    [tp.topic, tp.partition, _committed(commit), *_bounds(sample.bounds[tp])]
-                    for tp, commit in one.committed.items()
-                ],
-            }
-            for one in sample.groups
-        ],
-    }
-
-
-def _committed(commit: OffsetAndMetadata | KcliError | None) -> int | None:
-    return commit.offset if isinstance(commit, OffsetAndMetadata) else None
-
-
-def _bounds(bounds: LogEnds) -> tuple[int | None, int | None, int | None]:
-    return bounds.start, bounds.end, bounds.stable
+    groups = []
+    for one in sample.groups:
+        rows = []
+        for tp, commit in one.committed.items():
+            offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
+            log = sample.bounds[tp]
+            rows.append([tp.topic, tp.partition, offset, log.start, log.end, log.stable])
+        groups.append({"group": one.group, "state": one.state or None, "partitions": rows})
+    head = {"kind": "LagSample", "api": "kcli/v1", "cluster": cluster, "at_ms": sample.at_ms}
+    return {**head, "groups": groups}

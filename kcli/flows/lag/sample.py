@@ -40,9 +40,7 @@ class GroupSample(NamedTuple):
 
 
 class LagSample(NamedTuple):
-    """``at_ms`` is when the commits were read, since the epoch. ``failed``: the errors of groups that could not be
-    read.
-    """
+    """``at_ms`` is when the commits were read, since the epoch; ``failed`` has the errors of unreadable groups."""
 
     at_ms: int
     groups: Sequence[GroupSample]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
 from kcli.flows.lag.lag_columns import LagColumns
@@ -12,11 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Summary(NamedTuple):
-    """``lag`` is the sum of the known lags, None if none is known; ``seconds`` and ``margin`` are those of the worst
-    partition among the known ones.
-
-    ``method`` is how ``seconds`` is known, ``unknown`` counts the partitions without a lag.
-    """
+    """``lag`` is the sum of the known lags, None if none is known; ``seconds`` and ``margin`` the worst known ones."""
 
     partitions: int
     lag: int | None
@@ -24,7 +20,6 @@ class Summary(NamedTuple):
     method: str
     margin: float | None
     lost: int
-    unknown: int
     note: str
 
 
@@ -36,12 +31,12 @@ def summaries_by(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K])
     return {one: summary(some) for one, some in parts.items()}
 
 
-def summary(rows: Sequence[PartitionLag]) -> Summary:
+def summary(rows: Collection[PartitionLag]) -> Summary:
     """The summary of any number of rows, including none."""
     if isinstance(rows, LagColumns):
         lag = sum(rows.lags)
         seconds, method = (None, UNKNOWN) if lag else (0.0, READ)
-        return Summary(len(rows), lag, seconds, method, margin=None, lost=0, unknown=0, note="")
+        return Summary(len(rows), lag, seconds, method, margin=None, lost=0, note="")
     lags = [row.lag for row in rows if row.lag is not None]
     unread = [row for row in rows if row.lag]
     worst = max((row for row in unread if row.seconds is not None), key=_seconds, default=None)
@@ -54,7 +49,6 @@ def summary(rows: Sequence[PartitionLag]) -> Summary:
         method=worst.method if worst is not None else READ if drained else UNKNOWN,
         margin=min(margins, default=None),
         lost=sum(row.lost or 0 for row in rows),
-        unknown=len(rows) - len(lags),
         note=_note(rows, len(rows) - len(lags)),
     )
 
@@ -63,7 +57,7 @@ def _seconds(row: PartitionLag) -> float:
     return row.seconds or 0.0
 
 
-def _note(rows: Sequence[PartitionLag], unknown: int) -> str:
+def _note(rows: Collection[PartitionLag], unknown: int) -> str:
     notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
     if not rows:
         return "no committed offsets"

@@ -8,7 +8,7 @@ moved back; ``loss risk``: retention has deleted unread records, or soon will.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class _Point:
     every partition with a commit.
     """
 
-    def __init__(self, at_ms: int, rows: Sequence[PartitionLag]) -> None:
+    def __init__(self, at_ms: int, rows: Collection[PartitionLag]) -> None:
         self.at_ms = at_ms
         self.partitions: Sequence[TopicPartition]
         self.offsets: Sequence[int]
@@ -86,7 +86,7 @@ class History:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
 
-    def add_rows(self, at_ms: int, group: str, rows: Sequence[PartitionLag]) -> None:
+    def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag]) -> None:
         """Adds a group's rows of one sample."""
         points = self._points.setdefault(group, deque())
         points.append(_Point(at_ms, rows))
@@ -106,7 +106,7 @@ class History:
         eta = last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None
         return Trend(consumed, produced, eta)
 
-    def verdict(self, group: str, state: str, rows: Sequence[PartitionLag]) -> str | None:
+    def verdict(self, group: str, state: str, rows: Collection[PartitionLag]) -> str | None:
         """The verdict on a group; None while it is not known: one sample shows no progress."""
         points = self._points[group]
         last = points[-1]

@@ -42,9 +42,7 @@ AT_ONCE = 0.2
 
 
 def usual_patience(pace: float) -> float:
-    """How long a member that takes at most ``pace`` seconds per batch may hold uncommitted records: this batch and the
-    next.
-    """
+    """How long a member may hold uncommitted records: this batch and the next, of ``pace`` seconds each."""
     return 2.0 * pace + 2.0
 
 
@@ -55,9 +53,7 @@ def patience(pace: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EvictedMember:
-    """An evicted member. ``pace``: the longest interval in seconds between two commits of its partitions; ``session``:
-    its session timeout in seconds.
-    """
+    """``pace``: its longest interval between two commits; ``session``: its session timeout (seconds)."""
 
     member: ListedMember
     partitions: frozenset[TopicPartition]
@@ -92,17 +88,17 @@ class Party:
         """When the evicted members have noticed the eviction, by a heartbeat, and read no further."""
         return self._at + max(NOTICE_SECONDS, self._session / 3 + 1.0)
 
-    def look(self, here: Collection[str], now: float) -> bool:
+    def update_present(self, here: Collection[str], now: float) -> bool:
         """Updates the ids that are listed now; returns whether a member has arrived that may have been away."""
         missed = self._here - frozenset(here)
         if missed:
             self.left_at = now
         new = [one for one in here if one not in self._here]
         self._here = frozenset(here)
-        came = [self.came(one, now) for one in new]
+        came = [self.record_arrival(one, now) for one in new]
         return any(came)
 
-    def came(self, member_id: str, at: float) -> bool:
+    def record_arrival(self, member_id: str, at: float) -> bool:
         """Whether the new member may be one that was away."""
         newcomer = not self._exact and self._sealed and self.certain and self.left_at is None
         self._here |= {member_id}
@@ -111,12 +107,12 @@ class Party:
             self.last_arrival = at if self.last_arrival is None else max(at, self.last_arrival)
         return not newcomer
 
-    def left(self, member_id: str, at: float) -> None:
+    def record_departure(self, member_id: str, at: float) -> None:
         """A member that had rejoined is missing."""
         self._here -= {member_id}
         self.left_at = at if self.left_at is None else max(at, self.left_at)
 
-    def rested(self, member_id: str) -> None:
+    def record_rest(self, member_id: str) -> None:
         """The member had no partitions for CARRIED_SECONDS before the group was released."""
         self._rested.add(member_id)
 
@@ -129,7 +125,7 @@ class Party:
         """When it last joined."""
         return self._came.get(member_id)
 
-    def may_have_come(self, at: float) -> None:
+    def record_unknown_arrival(self, at: float) -> None:
         """Some member joined the group at this time; which one is not known."""
         if not self.complete:
             self.last_arrival = at
@@ -177,9 +173,7 @@ class Party:
 
 
 class Attendance:
-    """All parties. ``arrivals``: the members that were back at the start, time 0. ``keeps_id``: see
-    ``ListedMember.name``.
-    """
+    """All parties. ``arrivals``: the members that were back at the start, time 0."""
 
     def __init__(
         self, evicted: Iterable[EvictedMember], at: float, arrivals: Iterable[Arrival], *, keeps_id: bool
@@ -195,18 +189,20 @@ class Attendance:
         }
         for arrival in sorted(arrivals, key=lambda one: one.at):
             if (party := self.party(arrival.member)) is not None:
-                party.came(arrival.member.member_id, arrival.at)
+                party.record_arrival(arrival.member.member_id, arrival.at)
                 if arrival.unassigned_since is not None and arrival.unassigned_since <= -CARRIED_SECONDS:
-                    party.rested(arrival.member.member_id)
+                    party.record_rest(arrival.member.member_id)
                 if arrival.left_at is not None:
-                    party.left(arrival.member.member_id, arrival.left_at)
+                    party.record_departure(arrival.member.member_id, arrival.left_at)
 
     def update_members(self, members: Collection[ListedMember], now: float) -> list[Party]:
         """Updates the members of the group; returns the parties with a new arrival that may have been away."""
         here: dict[Hashable, list[str]] = {}
         for member in members:
             here.setdefault(member.name(keeps_id=self._keeps_id), []).append(member.member_id)
-        return [party for name, party in self.parties.items() if party.look(here.get(name, ()), now)]
+        return [
+            party for name, party in self.parties.items() if party.update_present(here.get(name, ()), now)
+        ]
 
     def of(self, partition: TopicPartition) -> list[Party]:
         """The parties that may have read the partition: its owners, or all if the owners are not known."""

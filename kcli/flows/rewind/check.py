@@ -4,34 +4,50 @@ Where ``__consumer_offsets`` can be read, the judge sees every commit since the 
 Otherwise it sees only the commits recorded then and the offsets committed now, which decides fewer cases.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
+from kcli.core import clock
+from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.group_history import GroupHistory
-from kcli.flows.rewind.journal import Journal, LiveEntry
+from kcli.flows.rewind.execute import update_journal
+from kcli.flows.rewind.journal import Journal, Journals, LiveEntry
 from kcli.flows.rewind.judge import Observation
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.live_record import facts_of
-from kcli.flows.rewind.outcomes import Outcome, outcome_of_verdict
+from kcli.flows.rewind.outcomes import GroupReport, Outcome, outcome_of_verdict
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
-from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, WatchedGroup
+from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, WatchedGroup, Watcher
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A rewind of the journal, ready to be judged: ``watched`` continues from what is known."""
-
-    plan: GroupPlan
-    watched: WatchedGroup
+def check(
+    admin: Admin, journals: Journals, journal: Journal, history: GroupHistory | None, watcher: Watcher
+) -> GroupReport:
+    """Judges the rewind again, watches its group, and updates the journal. ``history``: see ``checked``."""
+    described = admin.describe_groups([journal.group])[journal.group]
+    group = None if isinstance(described, KcliError) else described
+    plan, watched = checked(journal, history, clock.monotonic(), clock.wall_ms(), group)
+    seen = watcher.watch(admin, [watched])[journal.group]
+    found = outcomes(plan, seen)
+    error = update_journal(journals, plan, watched.facts, seen, found)
+    return GroupReport(
+        plan,
+        tuple(found),
+        kept=True,
+        missing=watched.missing(plan.members),
+        evicted=len(watched.facts.evicted),
+        journal_error=error,
+    )
 
 
 def checked(
     journal: Journal, history: GroupHistory | None, now: float, now_ms: int, group: GroupDescription | None
-) -> Checked:
-    """``history`` since the members were released, None if it cannot be read; ``now`` (monotonic) and ``now_ms`` are
-    the same time.
+) -> tuple[GroupPlan, WatchedGroup]:
+    """The rewind as a plan, and its group to be watched from now on. ``history`` since the members were released, None
+    if it cannot be read; ``now`` (monotonic) and ``now_ms`` are the same time.
 
     Raises NotPossibleError for a rewind whose journal has nothing that could be judged.
     """
@@ -39,33 +55,31 @@ def checked(
     if entry is None:
         raise NotPossibleError(
             f"rewind {journal.id} of group {journal.group} cannot be checked",
-            why="only rewinds of running groups (--live) that have set their offsets can be looked at again",
+            why="only rewinds with --live that have set their offsets can be checked",
             do=f"kcli groups describe {journal.group} shows what is committed now",
         )
     facts = _with_known_ends(facts_of(entry))
     judge = facts.judge
-    for look in _seen(entry) if history is None else _logged(history, entry.released_ms):
-        judge.replay(look)
+    for seen in _recorded(entry) if history is None else _logged(history, entry.released_ms):
+        judge.replay(seen)
     since = (now_ms - entry.released_ms) / 1000
     if history is not None:
         judge.replay(Observation(since))
         judge.confirm(history.commits_since(entry.released_ms - BEFORE_MS))
-    return Checked(_plan(journal, facts, group), WatchedGroup(journal.group, facts, now - since, judge))
+    return _plan(journal, facts, group), WatchedGroup(journal.group, facts, now - since, judge)
 
 
-def outcomes(found: Checked, seen: GroupWatch) -> list[Outcome]:
+def outcomes(plan: GroupPlan, seen: GroupWatch) -> list[Outcome]:
     """What is known of each partition now."""
     return [
-        outcome_of_verdict(item, seen.verdicts[item.tp], found.plan, seen.seconds)
-        for item in found.plan.items
+        outcome_of_verdict(item, seen.verdicts[item.tp], plan, seen.seconds)
+        for item in plan.items
         if item.tp in seen.verdicts
     ]
 
 
 def _with_known_ends(facts: LiveFacts) -> LiveFacts:
-    """Without the log ends of members that were away at the release: what they had read when they rejoined is not
-    known.
-    """
+    """Without log ends read before all members were back: what the missing ones had read is not known."""
     attendance = facts.attendance
     return replace(
         facts,
@@ -87,7 +101,7 @@ def _logged(history: GroupHistory, released_ms: int) -> Iterator[Observation]:
         )
 
 
-def _seen(entry: LiveEntry) -> Iterator[Observation]:
+def _recorded(entry: LiveEntry) -> Iterator[Observation]:
     rows = [
         (at, TopicPartition(row.topic, row.partition), offset)
         for row in entry.partitions
@@ -98,21 +112,18 @@ def _seen(entry: LiveEntry) -> Iterator[Observation]:
 
 
 def _plan(journal: Journal, facts: LiveFacts, group: GroupDescription | None) -> GroupPlan:
-    items: Sequence[RewindItem] = [
-        RewindItem(
-            TopicPartition(row.topic, row.partition),
-            journal.before[TopicPartition(row.topic, row.partition)],
-            None if row.new is None else OffsetAndMetadata(row.new),
-        )
-        for row in journal.partitions
-        if TopicPartition(row.topic, row.partition) in facts.partitions
-    ]
+    new = {TopicPartition(row.topic, row.partition): row.new for row in journal.partitions}
+    items = tuple(
+        RewindItem(tp, before, None if (offset := new[tp]) is None else OffsetAndMetadata(offset))
+        for tp, before in journal.before.items()
+        if tp in facts.partitions
+    )
     return GroupPlan(
         journal.group,
         journal.id,
         journal.to,
         "" if group is None else group.state,
-        tuple(items),
+        items,
         members=() if group is None else group.members,
         undoes=journal.undoes,
         type=facts.type,

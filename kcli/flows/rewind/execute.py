@@ -1,7 +1,7 @@
 """Executes a plan: lock, check, journal, commit, read back. Reports only what was seen, not what is assumed."""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core import clock
@@ -11,9 +11,9 @@ from kcli.core.admin.committed import Committed
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.barriers import Barriers
-from kcli.flows.rewind.journal import JournalError, Journals, LiveEntry
+from kcli.flows.rewind.journal import JournalError, Journals
 from kcli.flows.rewind.judge import OVERWRITTEN
-from kcli.flows.rewind.live import Clocks, LiveResult, set_offsets
+from kcli.flows.rewind.live import Clocks, LiveFacts, LiveResult, set_offsets
 from kcli.flows.rewind.live_record import entry_of
 from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.open_transactions import refused_for_transactions
@@ -31,7 +31,7 @@ from kcli.flows.rewind.outcomes import (
     without_check,
 )
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
-from kcli.flows.rewind.watching import GroupWatch, WatchedGroup, Watcher, log_ends
+from kcli.flows.rewind.watching import NOTHING_SEEN, GroupWatch, WatchedGroup, Watcher, log_ends
 
 LATER_SECONDS = 1.0
 """Between the commits to groups without members and the later check."""
@@ -41,9 +41,7 @@ WINDOW_SECONDS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class LiveRewind:
-    """How groups with members are rewound: held by ``barriers``, then watched. ``released`` receives what was set before
-    the watch begins.
-    """
+    """How groups with members are rewound. ``released`` receives what was set, before the watch begins."""
 
     barriers: Barriers
     watcher: Watcher
@@ -153,7 +151,7 @@ class _Run:
         seen = live.watcher.watch(self._admin, list(watched.values()))
         for result in results:
             group = result.plan.group
-            self._report_live(result, seen.get(group, GroupWatch()), watched.get(group))
+            self._report_live(result, seen.get(group, NOTHING_SEEN), watched.get(group))
         return refused
 
     def _set(self, plan: GroupPlan, barriers: Barriers) -> LiveResult:
@@ -171,27 +169,16 @@ class _Run:
             self._journals.remove(plan.id)
             raise
         # before the watch: a rewind killed during it can still be checked
-        if result.facts is not None and self._update(plan, entry_of(result.facts), {}) is None:
+        if result.facts is not None and update_journal(self._journals, plan, result.facts) is None:
             self._recorded.add(plan.group)
         return result
-
-    def _update(
-        self, plan: GroupPlan, live: LiveEntry, statuses: Mapping[TopicPartition, str]
-    ) -> KcliError | None:
-        """Returns why the journal was not updated, else None. The offsets are set by then, so an error stops nothing."""
-        try:
-            self._journals.update(plan.id, live=live, statuses=statuses)
-        except JournalError as error:
-            return error
-        return None
 
     def _report_live(self, result: LiveResult, seen: GroupWatch, watched: WatchedGroup | None) -> None:
         plan, outcomes = result.plan, live_outcomes(result, seen)
         recorded = plan.group in self._recorded
         report = GroupReport(plan, tuple(outcomes))
         if watched is not None:
-            entry = entry_of(watched.facts, seen.verdicts, seen.seconds)
-            error = self._update(plan, entry, {one.item.tp: one.status for one in outcomes})
+            error = update_journal(self._journals, plan, watched.facts, seen, outcomes)
             if error is not None and not recorded:
                 outcomes = [without_check(outcome, plan.group) for outcome in outcomes]
             report = GroupReport(
@@ -213,6 +200,22 @@ class _Run:
         outcomes = {outcome.item.tp: outcome for outcome in (*untried_outcomes(plan), *report.outcomes)}
         in_order = tuple(outcomes[item.tp] for item in plan.items)
         self.reports[plan.group] = replace(report, outcomes=in_order, kept=kept)
+
+
+def update_journal(
+    journals: Journals,
+    plan: GroupPlan,
+    facts: LiveFacts,
+    seen: GroupWatch = NOTHING_SEEN,
+    outcomes: Sequence[Outcome] = (),
+) -> KcliError | None:
+    """Returns why the journal was not updated, else None. The offsets are set by then, so an error stops nothing."""
+    statuses = {one.item.tp: one.status for one in outcomes}
+    try:
+        journals.update(plan.id, live=entry_of(facts, seen.verdicts, seen.seconds), statuses=statuses)
+    except JournalError as error:
+        return error
+    return None
 
 
 class _Later:

@@ -50,9 +50,7 @@ class LiveMember(msgspec.Struct, frozen=True):
 
 
 class LiveArrival(msgspec.Struct, frozen=True):
-    """A member that joined, ``at`` seconds after the release (before it, if negative). See
-    ``barrier.arrivals.Arrival``.
-    """
+    """A member that joined, ``at`` seconds after the release; see ``barrier.arrivals.Arrival``."""
 
     member_id: str
     instance_id: str | None
@@ -74,7 +72,11 @@ class LiveRow(msgspec.Struct, frozen=True):
     commits: list[tuple[float, int | None]] = []
 
 
-class LiveEntry(msgspec.Struct, frozen=True):
+_KEYS = {"released_ms": "let_in", "evicted_at": "sent_out_at", "observed_until": "looked_until"}
+"""The keys of a journal on disk are older than the names here."""
+
+
+class LiveEntry(msgspec.Struct, frozen=True, rename=_KEYS):
     """What is needed to judge a live rewind later. ``released_ms`` is in ms since the epoch; ``evicted_at`` and
     ``observed_until`` are seconds since ``released_ms``.
     """
@@ -137,7 +139,7 @@ class Journals:
             raise JournalError(
                 f"cannot write the journal {self.folder / journal.id}.json",
                 why=(error.strerror or str(error)).lower(),
-                do="nothing was committed; make room, or set XDG_STATE_HOME to another place",
+                do="nothing was committed; free space, or set XDG_STATE_HOME to another directory",
             ) from None
 
     def update(
@@ -204,7 +206,7 @@ class Journals:
                 f"there is no journal {journal_id}"
                 if journal_id
                 else f"no rewind of group {group} is in the journal",
-                why=f"looked for in {self.folder}",
+                why=f"the journals are in {self.folder}",
                 do="`kcli groups rewind --journal` lists the rewinds of this cluster",
             )
         return own[-1]
@@ -228,9 +230,9 @@ class Journals:
             sync_folder(str(self.folder.parent))
         except OSError as error:
             raise JournalError(
-                f"cannot make the folder {self.folder}",
+                f"cannot create the directory {self.folder}",
                 why=(error.strerror or str(error)).lower(),
-                do="set XDG_STATE_HOME to a place that can be written",
+                do="set XDG_STATE_HOME to a writable directory",
             ) from None
 
 

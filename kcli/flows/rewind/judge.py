@@ -136,7 +136,7 @@ class Judge:
         if seen.changed:
             if self._changes:
                 for party in self.attendance.parties.values():
-                    party.may_have_come(seen.at)
+                    party.record_unknown_arrival(seen.at)
             for trail in self._trails.values():
                 if self._changes:
                     trail.record_reassignment()
@@ -376,9 +376,7 @@ class _Trail:
             self.last, self._only_early = _NEW, False
 
     def _after_ours(self, commits: Sequence[int | None]) -> Sequence[int | None]:
-        """The commits after our last commit of the new offset, which corrected earlier ones. Clocks differ, so it goes
-        by offset.
-        """
+        """The commits after our last one, which corrected earlier ones; by offset, since clocks differ."""
         ours = [number for number, offset in enumerate(commits) if offset == self.rewound.new]
         return commits[ours[-1] + 1 :] if ours else commits
 
@@ -425,9 +423,7 @@ class _Trail:
         return self.read_since is not None and at > self.read_since + self._usual
 
     def _between(self, offset: int) -> bool:
-        """Whether it lies between the new and the old offset: a member that began at the old one commits nothing below
-        it.
-        """
+        """Between the new and the old offset; a member that began at the old one commits nothing below it."""
         return self.rewound.old is not None and self.rewound.new < offset < self.rewound.old
 
     def _mark_undecidable(self, why: str) -> None:

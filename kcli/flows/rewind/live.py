@@ -152,9 +152,7 @@ def set_offsets(
 
 
 def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> GroupPlan:
-    """The plan with the offsets committed when the group was held, which an undo restores: members continue during
-    planning.
-    """
+    """The plan with the offsets committed when the group was held: these are what an undo restores."""
     items = [
         replace(item, committed=committed[item.tp]) if item.tp in committed else item for item in plan.items
     ]

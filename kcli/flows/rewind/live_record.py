@@ -1,6 +1,6 @@
 """What a journal keeps of a live rewind, so that it can be judged again later. Pure: converts ``LiveFacts`` both ways."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
@@ -10,91 +10,71 @@ from kcli.flows.rewind.judge import PartitionVerdict, Rewound
 from kcli.flows.rewind.live import LiveFacts
 
 _KEPT_COMMITS = 20
+_NONE: Mapping[TopicPartition, PartitionVerdict] = {}
 
 
 def entry_of(
     facts: LiveFacts,
-    verdicts: Mapping[TopicPartition, PartitionVerdict] | None = None,
+    verdicts: Mapping[TopicPartition, PartitionVerdict] = _NONE,
     observed_until: float = 0.0,
 ) -> LiveEntry:
     """``verdicts``: what was seen until ``observed_until``; of many commits only the first and the last are kept."""
+    members = [
+        LiveMember(*one.member, _by_topic(one.partitions), round(one.pace, 3), one.session)
+        for one in facts.evicted
+    ]
+    arrivals = [
+        LiveArrival(*one.member, round(one.at, 3), _rounded(one.unassigned_since), _rounded(one.left_at))
+        for one in facts.arrivals
+    ]
+    rows = [
+        LiveRow(*tp, one.new, one.old, one.end, _kept_commits(verdicts.get(tp)))
+        for tp, one in facts.partitions.items()
+    ]
     return LiveEntry(
         facts.released_ms,
         facts.evicted_at,
         facts.type,
         facts.assignor,
-        [_member(one) for one in facts.evicted],
-        [_arrival(one) for one in facts.arrivals],
-        [
-            _row(tp, rewound, None if verdicts is None else verdicts.get(tp))
-            for tp, rewound in facts.partitions.items()
-        ],
+        members,
+        arrivals,
+        rows,
         observed_until,
     )
 
 
 def facts_of(entry: LiveEntry) -> LiveFacts:
     """The facts as they were when the members were released."""
+    evicted = tuple(
+        EvictedMember(_listed(one), _partitions(one.partitions), one.pace, one.session)
+        for one in entry.members
+    )
+    arrivals = tuple(
+        Arrival(_listed(one), one.at, one.unassigned_since, one.left_at) for one in entry.arrivals
+    )
+    partitions = {
+        TopicPartition(row.topic, row.partition): Rewound(row.new, row.old, row.end)
+        for row in entry.partitions
+    }
     return LiveFacts(
-        entry.released_ms,
-        tuple(
-            EvictedMember(
-                ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
-                frozenset(
-                    TopicPartition(topic, number)
-                    for topic, numbers in one.partitions.items()
-                    for number in numbers
-                ),
-                one.pace,
-                one.session,
-            )
-            for one in entry.members
-        ),
-        entry.evicted_at,
-        tuple(
-            Arrival(
-                ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
-                one.at,
-                one.unassigned_since,
-                one.left_at,
-            )
-            for one in entry.arrivals
-        ),
-        {
-            TopicPartition(row.topic, row.partition): Rewound(row.new, row.old, row.end)
-            for row in entry.partitions
-        },
-        entry.type,
-        entry.assignor,
+        entry.released_ms, evicted, entry.evicted_at, arrivals, partitions, entry.type, entry.assignor
     )
 
 
-def _member(one: EvictedMember) -> LiveMember:
-    member = one.member
-    partitions: dict[str, list[int]] = {}
-    for tp in sorted(one.partitions):
-        partitions.setdefault(tp.topic, []).append(tp.partition)
-    return LiveMember(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        partitions,
-        round(one.pace, 3),
-        one.session,
-    )
+def _listed(one: LiveMember | LiveArrival) -> ListedMember:
+    return ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host)
 
 
-def _arrival(one: Arrival) -> LiveArrival:
-    member = one.member
-    return LiveArrival(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        round(one.at, 3),
-        _rounded(one.unassigned_since),
-        _rounded(one.left_at),
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for tp in sorted(partitions):
+        found.setdefault(tp.topic, []).append(tp.partition)
+    return found
+
+
+def _partitions(by_topic: Mapping[str, Sequence[int]]) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(topic, number) for topic, numbers in by_topic.items() for number in numbers
     )
 
 
@@ -102,8 +82,7 @@ def _rounded(at: float | None) -> float | None:
     return None if at is None else round(at, 3)
 
 
-def _row(tp: TopicPartition, rewound: Rewound, verdict: PartitionVerdict | None) -> LiveRow:
+def _kept_commits(verdict: PartitionVerdict | None) -> list[tuple[float, int | None]]:
     commits = [(round(at, 3), offset) for at, offset in verdict.commits] if verdict is not None else []
-    if len(commits) > _KEPT_COMMITS:
-        commits = [*commits[: _KEPT_COMMITS // 2], *commits[-_KEPT_COMMITS // 2 :]]
-    return LiveRow(*tp, rewound.new, rewound.old, rewound.end, commits)
+    half = _KEPT_COMMITS // 2
+    return [*commits[:half], *commits[-half:]] if len(commits) > _KEPT_COMMITS else commits

@@ -15,7 +15,7 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
     Raises ConfigError for an invalid file, and for a group that the file does not contain.
     """
     found: dict[str, Offsets] = {group: {} for group in groups}
-    for saved in read_file(path).offsets:
+    for saved in read_file(path):
         if saved.group is None and len(groups) != 1:
             raise ConfigError(
                 f"{file_name(path)}: {saved.location} names no group",

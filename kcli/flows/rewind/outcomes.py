@@ -92,9 +92,7 @@ class GroupReport:
 
 
 def idle_outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> list[Outcome]:
-    """The outcomes of the partitions of a group without members. ``stored``: the results of the commits; ``back``: what
-    was read back.
-    """
+    """Of a group without members. ``stored``: the results of the commits; ``back``: what was read back."""
     return [
         _idle_outcome(
             item, stored[item.tp], back if isinstance(back, KcliError) else back[item.tp], plan.remedies
@@ -162,7 +160,7 @@ def _why(verdict: PartitionVerdict, seconds: float) -> str:
         return verdict.why
     if awaited.away:
         names = ", ".join(sorted({one.client_id or one.member_id for one in awaited.away}))
-        return f"{names} owned it and has not rejoined in {seconds:.0f} s: it may still commit what it read before"
+        return f"{names} owned it and did not rejoin within {seconds:.0f} s: what was read before may still be committed"
     if awaited.until is not None:
         span = f"until {awaited.until:.0f} s after the group was released"
         return f"its previous owner may still commit what it read before, {span}"

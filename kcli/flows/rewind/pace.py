@@ -66,9 +66,9 @@ def paces(
         }
         if not long:
             break
-        told = log_times({tp: gap.begin for tp, gap in long.items()})
+        found_at = log_times({tp: gap.begin for tp, gap in long.items()})
         for tp, gap in long.items():
-            lengths[tp][rank] = _busy(gap, told.get(tp), ends.get(tp))
+            lengths[tp][rank] = _busy(gap, found_at.get(tp), ends.get(tp))
     return {tp: Pace(max(length, default=0) / 1000, len(length) - 1) for tp, length in lengths.items()}
 
 
@@ -101,12 +101,12 @@ def _begin(before: tuple[int, int | None] | None, end: int, changes: Sequence[in
     return min(end, before[0] if since is None else max(before[0], since))
 
 
-def _busy(gap: Gap, told: OffsetInfo | KcliError | None, log_end: int | None) -> int:
+def _busy(gap: Gap, first: OffsetInfo | KcliError | None, log_end: int | None) -> int:
     """For how much of a gap there were records to read, in ms; all of it where that is not known."""
-    if not isinstance(told, OffsetInfo) or gap.offset is None:
+    if not isinstance(first, OffsetInfo) or gap.offset is None:
         return gap.length
-    if told.offset < 0:  # nothing was written since
+    if first.offset < 0:  # nothing was written since
         return 0 if log_end is not None and log_end <= gap.offset else gap.length
-    if told.offset != gap.offset or told.timestamp < 0:
+    if first.offset != gap.offset or first.timestamp < 0:
         return gap.length
-    return max(0, gap.end - told.timestamp)
+    return max(0, gap.end - first.timestamp)

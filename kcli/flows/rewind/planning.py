@@ -63,7 +63,7 @@ def committed_groups(
 def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
-    """The topics that exist, and the errors of the others."""
+    """The topics that exist, and the errors of those that cannot be described."""
     described = admin.describe_topics(sorted(names)) if names else {}
     present = {name: topic for name, topic in described.items() if not isinstance(topic, KcliError)}
     return present, {name: topic for name, topic in described.items() if isinstance(topic, KcliError)}

@@ -40,9 +40,9 @@ class Scope:
         chosen = [name for name in named if name not in self.excluded]
         if not chosen:
             raise ConfigError(
-                f"nothing of group {group} is meant",
-                why="what was named leaves no topic",
-                do="look at --topic and --exclude-topic",
+                f"no topic of group {group} is chosen",
+                why="the topics that were named are excluded, or have no offsets here",
+                do="check --topic and --exclude-topic",
             )
         return chosen
 
@@ -56,7 +56,9 @@ class Scope:
                 why="that topic is not among those to be rewound",
                 do=f"did you mean {near[0]}?"
                 if near
-                else f"there is {', '.join(sorted(there)[:5]) or 'nothing'}",
+                else f"the topics are {', '.join(sorted(there)[:5])}"
+                if there
+                else "there are none",
             )
 
     def wants(self, tp: TopicPartition) -> bool:
@@ -72,7 +74,7 @@ class Scope:
         """Whether any of these committed partitions of a group is in scope."""
         return any(map(self.wants, committed))
 
-    def places(
+    def partitions(
         self,
         topic: str,
         present: Iterable[int],
@@ -99,7 +101,7 @@ def parse_topics(words: Iterable[str]) -> dict[str, Numbers]:
     for word in words:
         topic, colon, text = word.partition(":")
         if not topic:
-            raise ValueError(f"{word!r} names no topic: orders, or orders:0,2-4")
+            raise ValueError(f"{word!r} names no topic; examples: orders, orders:0,2-4")
         numbers = _numbers(text, word) if colon else None
         before = found.get(topic, frozenset())
         found[topic] = None if numbers is None or before is None else before | numbers
@@ -112,7 +114,7 @@ def _numbers(text: str, word: str) -> frozenset[int]:
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part.strip())
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if high < low or high - low > _MOST:
-            raise ValueError(f"{word!r} is not a topic with partitions: orders:0,2-4")
+            raise ValueError(f"{word!r} is not a topic with partitions; example: orders:0,2-4")
         numbers.update(range(low, high + 1))
     return frozenset(numbers)
 
@@ -125,12 +127,12 @@ def _unclear(group: str, named: list[str]) -> ConfigError:
     if not named:
         return ConfigError(
             f"group {group} has committed nothing",
-            why="so the topics that it reads are not known",
+            why="the topics that it reads are therefore not known",
             do="name them with --topic",
         )
     shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
     return ConfigError(
         f"ambiguous: group {group} has commits on {len(named)} topics",
         why=f"no topic was chosen, and it has committed offsets of {shown}",
-        do="choose with --topic TOPIC, or take all with --all-topics",
+        do="choose with --topic TOPIC, or all with --all-topics",
     )

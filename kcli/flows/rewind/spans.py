@@ -19,11 +19,11 @@ def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -
     if len(ranges) > MOST_PARTITIONS:
         return {}
     # At the end of a transaction the last offset is that of its marker; the last record precedes it.
-    places = {
+    positions = {
         (tp, max(low, at)): None for tp, (low, high) in ranges.items() for at in (low, high - 1, high - 2)
     }
     try:
-        found = first_records_at(admin, places, committed_only=False, timeout=SECONDS)
+        found = first_records_at(admin, positions, committed_only=False, timeout=SECONDS)
     except KcliError:
         return {}
     spans = {}
@@ -35,8 +35,8 @@ def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -
     return spans
 
 
-def _time(told: FirstRecord | KcliError | None, high: int) -> int | None:
+def _time(record: FirstRecord | KcliError | None, high: int) -> int | None:
     """When a record below ``high`` was written; None where there is none, or it has no timestamp."""
-    if isinstance(told, FirstRecord) and told.offset < high and told.timestamp >= 0:
-        return told.timestamp
+    if isinstance(record, FirstRecord) and record.offset < high and record.timestamp >= 0:
+        return record.timestamp
     return None

@@ -4,7 +4,7 @@ Never joins a group. Log ends are read before the times: a record that arrives i
 that has nothing newer to be read again, never to be skipped.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from shlex import quote
 
@@ -57,24 +57,38 @@ class RewindRequest:
 def survey(
     admin: Admin, cluster: str, request: RewindRequest, now_ms: int, spans: Spans
 ) -> tuple[RewindPlan, list[KcliError]]:
-    """The plan of the groups that can be read, and the errors of the others. ConfigError for an unclear scope."""
+    """The plan of the groups that can be read, and the errors of those that cannot. ConfigError for an unclear scope."""
     absent = request.targets if request.makes else request.undoes
     groups, commits, failures = committed_groups(
         admin, list(request.targets), may_be_absent=absent, held=request.held
     )
+    known = {name: [tp for tp, commit in commits[name].items() if commit is not None] for name in commits}
+    given = {name: list(request.targets[name].offsets) for name in commits}
     if not failures:  # a group that could not be read may have it
-        request.scope.check_excluded([tp for name in commits for tp in _known(request, name, commits[name])])
-    topics = {name: _topic_names(request, name, commits[name]) for name in commits}
+        request.scope.check_excluded([tp for name in commits for tp in (*known[name], *given[name])])
+    topics = {name: request.scope.names(name, known[name], given[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
-    present = {name: [part.partition for part in told.partitions] for name, told in described.items()}
-    places = {name: _places(request, name, commits[name], topics[name], present) for name in commits}
-    logs = _Logs(admin, request, {(g, w) for g, partitions in places.items() for w in partitions}, present)
-    plans = []
-    for name, partitions in places.items():
-        found = [_item(request.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
-        failures += [
-            missing[topic] for topic in topics[name] if topic in missing and not _has(partitions, topic)
+    present = {name: [part.partition for part in topic.partitions] for name, topic in described.items()}
+    chosen = {
+        name: [
+            tp
+            for topic in topics[name]
+            for tp in request.scope.partitions(
+                topic,
+                present.get(topic) or [tp.partition for tp in known[name] if tp.topic == topic],
+                known[name],
+                given=given[name],
+                committed_only=request.targets[name].is_relative,
+            )
         ]
+        for name in commits
+    }
+    logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
+    plans = []
+    for name, partitions in chosen.items():
+        found = [_item(request.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
+        there = {tp.topic for tp in partitions}
+        failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
             groups[name],
             commits[name],
@@ -107,42 +121,6 @@ def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
     )
 
 
-def _known(request: RewindRequest, group: str, committed: Committed) -> list[TopicPartition]:
-    """The partitions that the group has committed, or for which offsets are given."""
-    return [*(tp for tp, told in committed.items() if told is not None), *request.targets[group].offsets]
-
-
-def _topic_names(request: RewindRequest, group: str, committed: Committed) -> list[str]:
-    given = request.targets[group].offsets
-    return request.scope.names(group, [tp for tp, told in committed.items() if told is not None], list(given))
-
-
-def _places(
-    request: RewindRequest,
-    group: str,
-    committed: Committed,
-    topics: Sequence[str],
-    present: Mapping[str, list[int]],
-) -> list[TopicPartition]:
-    target = request.targets[group]
-    known = [tp for tp, told in committed.items() if told is not None]
-    return [
-        tp
-        for topic in topics
-        for tp in request.scope.places(
-            topic,
-            present.get(topic) or [tp.partition for tp in known if tp.topic == topic],
-            known,
-            given=list(target.offsets),
-            committed_only=target.is_relative,
-        )
-    ]
-
-
-def _has(partitions: Sequence[TopicPartition], topic: str) -> bool:
-    return any(tp.topic == topic for tp in partitions)
-
-
 class _Logs:
     """Log bounds and offsets by time of all partitions, requested together."""
 
@@ -169,7 +147,7 @@ class _Logs:
     ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
         return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
-    def seen(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> PartitionState:
+    def state(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> PartitionState:
         """Raises the error of what could not be read."""
         if tp.topic in self.present and tp.partition not in self.present[tp.topic]:
             raise no_partition(tp, len(self.present[tp.topic]))
@@ -194,7 +172,7 @@ def _item(
             raise committed
         if tp.topic in missing:
             return refused_item(tp, missing[tp.topic], committed)
-        return plan_item(tp, target, logs.seen(tp, committed))
+        return plan_item(tp, target, logs.state(tp, committed))
     except KcliError as error:
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
 
@@ -213,7 +191,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
     if plan.live:
         return NotPossibleError(
             f"group {plan.group} is not held",
-            why="it had no members when --hold looked for them; members have joined since",
+            why="it had no members at first; members have joined since",
             do="nothing was done; run it again",
         )
     return NotPossibleError(

@@ -1,7 +1,7 @@
 """The target of a rewind, and the offset it means for one partition. Pure.
 
 ``find`` decides for one partition from what was seen of it. Where no offset can be computed it raises a KcliError: that
-partition is refused, the others are done.
+partition is refused, the other partitions are set.
 """
 
 from collections.abc import Mapping

@@ -28,9 +28,7 @@ _ENDS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class OpenPartition:
-    """A partition that is not decided yet. ``left``: seconds until no old commit is expected; None: a commit is
-    awaited.
-    """
+    """A partition that is not decided. ``left``: seconds to the last old commit; None: a commit is awaited."""
 
     group: str
     partition: TopicPartition
@@ -44,6 +42,9 @@ class GroupWatch:
 
     verdicts: Mapping[TopicPartition, PartitionVerdict] = field(default_factory=dict)
     seconds: float = 0.0
+
+
+NOTHING_SEEN = GroupWatch()
 
 
 class Watcher:
@@ -102,9 +103,7 @@ class Watcher:
             group.judge.confirm(None if complete is None else complete.commits_since(since))
 
     def _poll(self, admin: Admin, groups: Sequence["WatchedGroup"]) -> None:
-        """Commits, then members, then ends, as an ``Observation`` has them. A coordinator that does not respond is polled
-        again.
-        """
+        """Reads commits, then members, then ends. A coordinator that does not respond is polled again."""
         at = self._now()
         try:
             commits = admin.fetch_offsets({group.group: list(group.facts.partitions) for group in groups})
@@ -133,9 +132,7 @@ def log_ends(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPa
 
 
 class WatchedGroup:
-    """A group that is watched: its facts, its judge (a new one by default), and when its members were released
-    (monotonic).
-    """
+    """A group that is watched since ``released_at`` (monotonic), by a new judge unless one is given."""
 
     def __init__(self, group: str, facts: LiveFacts, released_at: float, judge: Judge | None = None) -> None:
         self.group, self.facts, self.released_at = group, facts, released_at

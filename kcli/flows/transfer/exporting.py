@@ -94,14 +94,12 @@ def with_times(
     offsets: Sequence[SavedOffset], found: Mapping[PartitionOffset, Unread | KcliError]
 ) -> tuple[SavedOffset, ...]:
     """The offsets with the time of the first unread record, where that is known."""
-
-    def timed(saved: SavedOffset) -> SavedOffset:
-        unread = found[saved.tp, saved.offset]
-        if isinstance(unread, KcliError):
-            return saved
-        return replace(saved, timestamp=unread.timestamp, drained=unread.drained)
-
-    return tuple(map(timed, offsets))
+    return tuple(
+        replace(saved, timestamp=unread.timestamp, drained=unread.drained)
+        if isinstance(unread := found[saved.tp, saved.offset], Unread)
+        else saved
+        for saved in offsets
+    )
 
 
 def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kcli.core.errors import ConfigError
 from kcli.files.atomic import FileError, replace_file
 from kcli.flows.transfer.formats.recognise import parse_offsets
-from kcli.flows.transfer.saved_offset import OffsetFile
+from kcli.flows.transfer.saved_offset import SavedOffset
 
 STDIN = "-"
 
@@ -37,8 +37,8 @@ def write_file(path: str, text: str) -> None:
         ) from None
 
 
-def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
-    """The content of a file in any supported format; ``-`` is stdin. ConfigError says what is wrong and where.
+def read_file(path: str, *, of_brokers: bool = False) -> list[SavedOffset]:
+    """The offsets of a file in any supported format; ``-`` is stdin. ConfigError says what is wrong and where.
 
     ``of_brokers``: accepts offsets of Kafka 0.7, which number the partitions of a single broker.
     """
@@ -52,22 +52,16 @@ def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
             why=(error.strerror or str(error)).lower(),
             do="check the name, and that you may read it; nothing was done",
         ) from None
-    file = parse_offsets(data, file_name(path))
-    if not of_brokers:
-        _check_numbered(file, file_name(path))
-    return file
-
-
-def _check_numbered(file: OffsetFile, name: str) -> None:
-    """Rejects offsets of 0.7, which do not correspond to current ones: they were positions in one broker's files."""
-    for saved in file.offsets:
-        if saved.broker is not None:
+    offsets = parse_offsets(data, file_name(path))
+    for saved in offsets:
+        if saved.broker is not None and not of_brokers:
             raise ConfigError(
-                f"{name}: {saved.location} is an offset of Kafka 0.7",
+                f"{file_name(path)}: {saved.location} is an offset of Kafka 0.7",
                 why=f"partition {saved.partition} of broker {saved.broker} is not a partition of the cluster, and its "
                 "offset is a position in a file",
                 do="import it with --zookeeper, or leave such lines out",
             )
+    return offsets
 
 
 def file_name(path: str) -> str:

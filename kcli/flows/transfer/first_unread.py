@@ -26,12 +26,12 @@ class Unread:
 
 DRAINED = Unread(None, drained=True)
 
-Found = dict[PartitionOffset, Unread | KcliError]
 
-
-def first_unread(admin: Admin, offsets: Collection[PartitionOffset]) -> Found:
+def first_unread(
+    admin: Admin, offsets: Collection[PartitionOffset]
+) -> dict[PartitionOffset, Unread | KcliError]:
     """The first record from each offset on, or why it is not known."""
-    found: Found = {}
+    found: dict[PartitionOffset, Unread | KcliError] = {}
     logs = log_ends(admin, {tp for tp, _offset in offsets}, stable=True)
     begins: dict[PartitionOffset, PartitionOffset] = {}
     for tp, offset in offsets:

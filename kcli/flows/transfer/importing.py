@@ -14,7 +14,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 from kcli.flows.rewind.plan import RewindItem, refused_item, with_records
 from kcli.flows.rewind.planning import value_or_raise
-from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.saved_offset import SavedOffset
 
 PartitionTime = tuple[TopicPartition, int]
 """A partition and a time in ms since the epoch."""
@@ -22,9 +22,7 @@ PartitionTime = tuple[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """The user's request.
-
-    ``group`` replaces the group in the file; ``topics`` maps topic names in the file to names here; ``wanted`` selects
+    """``group`` replaces the group in the file; ``topics`` maps topic names in the file to names here; ``wanted`` selects
     partitions of the file, by their names there. ``by_time``: the first record that is not older than the first unread
     record was. ``clamp`` moves offsets outside of the log to its nearer end, ``force`` uses offsets of another cluster
     or topic unchanged.
@@ -76,20 +74,20 @@ class ImportRefusedError(KcliError):
     exit_code = 7
 
 
-def import_targets(file: OffsetFile, request: ImportRequest) -> list[ImportTarget]:
+def import_targets(offsets: Iterable[SavedOffset], request: ImportRequest) -> list[ImportTarget]:
     """The partitions of the file that are imported, sorted by group and partition.
 
     ConfigError where neither the file nor the user names a group, where ``group`` would merge several groups, where two
     partitions of the file would be mapped to one, for a mapped topic that is not in the file, and where nothing is
     left.
     """
-    chosen = [saved for saved in file.offsets if request.wanted(saved.tp)]
+    chosen = [saved for saved in offsets if request.wanted(saved.tp)]
     _check_topics(chosen, request.topics)
-    group_of = _groups(chosen, request.group)
+    _check_groups(chosen, request.group)
     found: dict[tuple[str, TopicPartition, int], ImportTarget] = {}
     for saved in chosen:
         tp = TopicPartition(request.topics.get(saved.topic, saved.topic), saved.partition)
-        target = ImportTarget(group_of(saved), tp, saved)
+        target = ImportTarget(request.group or saved.group or "", tp, saved)
         broker = -1 if saved.broker is None else saved.broker
         other = found.setdefault((target.group, tp, broker), target)
         if other is not target:
@@ -117,18 +115,17 @@ def _check_topics(chosen: Sequence[SavedOffset], topics: Mapping[str, str]) -> N
             why="the file has no offsets of what --topic names",
             do="see the file",
         )
-    there = {saved.topic for saved in chosen}
-    missing = sorted(set(topics) - there)
+    present = {saved.topic for saved in chosen}
+    missing = sorted(set(topics) - present)
     if missing:
         raise ConfigError(
             f"the file has no offsets of topic {missing[0]}, which is to be mapped",
-            why=f"it has {', '.join(sorted(there)[:5])}",
+            why=f"it has {', '.join(sorted(present)[:5])}",
             do="--map-topic NAME-IN-THE-FILE=NAME-HERE",
         )
 
 
-def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[SavedOffset], str]:
-    """Maps an offset of the file to its target group."""
+def _check_groups(chosen: Sequence[SavedOffset], group: str | None) -> None:
     named = {saved.group for saved in chosen}
     if group is None and None in named:
         raise ConfigError("the file does not name its group", do="give the group with --group")
@@ -139,7 +136,6 @@ def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[Saved
             why=f"the file has {names}",
             do="leave out --group, or split the file",
         )
-    return lambda saved: group or saved.group or ""
 
 
 # --- which offset ----------------------------------------------------------------------------------------
@@ -198,11 +194,9 @@ def _by_offset(
 
 
 def mismatch(saved: SavedOffset, topic: str, cluster: str, topic_id: str | None = None) -> str:
-    """Why an offset of the file does not identify the same record in this topic and cluster; empty if it does, or if
-    that is not known.
+    """Why an offset of the file does not identify the same record here; empty if it does, or if that is not known.
 
-    The topic id decides where both are known: it stays with the topic, even in a restored cluster with a new cluster
-    id.
+    The topic id decides where both are known: a topic keeps it even in a restored cluster with a new cluster id.
     """
     if topic != saved.topic:
         return f"it is an offset of topic {saved.topic}"

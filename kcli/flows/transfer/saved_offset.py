@@ -1,4 +1,4 @@
-"""A committed offset in a file, and the contents of a file. Pure values."""
+"""A committed offset in a file. A pure value."""
 
 from dataclasses import dataclass, field
 
@@ -32,18 +32,3 @@ class SavedOffset:
     def tp(self) -> TopicPartition:
         """Its partition."""
         return TopicPartition(self.topic, self.partition)
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFile:
-    """The contents of a file. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``,
-    ``zookeeper``.
-    """
-
-    form: str
-    offsets: tuple[SavedOffset, ...]
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups that it names, in order."""
-        return tuple(dict.fromkeys(saved.group for saved in self.offsets if saved.group is not None))

@@ -55,4 +55,4 @@ class AvroSerde(SchemaSerde):
         return Schema(-1, self.kind, read_schema_file(path))
 
     def _codec(self, schema: AvroSchema) -> AvroCodec:
-        return AvroCodec(schema, tagged=self._told.get("json") == "avro", framed=self._framed)
+        return AvroCodec(schema, tagged=self._arguments.get("json") == "avro", framed=self._framed)

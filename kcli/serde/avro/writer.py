@@ -37,8 +37,8 @@ class Mismatch(ValueError):  # noqa: N818 - it is a finding: which part does not
         return self
 
     def __str__(self) -> str:
-        place = "".join(self.path).removeprefix(".")
-        return f"{place}: {self.why}" if place else self.why
+        path = "".join(self.path).removeprefix(".")
+        return f"{path}: {self.why}" if path else self.why
 
 
 class AvroWriter(PerType["Writer"]):

@@ -15,11 +15,11 @@ from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.internal.group_records import NEVER, GroupMetadataValue
 from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES
 from kcli.serde.internal.transaction_records import TransactionLogValue
-from kcli.serde.serde import JsonValue, Place, Serde
+from kcli.serde.serde import JsonValue, Serde, SerdeContext
 
 
 class InternalTopicSerde(Serde):
-    """Keys and values of one such topic. A value's type is determined by its key: ``place.key``."""
+    """Keys and values of one such topic. A value's type is determined by its key: ``context.key``."""
 
     can_encode = False
 
@@ -27,39 +27,39 @@ class InternalTopicSerde(Serde):
         self.name = name
         self._kinds = KINDS[name]
 
-    def decode(self, data: bytes, place: Place) -> JsonValue:
-        return self._key(data, place) if place.part == "key" else self._value(data, place)
+    def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
+        return self._key(data, context) if context.part == "key" else self._value(data, context)
 
-    def encode(self, value: JsonValue, place: Place) -> bytes:  # noqa: ARG002 - it refuses all
-        raise EncodeError(f"the {place.part} cannot be written", why=f"{self.name} is only read")
+    def encode(self, value: JsonValue, context: SerdeContext) -> bytes:  # noqa: ARG002 - it refuses all
+        raise EncodeError(f"the {context.part} cannot be written", why=f"{self.name} is only read")
 
-    def _key(self, data: bytes, place: Place) -> JsonValue:
-        number = _number(data, place)
+    def _key(self, data: bytes, context: SerdeContext) -> JsonValue:
+        number = _number(data, context)
         kind = self._kinds.get(number)
         if kind is None:
             return {"type": number, **_raw(data[2:])}
-        return {"type": number, "name": kind.name, "data": _fields(_read(kind.key, data, 0, NEVER, place))}
+        return {"type": number, "name": kind.name, "data": _fields(_read(kind.key, data, 0, NEVER, context))}
 
-    def _value(self, data: bytes, place: Place) -> JsonValue:
-        version = _number(data, place)
-        if place.key is None:
+    def _value(self, data: bytes, context: SerdeContext) -> JsonValue:
+        version = _number(data, context)
+        if context.key is None:
             raise DecodeError(
                 "the value cannot be told apart", why="its key, which says what it is, is missing"
             )
-        kind = self._kinds.get(_number(place.key, place))
+        kind = self._kinds.get(_number(context.key, context))
         if kind is None:
             return {"version": version, **_raw(data[2:])}
         cls: Any = kind.value
         if not cls.versions[0] <= version <= cls.versions[1]:
             return {"version": version, "name": kind.name, **_raw(data[2:])}
-        found = _read(cls, data, version, cls.flexible, place)
+        found = _read(cls, data, version, cls.flexible, context)
         return {"version": version, "name": kind.name, "data": _shown(found, version)}
 
 
-def _number(data: bytes, place: Place) -> int:
+def _number(data: bytes, context: SerdeContext) -> int:
     if len(data) < 2:
         raise DecodeError(
-            f"the {place.part} cannot be read", why=f"it has {len(data)} bytes, less than a version"
+            f"the {context.part} cannot be read", why=f"it has {len(data)} bytes, less than a version"
         )
     return int.from_bytes(data[:2], "big", signed=True)
 
@@ -68,14 +68,14 @@ def _raw(data: bytes) -> dict[str, str]:
     return {"data": base64.b64encode(data).decode(), "data_encoding": "base64"}
 
 
-def _read(cls: type[Struct], data: bytes, version: int, flexible: int, place: Place) -> Struct:
+def _read(cls: type[Struct], data: bytes, version: int, flexible: int, context: SerdeContext) -> Struct:
     try:
         found, end = compiler.decode(cls, memoryview(data), 2, version, flexible=version >= flexible)
     except ProtocolError as error:
-        raise DecodeError(f"the {place.part} is no {cls.__name__}", why=str(error)) from None
+        raise DecodeError(f"the {context.part} is no {cls.__name__}", why=str(error)) from None
     if end != len(data):
         why = f"{len(data) - end} bytes are left behind the end"
-        raise DecodeError(f"the {place.part} is no {cls.__name__}", why=why)
+        raise DecodeError(f"the {context.part} is no {cls.__name__}", why=why)
     return found
 
 
@@ -97,15 +97,18 @@ def _show_protocol(shown: dict[str, Any], part: str, data: Any) -> None:
     """Replaces the bytes of a member of a ``consumer`` group by their decoded content, if they can be decoded."""
     try:
         if part == "subscription":
-            told = decode_subscription(data, shown["member_id"])
-            shown[part] = {"topics": list(told.topics), "owned_partitions": _places(told.owned_partitions)}
+            subscription = decode_subscription(data, shown["member_id"])
+            shown[part] = {
+                "topics": list(subscription.topics),
+                "owned_partitions": _partitions(subscription.owned_partitions),
+            }
         else:
-            shown[part] = {"partitions": _places(decode_assignment(data, shown["member_id"]).partitions)}
+            shown[part] = {"partitions": _partitions(decode_assignment(data, shown["member_id"]).partitions)}
     except ProtocolError:
         return  # another client's own format: the base64 stays
 
 
-def _places(partitions: Any) -> list[dict[str, Any]]:
+def _partitions(partitions: Any) -> list[dict[str, Any]]:
     return [{"topic": topic, "partition": partition} for topic, partition in partitions]
 
 

@@ -117,7 +117,7 @@ def _link(main: str, files: Mapping[str, Any], pb2: Any) -> ProtoFile:
         name = waiting[-1]
         file = files.get(name) or well_known_file(name, pb2)
         if file is None:
-            why = "its library is not installed" if is_well_known(name) else "nobody sent it"
+            why = "its library is not installed" if is_well_known(name) else "the registry did not send it"
             raise ValueError(f"the schema imports {name[:200]}, and {why}")
         missing = [needed for needed in file.dependency if needed not in added]
         if name not in added and missing and name not in opened:

@@ -22,9 +22,9 @@ def compile_texts(texts: Mapping[str, str], main: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         top = Path(folder)
         for name, text in {**CONFLUENT_FILES, **texts}.items():
-            place = top / _safe(name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            target = top / _safe(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
         return _run(top / main, [top])
 
 
@@ -32,9 +32,9 @@ def compile_path(path: Path, imports: Iterable[Path]) -> bytes:
     """The same for a user's file; ``imports`` are the folders of imported files."""
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         for name, text in CONFLUENT_FILES.items():
-            place = Path(folder, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            target = Path(folder, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
         folders = [folder.resolve() for folder in imports] or [path.resolve().parent]
         return _run(path.resolve(), [*folders, path.resolve().parent, Path(folder)])
 
@@ -51,7 +51,7 @@ def _run(file: Path, folders: list[Path]) -> bytes:
     library("grpc_tools", extra="protobuf", wanted_by="a .proto file")
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         out = Path(folder, "set")
-        includes = [f"-I{place}" for place in dict.fromkeys([*folders, *include_folders()])]
+        includes = [f"-I{target}" for target in dict.fromkeys([*folders, *include_folders()])]
         command = [sys.executable, "-P", "-m", "grpc_tools.protoc", *includes]
         command += [f"--descriptor_set_out={out}", "--include_imports", str(file)]
         try:

@@ -83,10 +83,10 @@ class ProtobufSerde(SchemaSerde):
         return self._codec(linked, always=False)
 
     def compile_file(self, path: Path) -> ProtobufCodec:
-        folders = [Path(folder) for folder in self._told.get("import", "").split(":") if folder]
+        folders = [Path(folder) for folder in self._arguments.get("import", "").split(":") if folder]
         try:
             linked = from_path(path, folders)
-            if not self._told.get("message"):
+            if not self._arguments.get("message"):
                 _check_single(linked)
             return self._codec(linked, always=True)
         except OSError as error:
@@ -104,8 +104,8 @@ class ProtobufSerde(SchemaSerde):
         """``message=`` selects the message to write; when reading, the record selects it, unless the schema is from a
         file.
         """
-        names = self._told.get("names") == "proto"
-        return ProtobufCodec(linked, self._told.get("message", ""), proto_names=names, always=always)
+        names = self._arguments.get("names") == "proto"
+        return ProtobufCodec(linked, self._arguments.get("message", ""), proto_names=names, always=always)
 
 
 def _check_single(linked: ProtoFile) -> None:

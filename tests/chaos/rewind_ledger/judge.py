@@ -11,7 +11,7 @@ of a partition, the records from the new offset on that were read again one afte
 - a run that begins elsewhere is *astray*. If its reader does not continue what it has read itself before, it has begun
   at a commit of somebody who had not read from the new offset: the rewind did not hold. If it does continue its own
   position, it may be a member that has not noticed yet that it was sent out, which harms nobody: then it has to end,
-  and the coverage must go on after it.
+  and the coverage must continue after it.
 
 Offsets are compared by the time of the poll that returned them. What a member had in work when it was sent out was
 polled before, so its late end is no jump.

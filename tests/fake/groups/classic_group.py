@@ -56,7 +56,7 @@ class Member:
 
     @property
     def is_waited_for(self) -> bool:
-        """Parked members need no heartbeat, but a first JoinGroup must not be parked for ever."""
+        """Parked members need no heartbeat, but a first JoinGroup must not be parked indefinitely."""
         return not self.is_new and (self.joining is not None or self.syncing is not None)
 
     def answer_join(self, answer: JoinGroupResponse) -> None:

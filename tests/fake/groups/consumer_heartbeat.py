@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: join, go on, leave; new targets when the group changed, and a step towards them (KIP-848)."""
+"""ConsumerGroupHeartbeat: join, continue, leave; new targets when the group changed, and a step towards them."""
 
 import uuid
 from base64 import urlsafe_b64encode

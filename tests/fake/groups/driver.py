@@ -100,7 +100,7 @@ class Driver:
         self.settle()
 
     def close(self) -> None:
-        """Requests that are parked for ever are cancelled, as at the end of a server."""
+        """Requests that are parked indefinitely are cancelled, as at the end of a server."""
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
         self.settle()

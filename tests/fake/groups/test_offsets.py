@@ -112,7 +112,7 @@ def test_what_a_transaction_commits_is_pending_until_it_ends(driver: Driver):
     assert fetched(driver.ask(fetch(stable=True))) == {("a", 0): (5, 0), ("a", 1): (1, 0)}
 
 
-def test_an_aborted_transaction_leaves_what_was(driver: Driver):
+def test_an_aborted_transaction_leaves_the_old_offsets(driver: Driver):
     driver.ask(commit({"a": {0: 1}}))
     driver.groups.txn_commit(G, 1, {A0: (5, -1, "")})
     driver.groups.complete_txn(1, False)

@@ -37,14 +37,14 @@ def test_a_value_that_only_the_shell_knows_is_not_guessed() -> None:
 def test_bash_hands_over_the_line() -> None:
     request = request_of(["groups", "bash", "kcli -b 'h:1' groups lag --topic=x ns:o", BREAKS], {})
     assert request is not None
-    assert (request.kind, request.prefix, request.said.bootstrap_server) == ("groups", "ns:o", "h:1")
+    assert (request.kind, request.prefix, request.cluster.bootstrap_server) == ("groups", "ns:o", "h:1")
     assert request.render("ns:o'ne") == "o\\'ne"
 
 
 def test_zsh_hands_over_words_as_they_were_typed() -> None:
     request = request_of(["topics", "zsh", "my 'pre", "kcli", "-b", '"$B"', "consume"], {"B": "h:1"})
     assert request is not None
-    assert (request.prefix, request.said.bootstrap_server) == ("my 'pre", "h:1")
+    assert (request.prefix, request.cluster.bootstrap_server) == ("my 'pre", "h:1")
     assert request.render("any $name") == "any $name"
     assert request_of(["topics", "zsh", "", "kcli", "-b", "$(cat b)"], {}) is None
 
@@ -52,7 +52,7 @@ def test_zsh_hands_over_words_as_they_were_typed() -> None:
 def test_fish_hands_over_words_without_quotes() -> None:
     request = request_of(["topics", "fish", "--topic='my or", "kcli", "-X", "a=$b"], {"b": "x"})
     assert request is not None
-    assert (request.prefix, request.said.command_property) == ("my or", ("a=$b",))
+    assert (request.prefix, request.cluster.command_property) == ("my or", ("a=$b",))
 
 
 def test_other_things_have_no_names() -> None:

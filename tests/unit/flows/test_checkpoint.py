@@ -13,7 +13,7 @@ from kcli.files.lock import LockedError
 from kcli.flows import checkpoint as module
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
 from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
-from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
+from kcli.flows.inputs.chunk import InputPosition, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
 from kcli.flows.inputs.item import BadInput, InputRow
 
@@ -27,11 +27,11 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     first = Checkpoint(path, IDENTITY)
     first.load()
     assert not first.resumes
-    first.save(Place(0, 41, 1000, 77))
+    first.save(InputPosition(0, 41, 1000, 77))
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     again = Checkpoint(path, IDENTITY)
     again.load()
-    assert (again.resumes, again.place, again.run) == (True, Place(0, 41, 1000, 77), first.run)
+    assert (again.resumes, again.position, again.run) == (True, InputPosition(0, 41, 1000, 77), first.run)
     assert json.loads(Path(path).read_text())["line"] == 42
     assert os.listdir(tmp_path) == ["at"]
 
@@ -47,7 +47,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 )
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, other: Identity, said: str) -> None:
     path = str(tmp_path / "at")
-    Checkpoint(path, IDENTITY).save(Place())
+    Checkpoint(path, IDENTITY).save(InputPosition())
     with pytest.raises(ConfigError, match="another run") as caught:
         Checkpoint(path, other).load()
     assert said in caught.value.why
@@ -76,7 +76,7 @@ def test_a_checkpoint_that_cannot_be_written_is_reported_and_the_old_one_stays(
 ) -> None:
     path = str(tmp_path / "at")
     checkpoint = Checkpoint(path, IDENTITY)
-    checkpoint.save(Place(0, 1))
+    checkpoint.save(InputPosition(0, 1))
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -85,10 +85,10 @@ def test_a_checkpoint_that_cannot_be_written_is_reported_and_the_old_one_stays(
         with monkeypatch.context() as patch:
             patch.setattr(module.os, name, full)
             with pytest.raises(FileError, match="cannot write"):
-                checkpoint.save(Place(0, 2))
+                checkpoint.save(InputPosition(0, 2))
     again = Checkpoint(path, IDENTITY)
     again.load()
-    assert again.place.unit == 1
+    assert again.position.unit == 1
     assert os.listdir(tmp_path) == ["at"]
     with pytest.raises(FileError), locked(str(tmp_path / "missing" / "at")):
         pass
@@ -125,7 +125,7 @@ def test_the_input_must_begin_with_the_same_bytes() -> None:
 
 
 def chunk_of(name: str, line: int, units: int) -> RowChunk:
-    return RowChunk(Place(), units, name, records=[InputRow(line, None, b"x", b"", None, None, b"x")])
+    return RowChunk(InputPosition(), units, name, records=[InputRow(line, None, b"x", b"", None, None, b"x")])
 
 
 def test_a_failed_file_that_holds_something_is_refused_unless_the_run_continues(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_failed_file_that_holds_something_is_refused_unless_the_run_continues(
 
 
 def test_a_run_that_resumes_drops_the_entries_of_lines_that_it_reads_again(tmp_path: Path) -> None:
-    """Also a line that a kill has cut off. What is before the place stays, and what is no entry."""
+    """Also a line that a kill has cut off. What is before the position stays, and what is no entry."""
     path = tmp_path / "failed"
     entries = [
         b'{"line":3,"input":"x"}\n',
@@ -164,7 +164,7 @@ def test_a_run_that_resumes_drops_the_entries_of_lines_that_it_reads_again(tmp_p
     ]
     path.write_bytes(b"".join(entries))
     file = FailedFile(str(path), "lines", several=True, again=True)
-    file.drop_from(Place(0, 4), ["a", "b"])
+    file.drop_from(InputPosition(0, 4), ["a", "b"])
     assert path.read_bytes() == entries[0] + entries[1] + entries[3]
     file.add_bad(chunk_of("a", 5, 5), 4, BadInput(5, 0, "because", b"x"))
     assert path.read_bytes().startswith(entries[0] + entries[1] + entries[3] + b'{"line":5,')
@@ -174,7 +174,7 @@ def test_a_run_that_resumes_drops_the_entries_of_lines_that_it_reads_again(tmp_p
 def test_a_failed_file_of_another_run_is_not_taken_for_that_of_the_checkpoint(tmp_path: Path) -> None:
     path, failed = str(tmp_path / "at"), str(tmp_path / "failed")
     first = Checkpoint(path, IDENTITY, failed=failed)
-    first.save(Place(0, 4))
+    first.save(InputPosition(0, 4))
     for name, same in ((failed, True), (str(tmp_path / "other"), False), (None, False)):
         again = Checkpoint(path, IDENTITY, failed=name)
         again.load()
@@ -191,7 +191,7 @@ def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, monkeypatch: pyte
         return write(fd, data[: len(data) // 2])
 
     monkeypatch.setattr("kcli.flows.failed_file.os.write", full)
-    chunk = TextChunk(Place(), 9, "a", text=b"\n".join(b"%d" % i for i in range(9)))
+    chunk = TextChunk(InputPosition(), 9, "a", text=b"\n".join(b"%d" % i for i in range(9)))
     with pytest.raises(FileError):
         file.add(chunk, range(9), KcliError("because"))
     monkeypatch.undo()
@@ -201,7 +201,7 @@ def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, monkeypatch: pyte
     file.close()
 
 
-def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None:
+def test_a_repeated_failure_is_quoted_once(tmp_path: Path) -> None:
     file = FailedFile(str(tmp_path / "failed"), "failed", several=False)
     entry = {
         "line": 9,

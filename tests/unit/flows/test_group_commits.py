@@ -75,7 +75,7 @@ def test_what_was_handed_out_but_not_flushed_is_not_committed(case: Case) -> Non
     case.consumer.read(P0, 10)
     case.commits.flushed_all()
     case.consumer.read(P0, 500)  # a poll hands out more; its flush fails
-    case.commits.giving_up([P0])
+    case.commits.commit_before_revocation([P0])
     case.commits.finish()
     assert case.consumer.commits == [{P0: 10}]
 
@@ -142,17 +142,17 @@ def test_before_partitions_are_revoked_they_are_committed_and_then_forgotten(cas
     case.consumer.read(P0, 10)
     case.consumer.read(P1, 20)
     case.commits.flushed_all()
-    case.commits.giving_up([P0])
+    case.commits.commit_before_revocation([P0])
     del case.consumer.states[P0]
     case.commits.finish()
     assert case.consumer.commits == [{P0: 10}, {P1: 20}]
 
 
-def test_what_others_have_already_is_not_committed(case: Case) -> None:
+def test_partitions_owned_by_others_are_not_committed(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.commits.flushed_all()
     case.commits.lost([P0])
-    case.commits.giving_up([P0])
+    case.commits.commit_before_revocation([P0])
     case.commits.finish()
     assert case.consumer.commits == []
 
@@ -174,7 +174,7 @@ def test_a_rebalance_continues_when_its_commit_fails_but_the_end_does_not_hide_i
     case.consumer.read(P1, 10)
     case.commits.flushed_all()
     case.consumer.refuse = CommitFailedError("fenced", {})
-    case.commits.giving_up([P0])
+    case.commits.commit_before_revocation([P0])
     assert len(case.warned) == 1
     with pytest.raises(CommitFailedError):
         case.commits.finish()
@@ -186,6 +186,6 @@ def test_no_commit_commits_nothing() -> None:
     case.commits.flushed_all()
     case.now = 50.0
     case.commits.tick()
-    case.commits.giving_up([P0])
+    case.commits.commit_before_revocation([P0])
     case.commits.finish()
     assert (case.consumer.commits, case.commits.uncommitted) == ([], {})

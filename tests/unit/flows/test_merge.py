@@ -50,7 +50,7 @@ def made(*partitions: TopicPartition) -> tuple[Merger, Consumer, Clock]:
 
 def add(merger: Merger, tp: TopicPartition, stamps: list[int], first: int = 0, selected: bytes = b"") -> None:
     rows = [Record(*tp, first + n, stamp, 0, None, b"v") for n, stamp in enumerate(stamps)]
-    merger.add(fetched_of(rows), selected)
+    merger.add_batch(fetched_of(rows), selected)
 
 
 def taken(records: Any) -> list[tuple[int, int, int]]:
@@ -65,14 +65,14 @@ def test_the_earliest_goes_first() -> None:
     merger, _, _ = made(P0, P1)
     add(merger, P0, [10, 30, 50])
     add(merger, P1, [20, 40])
-    assert taken(merger.take()) == [
+    assert taken(merger.take_ready()) == [
         (10, 0, 0),
         (20, 1, 0),
         (30, 0, 1),
         (40, 1, 1),
     ]  # 50 waits for the next of P1
     add(merger, P1, [60], first=2)
-    assert taken(merger.take()) == [(50, 0, 2)]
+    assert taken(merger.take_ready()) == [(50, 0, 2)]
 
 
 def test_equal_times_go_by_partition_and_offset() -> None:
@@ -80,7 +80,7 @@ def test_equal_times_go_by_partition_and_offset() -> None:
     add(merger, P1, [5, 5])
     add(merger, P0, [5, 5])
     consumer.states[P0].done = consumer.states[P1].done = True
-    assert taken(merger.take()) == [(5, 0, 0), (5, 0, 1), (5, 1, 0), (5, 1, 1)]
+    assert taken(merger.take_ready()) == [(5, 0, 0), (5, 0, 1), (5, 1, 0), (5, 1, 1)]
 
 
 def test_a_partition_keeps_its_own_order() -> None:
@@ -92,33 +92,33 @@ def test_a_partition_keeps_its_own_order() -> None:
 def test_nothing_goes_before_every_partition_has_shown_something() -> None:
     merger, consumer, _ = made(P0, P1)
     add(merger, P0, [10])
-    assert taken(merger.take()) == []
+    assert taken(merger.take_ready()) == []
     consumer.states[P1].position = -1
-    assert taken(merger.take()) == []
+    assert taken(merger.take_ready()) == []
     consumer.states[P1].done = True
-    assert taken(merger.take()) == [(10, 0, 0)]
+    assert taken(merger.take_ready()) == [(10, 0, 0)]
 
 
 def test_where_a_partition_has_nothing_more_at_present_a_record_waits_for_a_second() -> None:
     merger, consumer, clock = made(P0, P1)
     consumer.states[P1].position = 100
     add(merger, P0, [10])
-    assert taken(merger.take()) == []
+    assert taken(merger.take_ready()) == []
     assert merger.wait == 1.0
     clock.now = 0.6
     add(merger, P1, [5], first=100)
-    assert taken(merger.take()) == [(5, 1, 100)]  # it came in time
+    assert taken(merger.take_ready()) == [(5, 1, 100)]  # it came in time
     assert 0.39 < merger.wait < 0.41
     clock.now = 1.0
-    assert taken(merger.take()) == [(10, 0, 0)]
+    assert taken(merger.take_ready()) == [(10, 0, 0)]
     assert merger.wait == 1.0
 
 
-def test_what_waits_for_a_partition_that_is_behind_does_not_keep_us_busy() -> None:
+def test_waiting_for_a_lagging_partition_is_no_hot_loop() -> None:
     merger, _, clock = made(P0, P1)
     add(merger, P0, [10])
     clock.now = 60.0
-    assert taken(merger.take()) == []
+    assert taken(merger.take_ready()) == []
     assert merger.wait == 1.0
 
 
@@ -134,7 +134,7 @@ def test_a_partition_that_is_far_ahead_is_paused(monkeypatch: Any) -> None:
     add(merger, P0, list(range(10)))
     assert consumer.paused == {P0}
     add(merger, P1, [100])
-    list(merger.take())
+    list(merger.take_ready())
     assert consumer.paused == set()
 
 

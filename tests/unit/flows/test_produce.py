@@ -21,7 +21,7 @@ from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import InputError
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.outcomes import Outcomes
-from kcli.flows.produce import ProduceResult, ProduceRun, Sending, settle
+from kcli.flows.produce import ProduceResult, ProduceRun, Sending, wait_for_confirmations
 from kcli.flows.stop import Stop
 
 
@@ -146,7 +146,7 @@ def test_all_lines_are_sent_and_counted(tmp_path: Path) -> None:
     assert trial.producer.sent == [(None, b"a"), (None, b"b"), (None, b"c")]
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 3, 0, 0)
     assert (result.error, result.input_error, result.first_bad) == (None, None, None)
-    assert trial.tracker.place().unit == 3
+    assert trial.tracker.position().unit == 3
 
 
 def test_rows_go_with_their_keys(tmp_path: Path) -> None:
@@ -176,13 +176,13 @@ def test_failures_are_written_down_with_line_and_reason(tmp_path: Path) -> None:
         "lines",
     )
     assert (second["line"], second["input"], second["input_encoding"]) == (4, "eP8=", "base64")
-    assert trial.tracker.place().unit == 4
+    assert trial.tracker.position().unit == 4
 
 
 def test_unrecorded_failures_are_where_a_later_run_begins(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(refuse=lambda v: v == b"c"))
     trial.run(trial.feed(b"a\nb\nc\nd\n"))
-    assert trial.tracker.place().unit == 2
+    assert trial.tracker.position().unit == 2
 
 
 @pytest.mark.case("C8")
@@ -195,7 +195,7 @@ def test_bad_input_is_reported_and_written_down_and_the_rest_is_sent(tmp_path: P
     assert "line 4 of" in trial.warned[0]
     assert "column 2" in trial.warned[0]
     assert [(f["line"], f["code"], f["input"]) for f in trial.failed()] == [(4, "BAD_INPUT", "{bad")]
-    assert trial.tracker.place().unit == 20
+    assert trial.tracker.position().unit == 20
 
 
 def test_bad_input_ends_the_run_where_that_is_requested(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_bad_input_ends_the_run_where_that_is_requested(tmp_path: Path) -> None:
     assert (result.lines, result.confirmed) == (2, 2)
     assert isinstance(result.input_error, InputError)
     assert "line 3" in str(result.input_error)
-    assert trial.tracker.place().unit == 2
+    assert trial.tracker.position().unit == 2
 
 
 def test_slow_input_is_pushed_on_and_fast_input_is_not(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_full_memory_ends_it_and_shows_what_was_not_sent(tmp_path: Path) -> No
     result = trial.run(trial.feed(b"a\nb\nc\n"))
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
     assert isinstance(result.error, BufferFullError)
-    assert trial.tracker.place().unit == 1
+    assert trial.tracker.position().unit == 1
 
 
 def test_a_stop_ends_the_reading_and_confirms_what_is_in_flight(tmp_path: Path) -> None:
@@ -294,20 +294,20 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, shor
         0,
         0,
     )  # the other was not read
-    assert trial.tracker.place().unit == 1
+    assert trial.tracker.position().unit == 1
 
 
 def test_after_a_stop_the_patience_is_short(clock: list[float]) -> None:
     stop = Stop()
     stop.request()
-    settle(StandIn(flushes=10_000), stop, lambda: None)  # type: ignore[arg-type]
+    wait_for_confirmations(StandIn(flushes=10_000), stop, lambda: None)  # type: ignore[arg-type]
     assert module.STOP_PATIENCE <= clock[0] < 5.0
 
 
 def test_without_a_stop_it_waits_as_long_as_it_takes() -> None:
     producer = StandIn(flushes=1000)
     producer.told = lambda _: None
-    settle(producer, Stop(), lambda: None)  # type: ignore[arg-type]
+    wait_for_confirmations(producer, Stop(), lambda: None)  # type: ignore[arg-type]
     assert producer.flushes == 1000
 
 
@@ -345,8 +345,8 @@ def test_a_bad_line_that_was_corrected_does_not_make_a_checkpoint_refuse_the_inp
     opened = lambda name: os.open(name, os.O_RDONLY)  # noqa: E731
     feed = Feed([str(tmp_path / "input")], opened, form, trial.stop, fingerprints=True)
     trial.run(feed.portions(), stop_at_bad=True)
-    place = trial.tracker.place()
-    assert (place.unit, place.offset) == (1, 0)
+    position = trial.tracker.position()
+    assert (position.unit, position.offset) == (1, 0)
 
 
 def test_rows_that_a_stop_left_in_the_producer_are_written_down(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_rows_that_a_stop_left_in_the_producer_are_written_down(tmp_path: Path) 
         result = trial.run(stopped())
         assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 0, *counts)
         assert [entry["line"] for entry in trial.failed()] == [1, 2, 3]
-        assert trial.tracker.place().unit == 3
+        assert trial.tracker.position().unit == 3
 
 
 def test_rows_that_a_stop_left_in_the_producer_are_left_to_the_run_that_resumes(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_rows_that_a_stop_left_in_the_producer_are_left_to_the_run_that_resumes(
         assert (result.lines, result.unknown) == counts
         assert (result.confirmed, result.failed) == (0, 0)
         assert trial.failed() == []
-        assert trial.tracker.place().unit == 0
+        assert trial.tracker.position().unit == 0
 
 
 def test_what_the_producer_does_not_take_is_written_down_with_what_ended_the_run(tmp_path: Path) -> None:
@@ -414,4 +414,4 @@ def test_a_failed_file_that_is_full_ends_the_run_and_every_line_is_counted(tmp_p
     result = trial.run(trial.feed(b"a\nb\nc\nd\n"))
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (4, 1, 3, 0)
     assert "cannot write /dev/full" in str(result.input_error)
-    assert trial.tracker.place().unit == 1
+    assert trial.tracker.position().unit == 1

@@ -1,4 +1,4 @@
-"""Blocks of rows look as if their rows were added one by one, whatever stands in them."""
+"""Blocks of rows look as if their rows were added one by one, whatever is in them."""
 
 import io
 from typing import Any

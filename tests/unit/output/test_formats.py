@@ -31,7 +31,7 @@ from kcli.output.records import (
 )
 from kcli.output.template import Template
 from kcli.serde.errors import DecodeError
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 from tests.batches import batch_of, fetched_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -174,29 +174,29 @@ class Number(Serde):
     """Decodes four bytes to an object, or to text where a header says so; the first two are the id of its schema."""
 
     name = "number"
-    seen: list[Place]
+    seen: list[SerdeContext]
 
     def __init__(self, *, names_schemas: bool = False) -> None:
         self.names_schemas = names_schemas
         self.seen = []
 
-    def decode(self, data: bytes, place: Place) -> object:
+    def decode(self, data: bytes, place: SerdeContext) -> object:
         self.seen.append(place)
         if len(data) != 4:
             raise DecodeError(f"the {place.part} is no number", why="not four bytes", do="look at it")
         number = int.from_bytes(data, "big")
         return f"text {number}" if place.headers else {"n": number}
 
-    def decode_text(self, data: bytes, place: Place) -> str:
+    def decode_text(self, data: bytes, place: SerdeContext) -> str:
         found = self.decode(data, place)
         return found if isinstance(found, str) else json.dumps(found, separators=(",", ":"))
 
-    def schema_id(self, data: bytes, place: Place) -> int | UUID | None:
+    def schema_id(self, data: bytes, place: SerdeContext) -> int | UUID | None:
         if data[:1] == b"\xff":
             return UUID(int=7)
         return int.from_bytes(data[:2], "big") if data[0] == 0 else None
 
-    def encode(self, value: object, place: Place) -> bytes:
+    def encode(self, value: object, place: SerdeContext) -> bytes:
         raise NotImplementedError
 
 
@@ -282,8 +282,8 @@ def test_a_serde_error_names_the_position_of_the_bytes() -> None:
         fetched_of(DECODED[1:2]), None, b""
     )
     headers = (("text", b""),)
-    assert key.seen == [Place("j", "key", headers, b"key")] * 2
-    assert value.seen == [Place("j", "value", headers, b"key")] * 2
+    assert key.seen == [SerdeContext("j", "key", headers, b"key")] * 2
+    assert value.seen == [SerdeContext("j", "value", headers, b"key")] * 2
 
 
 def test_the_end_of_a_transaction_is_not_decoded() -> None:

@@ -42,7 +42,7 @@ def test_columns_without_a_value_go_before_others() -> None:
     assert list(widths(64, (12, 0, 0, 8, 40))) == ["group", "lag_records", "net_per_second", "note"]
 
 
-def test_prose_that_says_nothing_goes_before_what_is_known() -> None:
+def test_explanations_precede_known_values() -> None:
     assert list(widths(50, (12, 6, 9, 8, 0))) == ["group", "state", "lag_records", "net_per_second"]
 
 

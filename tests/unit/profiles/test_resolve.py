@@ -53,7 +53,7 @@ def test_without_any_broker_the_error_shows_the_ways() -> None:
     assert resolve(Sources(), need_broker=False).values == {}
 
 
-def test_a_finder_of_sandboxes_may_refuse_and_is_not_asked_in_vain() -> None:
+def test_the_sandbox_lookup_may_fail_and_runs_only_when_needed() -> None:
     def several() -> str | None:
         raise ConfigError("several sandboxes run", why="a, b", do="-b")
 
@@ -182,7 +182,7 @@ def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
     assert found.options(ProducerOptions).bootstrap_servers == "flag:1"
 
 
-def test_what_the_registry_s_address_has_of_secrets_is_not_shown() -> None:
+def test_secrets_in_the_registry_address_are_hidden() -> None:
     url = "schema.registry.url=http://me:secret@a,http://b"
     found = resolved(SAYERS[0][1], {"properties": [url]})
     assert [line for line in origin_lines(found) if "(hidden)@" in line]

@@ -136,7 +136,7 @@ def test_a_count_that_contradicts_the_bytes(codec: int) -> None:
     struct.pack_into(">i", batch, 57, (1 << 31) - 1)
     struct.pack_into(">i", batch, 23, (1 << 31) - 2)
 
-    refused(RecordBatch(signed(batch)), "cannot stand in")
+    refused(RecordBatch(signed(batch)), "do not fit into")
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -152,7 +152,7 @@ def test_a_last_offset_that_contradicts_the_count(last: int) -> None:
 
 @pytest.mark.case("F8")
 def test_an_empty_batch_moves_the_position() -> None:
-    """A batch without records and last offset delta −1 would be read for ever."""
+    """A batch without records and last offset delta −1 would be read indefinitely."""
     batch = own_batch([b"x"])
     struct.pack_into(">i", batch, 57, 0)
     struct.pack_into(">i", batch, 23, -1)

@@ -5,7 +5,8 @@ import struct
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.core.kernels.active import NO_HEADERS, crc32c, encode_headers
+from kcli.core.kernels.active import crc32c, encode_headers
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.passing import offsets_taken, passes, take_over

@@ -3,10 +3,9 @@
 import os
 from pathlib import Path
 
-from kcli.sandbox.config import Listener
 from kcli.sandbox.identity import ProcessId, identify
 from kcli.sandbox.paths import home_of
-from kcli.sandbox.state import NodeState, Phase, SandboxState, ZooKeeperState, write_state
+from kcli.sandbox.state import Listener, NodeState, Phase, SandboxState, ZooKeeperState, write_state
 
 ENDED = ProcessId(os.getpid(), "1@another-boot")
 

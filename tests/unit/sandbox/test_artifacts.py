@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from kcli.sandbox import artifacts
-from kcli.sandbox.artifacts import classpath, logging_jars
+from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.download import logging_jars
 from kcli.sandbox.errors import DownloadError
 from kcli.sandbox.jar_list import Jar, cached_versions, read_jar_list, repository_of, write_jar_list
 

@@ -1,11 +1,10 @@
 """Rendering of server.properties: pure, so every line can be looked at."""
 
+from dataclasses import replace
+
 import pytest
 
 from kcli.sandbox.config import (
-    ClusterPlan,
-    Listener,
-    NodePlan,
     parse_version,
     render,
     server_properties,
@@ -13,17 +12,16 @@ from kcli.sandbox.config import (
     zookeeper_properties,
 )
 from kcli.sandbox.errors import UsageError
+from kcli.sandbox.state import Listener, NodeState, SandboxState
+from tests.unit.sandbox.states import make_state
 
 
-def plan(brokers: int, *, version: str = "4.3.1", zookeeper: int | None = None, **extra: str) -> ClusterPlan:
-    nodes = tuple(
-        NodePlan(n, (Listener("PLAINTEXT", 9091 + n),), None if zookeeper else 29000 + n, f"/d/node-{n}")
-        for n in range(1, brokers + 1)
-    )
-    return ClusterPlan(version, "abc", nodes, zookeeper, extra)
+def plan(brokers: int, *, version: str = "4.3.1", zookeeper: bool = False, **extra: str) -> SandboxState:
+    state = make_state(brokers=brokers, version=version, zookeeper=zookeeper)
+    return replace(state, extra=extra, data="/d")
 
 
-def lines(cluster: ClusterPlan, node: int = 0) -> dict[str, str]:
+def lines(cluster: SandboxState, node: int = 0) -> dict[str, str]:
     text = server_properties(cluster, cluster.nodes[node])
     return dict(line.split("=", 1) for line in text.splitlines())
 
@@ -31,8 +29,8 @@ def lines(cluster: ClusterPlan, node: int = 0) -> dict[str, str]:
 def test_one_node_is_broker_and_controller_on_loopback() -> None:
     found = lines(plan(1))
     assert found["process.roles"] == "broker,controller"
-    assert found["controller.quorum.voters"] == "1@127.0.0.1:29001"
-    assert found["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:29001"
+    assert found["controller.quorum.voters"] == "1@127.0.0.1:29000"
+    assert found["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:29000"
     assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9092"
     assert found["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
     assert found["log.dirs"] == "/d/node-1"
@@ -66,20 +64,20 @@ def test_group_limits_stay_kafkas() -> None:
 
 
 def test_old_version_uses_zookeeper_and_no_kraft_key() -> None:
-    cluster = plan(1, version="2.8.2", zookeeper=2181)
+    cluster = plan(1, version="2.8.2", zookeeper=True)
     found = lines(cluster)
     assert found["zookeeper.connect"] == "127.0.0.1:2181"
     assert found["broker.id"] == "1"
     assert "CONTROLLER" not in found["listeners"]
     assert not {"process.roles", "node.id", "controller.quorum.voters"} & found.keys()
     assert not [key for key in found if key.startswith("share.")]
-    assert "clientPort=2181\n" in zookeeper_properties(cluster, "/d/zookeeper")
-    assert "clientPortAddress=127.0.0.1\n" in zookeeper_properties(cluster, "/d/zookeeper")
+    assert "clientPort=2181\n" in zookeeper_properties(2181, "/d/zookeeper")
+    assert "clientPortAddress=127.0.0.1\n" in zookeeper_properties(2181, "/d/zookeeper")
 
 
 def test_more_listeners_are_advertised_and_mapped() -> None:
-    node = NodePlan(1, (Listener("PLAINTEXT", 1), Listener("MTLS", 2, "SSL")), 3, "/d")
-    found = lines(ClusterPlan("4.3.1", "abc", (node,)))
+    node = NodeState(1, (Listener("PLAINTEXT", 1), Listener("MTLS", 2, "SSL")), 3)
+    found = lines(replace(plan(1), nodes=(node,)))
     assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:1,MTLS://127.0.0.1:2"
     assert found["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,MTLS:SSL,CONTROLLER:PLAINTEXT"
     assert found["inter.broker.listener.name"] == "PLAINTEXT"
@@ -101,7 +99,7 @@ def test_zookeeper_before_3_3(version: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "4", "4.3", "4.3.1-rc0", "v4.3.1", "../x", "4.3.1\n"])
-def test_a_version_that_is_none_is_refused(version: str) -> None:
+def test_an_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_version(version)
     assert caught.value.exit_code == 2

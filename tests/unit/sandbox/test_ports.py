@@ -15,7 +15,7 @@ def taken(*ports: int) -> Callable[[int], bool]:
     return lambda port: port not in ports
 
 
-def test_9092_when_it_is_free() -> None:
+def test_port_9092_when_it_is_free() -> None:
     assert choose_ports(3, None, taken(), rng=RNG) == [9092, 9093, 9094]
 
 

@@ -29,11 +29,11 @@ def test_no_broker_is_refused() -> None:
         resolve(Settings(brokers=0), None, default_data="/d")
 
 
-def test_nothing_said_matches_anything() -> None:
+def test_without_settings_anything_matches() -> None:
     assert differences(Settings(), make_state(brokers=3)) == []
 
 
-def test_the_same_said_again_matches() -> None:
+def test_the_same_settings_match() -> None:
     said = Settings(version="4.3.1", brokers=1, port=9092, data="/data/default", ephemeral=False)
     assert differences(said, make_state()) == []
     assert differences(Settings(port=0), make_state()) == []

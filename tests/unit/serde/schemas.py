@@ -10,11 +10,11 @@ from kcli.serde.opening import open_serdes
 from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 from tests.registry.server import FakeRegistry, RefusedError
 
 OPTIONS = RegistryOptions(schema_registry_url="http://registry.invalid:8081")
-PLACE = Place("topic")
+PLACE = SerdeContext("topic")
 
 
 class DirectTransport(Transport):

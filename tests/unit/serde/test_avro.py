@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
 
@@ -295,7 +295,7 @@ def test_keys_have_a_subject_of_their_own_that_is_requested_once() -> None:
     one = serde("avro", found)
     one.prepare("topic", "key")
     for _ in range(3):
-        one.encode("k", Place("topic", "key"))
+        one.encode("k", SerdeContext("topic", "key"))
     assert found.asked == ["GET /subjects/topic-key/versions/latest"]
 
 

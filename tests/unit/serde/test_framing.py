@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from kcli.serde.errors import DecodeError
 from kcli.serde.framing import Framed, frame, schema_id_of, unframe
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import serde
 
 GUID = UUID("89791762-2336-4186-9674-299b90a802e2")
-VALUE = Place("t")
+VALUE = SerdeContext("t")
 
 
 def test_five_bytes_in_front() -> None:
@@ -28,7 +28,7 @@ def test_five_bytes_in_front() -> None:
 def test_a_guid_in_a_header(part: str) -> None:
     name = f"__{part}_schema_id"
     headers = (("other", b"x"), (name, b"\1" + GUID.bytes))
-    assert unframe(b"payload", Place("t", part, headers)) == Framed(GUID, b"payload")
+    assert unframe(b"payload", SerdeContext("t", part, headers)) == Framed(GUID, b"payload")
     assert schema_id_of(b"payload", headers, part) == GUID
     other = "value" if part == "key" else "key"
     assert schema_id_of(b"payload", headers, other) is None
@@ -41,8 +41,8 @@ def test_a_guid_in_front() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"\1abc", b"\2" + GUID.bytes])
-def test_a_header_that_is_none_is_passed_over(value: bytes | None) -> None:
-    place = Place("t", "value", (("__value_schema_id", value),))
+def test_an_invalid_header_is_passed_over(value: bytes | None) -> None:
+    place = SerdeContext("t", "value", (("__value_schema_id", value),))
     assert unframe(b"\0\0\0\0\7x", place) == Framed(7, b"x")
 
 
@@ -63,7 +63,7 @@ def test_the_path_of_a_protobuf_message(path: tuple[int, ...], data: bytes) -> N
 def test_the_long_form_of_the_first_message_and_a_path_behind_a_guid() -> None:
     assert unframe(b"\0\0\0\0\7\2\0x", VALUE, with_path=True).path == (0,)
     headers = (("__value_schema_id", b"\1" + GUID.bytes + b"\4\2\2"),)
-    assert unframe(b"x", Place("t", "value", headers), with_path=True) == Framed(GUID, b"x", (1, 1))
+    assert unframe(b"x", SerdeContext("t", "value", headers), with_path=True) == Framed(GUID, b"x", (1, 1))
 
 
 @pytest.mark.parametrize("path", [b"", b"\1", b"\2", b"\2\1", b"\xff" * 9, b"\xfe\x07", b"\x80"])
@@ -117,7 +117,7 @@ def test_a_serde_names_the_schema_of_bytes_that_it_cannot_decode(tmp_path: Path)
     framed, bare = serde("avro", FakeRegistry()), serde(f"avro:file={tmp_path / 's.avsc'}")
     assert (framed.names_schemas, bare.names_schemas, serde("int").names_schemas) == (True, False, False)
     data = b"\0\0\0\0\7garbage"
-    assert framed.schema_id(data, Place("t")) == 7
-    assert framed.schema_id(b"{}", Place("t")) is None
-    assert bare.schema_id(data, Place("t")) is None
-    assert serde("int").schema_id(data, Place("t")) is None
+    assert framed.schema_id(data, SerdeContext("t")) == 7
+    assert framed.schema_id(b"{}", SerdeContext("t")) is None
+    assert bare.schema_id(data, SerdeContext("t")) is None
+    assert serde("int").schema_id(data, SerdeContext("t")) is None

@@ -27,11 +27,11 @@ from kcli.serde.internal.group_records import (
 from kcli.serde.internal.kinds import KINDS, RecordKind
 from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from kcli.serde.json_text import dump_json
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 from tests.unit.serde.schemas import serde
 
 OFFSET_KEY = struct.pack(">hh1sh1si", 1, 1, b"g", 1, b"t", 3)
-KEY = Place("__consumer_offsets", "key")
+KEY = SerdeContext("__consumer_offsets", "key")
 
 
 def data_of(cls: Any, version: int, **fields: Any) -> bytes:
@@ -40,11 +40,11 @@ def data_of(cls: Any, version: int, **fields: Any) -> bytes:
 
 
 def value_of(topic: str, key: bytes, data: bytes) -> Any:
-    return serde(topic, writing=False).decode(data, Place(f"__{topic}", "value", key=key))
+    return serde(topic, writing=False).decode(data, SerdeContext(f"__{topic}", "value", key=key))
 
 
 def key_of(topic: str, data: bytes) -> Any:
-    return serde(topic, writing=False).decode(data, Place(f"__{topic}", "key"))
+    return serde(topic, writing=False).decode(data, SerdeContext(f"__{topic}", "key"))
 
 
 def test_an_offset_commit() -> None:
@@ -170,7 +170,7 @@ def test_a_malformed_key_is_a_decode_error(data: bytes) -> None:
 
 def test_a_value_without_its_key_is_a_decode_error() -> None:
     with pytest.raises(DecodeError, match="its key"):
-        serde("consumer_offsets", writing=False).decode(b"\0\0", Place("t"))
+        serde("consumer_offsets", writing=False).decode(b"\0\0", SerdeContext("t"))
 
 
 @given(st.integers(-1, 25), st.binary(max_size=60), st.integers(0, 5), st.binary(max_size=80))

@@ -102,7 +102,7 @@ def test_faults_are_reported_with_the_valid_form(text: str, said: str) -> None:
         "avro:framing=glue",
     ],
 )
-def test_what_contradicts_itself_is_refused(text: str) -> None:
+def test_contradictory_options_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_serde(text)
 

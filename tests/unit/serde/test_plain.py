@@ -14,9 +14,9 @@ from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import MAX_DEPTH, dump_json, parse_json
 from kcli.serde.names import PLAIN, SerdeSpec, SerdeSpecs
 from kcli.serde.opening import open_serdes
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
-PLACE = Place("topic", "key")
+PLACE = SerdeContext("topic", "key")
 SIZES = {"short": 2, "int": 4, "long": 8}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

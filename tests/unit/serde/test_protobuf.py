@@ -14,7 +14,7 @@ from kcli.core.errors import ConfigError
 from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.protobuf.protoc import compile_texts
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
@@ -330,5 +330,5 @@ def test_a_file_is_registered_when_asked(tmp_path: Path) -> None:
     assert list(found.subjects) == ["topic-p.A"]
     compiled = tmp_path / "a.desc"
     compiled.write_bytes(compile_texts({"a.proto": path.read_text()}, "a.proto"))
-    assert serde(f"protobuf:file={compiled},register=true", found).encode({}, Place("other"))
+    assert serde(f"protobuf:file={compiled},register=true", found).encode({}, SerdeContext("other"))
     base64.b64decode(found.subjects["other-value"][0].body["schema"], validate=True)

@@ -108,7 +108,7 @@ def test_an_answer_is_its_json_and_the_connection_is_kept() -> None:
     ],
     ids=repr,
 )
-def test_what_may_pass_is_tried_again_at_the_next_address(failure: Answer) -> None:
+def test_temporary_errors_are_retried_at_the_next_address(failure: Answer) -> None:
     wire = Wire(failure, OK, OK)
     transport = wire.transport("http://a:1,http://b:2")
     assert transport.ask("GET", "/x") == {"a": 1}

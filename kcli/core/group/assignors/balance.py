@@ -32,8 +32,8 @@ def balance(
     spread = _Spread(members, takers)
     spread.hand_back(owners)
     spread.hand_out(partitions)
-    spread.settle([spread.fresh])
-    spread.settle([spread.fresh, spread.owned])
+    spread.even_out([spread.fresh])
+    spread.even_out([spread.fresh, spread.owned])
     return spread.result()
 
 
@@ -44,10 +44,10 @@ class _Spread:
     """
 
     def __init__(self, members: Sequence[str], takers: Mapping[str, Sequence[str]]) -> None:
-        place = {member: number for number, member in enumerate(members)}
+        index = {member: number for number, member in enumerate(members)}
         self._members = members
-        self._takers = {topic: [place[member] for member in names] for topic, names in takers.items()}
-        self._place = place
+        self._takers = {topic: [index[member] for member in names] for topic, names in takers.items()}
+        self._index = index
         self._load = [0] * len(members)
         self.owned: list[_Stock] = [{} for _ in members]
         self.fresh: list[_Stock] = [{} for _ in members]
@@ -56,7 +56,7 @@ class _Spread:
         """Gives every owner back the partitions it had, if it is still subscribed."""
         wanted = {topic: set(numbers) for topic, numbers in self._takers.items()}
         for topic, number in sorted(owners):
-            owner = self._place[owners[TopicPartition(topic, number)]]
+            owner = self._index[owners[TopicPartition(topic, number)]]
             if owner in wanted.get(topic, ()):
                 self._give(self.owned, owner, topic, number)
 
@@ -73,7 +73,7 @@ class _Spread:
                 self._give(self.fresh, taker, topic, number)
                 heapq.heapreplace(queue, (load + 1, taker))
 
-    def settle(self, stocks: list[list[_Stock]]) -> None:
+    def even_out(self, stocks: list[list[_Stock]]) -> None:
         """Moves partitions of these stocks until no chain of moves improves the balance.
 
         The member with the most gives first. If it can reach no member with at least two fewer, neither can any member
@@ -99,11 +99,11 @@ class _Spread:
         return {
             member: sorted(
                 TopicPartition(topic, number)
-                for stock in (self.owned[place], self.fresh[place])
+                for stock in (self.owned[index], self.fresh[index])
                 for topic, numbers in stock.items()
                 for number in numbers
             )
-            for place, member in enumerate(self._members)
+            for index, member in enumerate(self._members)
         }
 
     def _chain(self, start: int, stocks: list[list[_Stock]], closed: set[str]) -> list[tuple[int, str, int]]:

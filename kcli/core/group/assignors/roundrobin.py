@@ -31,7 +31,7 @@ class RoundRobinAssignor:
             seats = [seat[member] for member in subscribers]
             for number in range(partitions[topic]):
                 # the next seat from `turn` on; checking each member in between would cost members × partitions
-                place = bisect_left(seats, turn) % len(seats)
-                given[subscribers[place]].append(TopicPartition(topic, number))
-                turn = (seats[place] + 1) % len(order)
+                index = bisect_left(seats, turn) % len(seats)
+                given[subscribers[index]].append(TopicPartition(topic, number))
+                turn = (seats[index] + 1) % len(order)
         return given

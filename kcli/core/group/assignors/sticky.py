@@ -57,8 +57,8 @@ def read_claim(subscription: Subscription) -> Claim:
             said, _ = compiler.decode(StickyUserData, memoryview(data), 0, version, flexible=False)
         except ProtocolError:
             continue
-        places = (
+        partitions = (
             TopicPartition(group.topic, n) for group in said.previous_assignment for n in group.partitions
         )
-        return Claim(tuple(places), said.generation)
+        return Claim(tuple(partitions), said.generation)
     return Claim(())

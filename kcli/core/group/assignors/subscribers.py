@@ -1,9 +1,8 @@
 """Which members subscribe to which topic, in the order that all assignors share; drops unknown topics. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kcli.core.group.consumer_protocol import Subscription
-from kcli.core.types import TopicPartition
 
 
 def in_order(members: Mapping[str, Subscription]) -> list[str]:
@@ -24,8 +23,3 @@ def takers(members: Mapping[str, Subscription], partitions: Mapping[str, int]) -
             if partitions.get(topic, 0) > 0:
                 wanted.setdefault(topic, []).append(member)
     return dict(sorted(wanted.items()))
-
-
-def all_of(topics: Iterable[str], partitions: Mapping[str, int]) -> list[TopicPartition]:
-    """Every partition of the topics, in order."""
-    return [TopicPartition(topic, number) for topic in topics for number in range(partitions[topic])]

@@ -1,6 +1,6 @@
 """Which members were evicted from a group, and which have come back since: a list of names and times, not a count.
 
-A member of a classic group has a new member id when it comes back. It is recognized by its instance id, or else by its
+A member of a classic group has a new member id when it rejoins. It is recognized by its instance id, or else by its
 client id and host, which other members may share. A member of the new protocol (KIP-848) keeps its id. Pure: the caller
 passes the time.
 """
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ListedMember:
+class ListedMember(NamedTuple):
     """A member as the coordinator lists it."""
 
     member_id: str
@@ -22,14 +21,13 @@ class ListedMember:
     client_host: str
 
     def name(self, *, keeps_id: bool) -> Hashable:
-        """What identifies the member when it comes back. ``keeps_id``: the group uses the new protocol."""
+        """What identifies the member when it rejoins. ``keeps_id``: the group uses the new protocol."""
         if self.instance_id:
             return self.instance_id
         return self.member_id if keeps_id else (self.client_id, self.client_host)
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """``at``: when the member was first seen, on the monotonic clock (s). ``unassigned_since``: since when it has been
     in a generation in which it owns nothing, and in which it can send commits that it had kept; None: not yet.
     ``left_at``: since when it has been missing without having been evicted.
@@ -42,11 +40,8 @@ class Arrival:
 
     def since(self, zero: float) -> Arrival:
         """A copy with its times in seconds since ``zero``."""
-
-        def shifted(at: float | None) -> float | None:
-            return None if at is None else at - zero
-
-        return Arrival(self.member, self.at - zero, shifted(self.unassigned_since), shifted(self.left_at))
+        times = (None if at is None else at - zero for at in (self.unassigned_since, self.left_at))
+        return Arrival(self.member, self.at - zero, *times)
 
 
 class ArrivalLog:
@@ -77,16 +72,15 @@ class ArrivalLog:
         self.present = {
             one.member_id: self.present.get(one.member_id) or self._arrival(one, now) for one in members
         }
-
         for member_id in before.keys() - self.present.keys():
-            self.gone[member_id] = replace(before[member_id], left_at=now)
+            self.gone[member_id] = before[member_id]._replace(left_at=now)
 
     def record_unassigned(self, member_ids: Iterable[str], now: float) -> None:
         """Records that a generation of a classic group begins in which these members own nothing."""
         for member_id in member_ids:
             arrival = self.present.get(member_id)
             if arrival is not None and arrival.unassigned_since is None:
-                self.present[member_id] = replace(arrival, unassigned_since=now)
+                self.present[member_id] = arrival._replace(unassigned_since=now)
 
     def _arrival(self, member: ListedMember, now: float) -> Arrival:
         """A member that is listed in a group of the new protocol has an epoch, and may commit."""

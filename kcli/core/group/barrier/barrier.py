@@ -7,7 +7,7 @@ where they own nothing and cannot commit. What it reads back then is what they w
 session times out and the members are released, at the new offsets. Blocks in the loop's poll; heartbeats are sent by
 the membership's thread.
 
-If two barriers compete: a barrier that is not listed in the group evicts nobody. So the first one to evict continues,
+If two barriers compete: a barrier that is not listed in the group evicts no member. So the first one to evict continues,
 and the other one finds itself evicted. Only if both requests cross are both evicted, and then neither has committed.
 ``Group.rewind`` lets an evicted barrier rejoin as a member, which blocks until the group is released, and try again.
 
@@ -90,6 +90,7 @@ class Barrier(ABC):
     """
 
     by_epoch = False
+    instance_id_field = "instance_id"  # of a described member
     least_quiet = 0.0
     """Seconds without a commit by another member that ``hold`` awaits at least."""
 
@@ -102,7 +103,7 @@ class Barrier(ABC):
 
     @abstractmethod
     def seize(self, deadline: float) -> None:
-        """Returns once no other member owns anything; MembershipError if the others keep coming back."""
+        """Returns once no other member owns anything; MembershipError if they rejoin again and again."""
 
     def hold(self, offsets: Offsets, deadline: float, times: HoldTimes = DEFAULT_TIMES) -> int:
         """Holds the group until the evicted members are back, or ``times`` are over; returns how many are back.
@@ -133,9 +134,7 @@ class Barrier(ABC):
             self._cluster.sleep(POLL_SECONDS)
 
     def _admit_waiting_members(self, group: Any, deadline: float) -> float | None:  # noqa: ARG002 - see ``ClassicBarrier``
-        """Lets waiting members join a generation in which they own nothing. Returns the time until which evicted members
-        are awaited; None if no member was waiting.
-        """
+        """Lets waiting members join; returns until when evicted members are awaited, None if none was waiting."""
         return None
 
     def commit(self, offsets: Offsets, deadline: float) -> None:
@@ -256,15 +255,11 @@ class Barrier(ABC):
     def _describe_request(self) -> Request:
         """The request that describes the group."""
 
-    @abstractmethod
-    def _instance_id(self, described: Any) -> str | None:
-        """The instance id of a static member."""
-
     def _listed(self, group: Any) -> list[ListedMember]:
         """All members in a group's description except this one."""
         own_id = self._membership.member_id
         return [
-            ListedMember(one.member_id, self._instance_id(one), one.client_id, one.client_host)
+            ListedMember(one.member_id, getattr(one, self.instance_id_field), one.client_id, one.client_host)
             for one in group.members
             if one.member_id != own_id
         ]

@@ -47,6 +47,8 @@ _PREPARING = "PreparingRebalance"
 class ClassicBarrier(Barrier):
     """For classic groups. ``protocols``: the group's assignors, with a subscription that may be empty."""
 
+    instance_id_field = "group_instance_id"
+
     def __init__(
         self,
         cluster: Cluster,
@@ -126,10 +128,6 @@ class ClassicBarrier(Barrier):
     def _describe_request(self) -> Request:
         return DescribeGroupsRequest(groups=[self._membership.group_id])
 
-    def _instance_id(self, described: Any) -> str | None:
-        found: str | None = described.group_instance_id
-        return found
-
     def _join_as_new_member(self, deadline: float) -> JoinGroupResponse | None:
         """Joins as a new member. The barrier's JoinGroup is pending before the others are evicted: a group that is
         empty for a moment accepts commits from any client (aiokafka's members send them).
@@ -142,9 +140,7 @@ class ClassicBarrier(Barrier):
         return self._join(deadline, lambda joining: self._evict_when(listed, joining, deadline))
 
     def _evict_when(self, due: Callable[[Any], bool], joining: Future[Any], deadline: float) -> bool:
-        """Evicts the other members once the described group is ``due``, unless JoinGroup is answered before; whether it
-        did.
-        """
+        """Evicts the other members once the group is ``due``, unless JoinGroup is answered before."""
         while not joining.done and self._cluster.loop.now() < deadline:
             group = self._describe(deadline)
             if due(group):

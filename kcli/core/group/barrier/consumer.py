@@ -7,7 +7,6 @@ each with an assignment to acknowledge, waited for each other (``tests/fault/tes
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import TimedOutError
@@ -108,7 +107,3 @@ class ConsumerBarrier(Barrier):
     def _describe_request(self) -> Request:
         group_id = self._membership.group_id
         return ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
-
-    def _instance_id(self, described: Any) -> str | None:
-        found: str | None = described.instance_id
-        return found

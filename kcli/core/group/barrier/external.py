@@ -22,7 +22,7 @@ from kcli.core.group.barrier.barrier import DEFAULT_TIMES, Barrier, HoldTimes, O
 from kcli.core.group.barrier.classic import ClassicBarrier
 from kcli.core.group.barrier.consumer import ConsumerBarrier
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
-from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.consumer_protocol import Subscription, encode_subscription
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
@@ -57,7 +57,9 @@ class ExternalBarrier:
         self._topics = sorted(topics)
         self._membership = Membership(options.group_id, None, options.max_poll_interval_ms / 1000)
         self._heartbeats = self._new_heartbeats(options)
-        self._heartbeat = HeartbeatThread(options, self._membership, self._heartbeats, hooks, self._woken)
+        self._heartbeat = HeartbeatThread(
+            options, self._membership, self._heartbeats, hooks, self._cluster.loop.wakeup
+        )
         self._barrier = self._new_barrier(options, assignor)
 
     def __enter__(self) -> ExternalBarrier:
@@ -95,7 +97,8 @@ class ExternalBarrier:
 
     def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
         """The result of each partition. Raises errors about them all: EvictedError if the group has another barrier."""
-        self._check_alive()
+        if self._heartbeat.defect is not None:
+            raise self._heartbeat.defect
         return self._barrier.try_commit(offsets, self._cluster.deadline(timeout))
 
     def hold(self, offsets: Offsets, timeout: float, times: HoldTimes = DEFAULT_TIMES) -> int:
@@ -109,13 +112,6 @@ class ExternalBarrier:
             self._membership.happened(MemberEvent.LEAVE, "the offsets are set")
         self._heartbeat.end(_FAREWELL)
         self._cluster.close()
-
-    def _check_alive(self) -> None:
-        if self._heartbeat.defect is not None:
-            raise self._heartbeat.defect
-
-    def _woken(self) -> None:
-        self._cluster.loop.wakeup()
 
     def _new_heartbeats(self, options: ConsumerOptions) -> Heartbeats:
         pause = options.retry_backoff_ms / 1000
@@ -134,11 +130,8 @@ class ExternalBarrier:
                 self._membership,
                 self._heartbeats,
                 self._heartbeat.wake,
-                self._everything,
+                lambda: self._cluster.view.partitions_by_id(self._topics),
             )
         nothing = encode_subscription(Subscription(), 0)
         offer = JoinGroupRequestProtocol(name=assignor, metadata=nothing)
         return ClassicBarrier(self._cluster, link, self._membership, [offer], options.session_timeout_ms)
-
-    def _everything(self) -> Partitions:
-        return self._cluster.view.partitions_by_id(self._topics)

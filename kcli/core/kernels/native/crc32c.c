@@ -76,7 +76,7 @@ crc32c_patch(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
         || !take_int64(args[3], &tail))
         return NULL;
     if (old_size != new_size)
-        return PyErr_Format(PyExc_ValueError, "%zd bytes cannot stand in for %zd", new_size, old_size);
+        return PyErr_Format(PyExc_ValueError, "%zd bytes cannot replace %zd", new_size, old_size);
     if (tail < 0)
         return PyErr_Format(PyExc_ValueError, "%lld bytes cannot follow", (long long)tail);
     return PyLong_FromUnsignedLong(crc ^ shift_difference(old ^ new, (uint64_t)tail));

@@ -159,7 +159,7 @@ group_slices(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
     if (!take_limit(args[2], &grouping.partitions) || !take_int64(args[3], &grouping.sticky))
         return NULL;
     if (grouping.partitions < 1)
-        return PyErr_Format(PyExc_ValueError, "no key has a place in %lld partitions",
+        return PyErr_Format(PyExc_ValueError, "the number of partitions must be positive, got %lld",
                             (long long)grouping.partitions);
     PyObject *result = take_slices(&grouping.slices, args[0], args[1]) ? make_groups(&grouping) : NULL;
     drop_slices(&grouping.slices);

@@ -1,4 +1,4 @@
-/* Where keys and values stand in a region of lines, as slices. */
+/* The positions of keys and values in a region of lines, as slices. */
 #include "module.h"
 #include "scratch.h"
 

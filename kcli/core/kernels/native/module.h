@@ -109,7 +109,7 @@ get_slice(const struct slices *slices, int64_t index)
     return slice;
 }
 
-/* False for what does not stand in the text. */
+/* False for positions outside of the text. */
 static inline bool
 get_bytes(const struct slices *slices, int32_t at, int32_t size, struct span *bytes)
 {

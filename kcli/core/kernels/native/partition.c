@@ -58,7 +58,7 @@ partition_keys(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
     if (!take_int64(args[1], &partitions))
         return NULL;
     if (partitions < 1)
-        return PyErr_Format(PyExc_ValueError, "no key has a place in %lld partitions", (long long)partitions);
+        return PyErr_Format(PyExc_ValueError, "the number of partitions must be positive, got %lld", (long long)partitions);
     PyObject *found = PyList_New(0);
     if (found != NULL && !append_partitions(found, args[0], partitions))
         Py_CLEAR(found);

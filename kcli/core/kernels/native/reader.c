@@ -40,7 +40,7 @@ check_count(struct reader *reader, int64_t count)
 {
     if (count >= 0 && count <= reader->size / SMALLEST_RECORD)
         return true;
-    return refuse(reader, 0, "%lld records cannot stand in %lld bytes", count, reader->size);
+    return refuse(reader, 0, "%lld records do not fit into %lld bytes", count, reader->size);
 }
 
 bool
@@ -126,7 +126,7 @@ read_header_count(struct reader *reader, int64_t end, int32_t *count)
     const int64_t left = end - reader->at; /* negative when the count stood behind the record */
     if (*count == 0 || (*count > 0 && left > 0 && *count <= left / SMALLEST_HEADER))
         return true;
-    return refuse(reader, start, "%lld headers cannot stand in %lld bytes", *count, left);
+    return refuse(reader, start, "%lld headers do not fit into %lld bytes", *count, left);
 }
 
 bool

@@ -99,7 +99,7 @@ read_varlong(struct reader *reader, int64_t *value)
     return read_long_varint(reader, VARLONG_BYTES, 64, value);
 }
 
-/* Can ``count`` records stand in the payload? To be asked before memory is taken for them. */
+/* Whether ``count`` records fit into the payload; to be checked before memory is allocated for them. */
 bool check_count(struct reader *reader, int64_t count);
 
 /* The record at ``reader->at``, its headers checked and counted; leaves the reader behind it. */

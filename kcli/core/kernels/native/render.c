@@ -298,7 +298,7 @@ raise_verdict(const struct rendering *rendering, enum verdict verdict)
     else if (verdict == NO_MEMORY)
         PyErr_NoMemory();
     else if (verdict == NO_ENTRY)
-        PyErr_SetString(PyExc_TypeError, "an entry of the extras is None, and nothing stands in for it");
+        PyErr_SetString(PyExc_TypeError, "an entry of the extras is None, and nothing replaces it");
     return verdict == GOOD;
 }
 

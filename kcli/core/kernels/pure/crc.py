@@ -33,7 +33,7 @@ def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int) -> int:
     needed: a checksum is linear, so the difference only has to be shifted over the bytes after it.
     """
     if len(old) != len(new):
-        raise ValueError(f"{len(new)} bytes cannot stand in for {len(old)}")
+        raise ValueError(f"{len(new)} bytes cannot replace {len(old)}")
     if tail < 0:
         raise ValueError(f"{tail} bytes cannot follow")
     difference = crc32c(old) ^ crc32c(new)
@@ -66,6 +66,6 @@ def _load() -> _Checksum:
             function: _Checksum | None = getattr(module, "crc32c", None)
             if function is not None:
                 return function
-    from crc32c import crc32c as public  # a different package layout: the slow path
+    from crc32c import crc32c as public  # a different package layout: the slow path, else not taken
 
     return public

@@ -211,7 +211,7 @@ def _parse_bytes(data: bytes, at: int, end: int, name: str) -> tuple[int, int]:
 
 def _check_count(size: int, count: int) -> None:
     if count < 0 or count > size // SMALLEST_RECORD:
-        corrupt(0, f"{count} records cannot stand in {size} bytes")
+        corrupt(0, f"{count} records do not fit into {size} bytes")
 
 
 def _refuse(payload: bytes, count: int) -> NoReturn:

@@ -57,7 +57,7 @@ def _walk(data: bytes, position: int, end: int, bounds: list[tuple[int, int, int
     try:
         count, position = read_varint(data, position)
         if count < 0 or count > max(0, end - position) // _SMALLEST_HEADER:
-            corrupt(at, f"{count} headers cannot stand in {end - position} bytes")
+            corrupt(at, f"{count} headers do not fit into {end - position} bytes")
         for _ in range(count):
             at = position
             size, name = read_varint(data, position)

@@ -27,5 +27,5 @@ def murmur2(key: bytes) -> int:
 def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int) -> list[int]:
     """The partition of each key, of ``partitions``. The caller must leave out null keys."""
     if partitions < 1:
-        raise ValueError(f"no key has a place in {partitions} partitions")
+        raise ValueError(f"the number of partitions must be positive, got {partitions}")
     return [(murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]

@@ -108,7 +108,7 @@ def group_slices(text: Text, slices: bytes, partitions: int, sticky: int) -> lis
     int32: the indices of these slices among all.
     """
     if partitions < 1:
-        raise ValueError(f"no key has a place in {partitions} partitions")
+        raise ValueError(f"the number of partitions must be positive, got {partitions}")
     whole = array("i", slices)
     at, lengths = whole[0::PER_SLICE], whole[1::PER_SLICE]
     numbers = [

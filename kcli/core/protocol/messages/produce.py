@@ -81,6 +81,6 @@ class ProduceRequest(Request, key=0, versions=(3, 13), flexible=9, response=Prod
     topic_data: list[TopicProduceData] = field(Array(TopicProduceData))
 
     @property
-    def expects_answer(self) -> bool:
+    def expects_response(self) -> bool:
         """With acks=0 the broker sends nothing back."""
         return self.acks != 0

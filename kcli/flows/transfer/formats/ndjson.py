@@ -17,6 +17,9 @@ from kcli.output.envelope import API, compact
 from kcli.output.tables import time_text
 
 KIND = "OffsetExport"
+_KEYS = (
+    "group", "topic", "topic_id", "partition", "offset", "leader_epoch", "metadata", "timestamp", "drained",
+)  # fmt: skip
 
 
 def ndjson_lines(offsets: Iterable[SavedOffset]) -> str:
@@ -31,21 +34,9 @@ def read_ndjson(text: str) -> list[SavedOffset]:
 
 
 def _item(saved: SavedOffset) -> dict[str, Any]:
-    return {
-        "kind": KIND,
-        "api": API,
-        "cluster": saved.cluster,
-        "at": time_text(saved.at_ms) if saved.at_ms is not None else None,
-        "group": saved.group,
-        "topic": saved.topic,
-        "topic_id": saved.topic_id,
-        "partition": saved.partition,
-        "offset": saved.offset,
-        "leader_epoch": saved.leader_epoch,
-        "metadata": saved.metadata,
-        "timestamp": saved.timestamp,
-        "drained": saved.drained,
-    }
+    at = time_text(saved.at_ms) if saved.at_ms is not None else None
+    head = {"kind": KIND, "api": API, "cluster": saved.cluster, "at": at}
+    return head | {key: getattr(saved, key) for key in _KEYS}
 
 
 def _saved(location: str, line: str) -> SavedOffset:

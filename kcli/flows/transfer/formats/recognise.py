@@ -5,6 +5,7 @@ path are of Kafka's old tools, lines with a comma Kafka's csv, other lines rpk's
 """
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -13,7 +14,7 @@ from kcli.flows.transfer.formats.kafka_csv import read_csv
 from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
 from kcli.flows.transfer.formats.other_tools import read_kafka_utils, read_kcl, read_rpk
 from kcli.flows.transfer.formats.zookeeper_text import is_zookeeper_line, read_zookeeper
-from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.saved_offset import SavedOffset
 
 _FORMS = (
     "kcli's ndjson, Kafka's csv and ZooKeeper lines, and the files of kcl, rpk and kafka-utils can be read"
@@ -24,14 +25,10 @@ class NotJsonError(BrokenFileError):
     """The file begins like JSON but is not."""
 
 
-def parse_offsets(data: bytes, name: str) -> OffsetFile:
-    """The contents of a file; ``name`` is its name for messages.
-
-    ConfigError (exit code 2) with the line or entry, and what is wrong there: also for a duplicate partition or an
-    empty file.
-    """
+def parse_offsets(data: bytes, name: str) -> list[SavedOffset]:
+    """The offsets of a file. ConfigError names the line or entry: also for a duplicate partition or an empty file."""
     try:
-        form, offsets = _read(_text(data))
+        offsets = _read(_text(data))
         _check_duplicates(offsets)
     except BrokenFileError as error:
         raise ConfigError(
@@ -39,35 +36,33 @@ def parse_offsets(data: bytes, name: str) -> OffsetFile:
         ) from None
     if not offsets:
         raise ConfigError(f"{name} has no offsets", why="the file is empty", do=_FORMS)
-    return OffsetFile(form, tuple(offsets))
+    return offsets
 
 
-def _read(text: str) -> tuple[str, list[SavedOffset]]:
+def _read(text: str) -> list[SavedOffset]:
     try:
         return _read_recognised(text)
     except NotJsonError:
-        try:  # a group may be named "[", so that Kafka's csv begins with it
-            return "kafka", read_csv(text)
-        except BrokenFileError:
-            pass
+        with suppress(BrokenFileError):  # a group may be named "[", so that Kafka's csv begins with it
+            return read_csv(text)
         raise
 
 
-def _read_recognised(text: str) -> tuple[str, list[SavedOffset]]:
+def _read_recognised(text: str) -> list[SavedOffset]:
     start = text.lstrip()[:1]
     if start == "[":
-        return "kcl", read_kcl(_document(text))
+        return read_kcl(_document(text))
     if start == "{":
         if _is_ndjson(text):
-            return "ndjson", read_ndjson(text)
+            return read_ndjson(text)
         document = _document(text)
         if "groupid" not in document:
             raise BrokenFileError("line 1", f"it is not an object of the kind {KIND}, and has no groupid")
-        return "kafka-utils", read_kafka_utils(document)
+        return read_kafka_utils(document)
     first = next((line for line in text.split("\n") if line.strip()), "")
     if is_zookeeper_line(first.strip()):
-        return "zookeeper", read_zookeeper(text)
-    return ("kafka", read_csv(text)) if "," in first else ("rpk", read_rpk(text))
+        return read_zookeeper(text)
+    return read_csv(text) if "," in first else read_rpk(text)
 
 
 def _text(data: bytes) -> str:

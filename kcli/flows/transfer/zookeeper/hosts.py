@@ -36,17 +36,14 @@ def parse_hosts(text: str) -> Hosts:
         match = _HOST.fullmatch(word.strip())
         port = int(match[2] or PORT) if match else 0
         if match is None or not 0 < port < 65536:
-            raise ConfigError(
-                f"--zookeeper {text} is not valid",
-                why=f"{word.strip()!r} is not HOST or HOST:PORT",
-                do="write it as zookeeper.connect: zk1:2181,zk2:2181/chroot",
-            )
+            raise _invalid(text, f"{word.strip()!r} is not HOST or HOST:PORT")
         addresses.append((match[1].strip("[]"), port))
     root = chroot.strip("/")
     if root and not all(map(is_node_name, root.split("/"))):
-        raise ConfigError(
-            f"--zookeeper {text} is not valid",
-            why=f"no node of ZooKeeper can be /{chroot}",
-            do="write it as zookeeper.connect: zk1:2181,zk2:2181/chroot",
-        )
+        raise _invalid(text, f"ZooKeeper does not accept the name /{chroot} for a node")
     return Hosts(tuple(addresses), f"{slash}{root}" if root else "")
+
+
+def _invalid(text: str, why: str) -> ConfigError:
+    do = "write it as zookeeper.connect: zk1:2181,zk2:2181/chroot"
+    return ConfigError(f"--zookeeper {text} is not valid", why=why, do=do)

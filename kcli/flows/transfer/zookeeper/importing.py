@@ -76,43 +76,43 @@ def survey_nodes(
         running(zookeeper, groups),
         frozenset(existing(zookeeper, groups)),
     )
-    kept = str(state_home() / "zookeeper" / f"{new_id(now_ms)}.txt")
-    return NodePlan(cluster, to, kept, plan_nodes(targets, found, force=force))
+    backup = str(state_home() / "zookeeper" / f"{new_id(now_ms)}.txt")
+    return NodePlan(cluster, to, backup, plan_nodes(targets, found, force=force))
 
 
 def execute_nodes(
-    zookeeper: ZooKeeper, plan: NodePlan, *, begun: Callable[[bool], object]
+    zookeeper: ZooKeeper, plan: NodePlan, *, before_write: Callable[[bool], object]
 ) -> tuple[list[NodeReport], bool]:
-    """Sets what can be set; returns the reports, and whether the old offsets are kept in ``plan.kept``.
+    """Sets what can be set; returns the reports, and whether the old offsets are in ``plan.backup``.
 
-    ``begun`` is called before the first node is set, when the old offsets are on disk; with False where there are none.
+    ``before_write`` is called with that before the first node is set.
     """
     todo = [group for group in plan.groups if group.todo]
-    changed, seen = _changed(zookeeper, todo)
-    going = [group for group in todo if group.group not in changed]
-    items = [item for group in going for item in group.todo]
-    kept = _keep(plan.kept, items)
-    begun(kept)
+    changed, current = _changed(zookeeper, todo)
+    unchanged = [group for group in todo if group.group not in changed]
+    items = [item for group in unchanged for item in group.todo]
+    has_backup = _write_backup(plan.backup, items)
+    before_write(has_backup)
     errors = zookeeper.write([_write(item) for item in items])
     outcomes = _outcomes(zookeeper, items, errors)
-    late = _late(zookeeper, going)
-    if kept and all(_untouched(outcome) for outcome in outcomes.values()):
-        os.unlink(plan.kept)
-        kept = False
+    late = _late(zookeeper, unchanged)
+    if has_backup and all(_untouched(outcome) for outcome in outcomes.values()):
+        os.unlink(plan.backup)
+        has_backup = False
 
     def not_set(item: NodeItem) -> NodeOutcome:
-        return NodeOutcome(item, REFUSED, seen.get(item.node, _offset(item.before)), item.refusal)
+        return NodeOutcome(item, REFUSED, current.get(item.node, _offset(item.before)), item.refusal)
 
     reports = []
     for group in plan.groups:
-        if group in going:
+        if group in unchanged:
             done = [outcomes[item.node] for item in group.todo]
             refused = map(not_set, group.refused)
             reports.append(NodeReport(group, (*done, *refused), late.get(group.group)))
         else:
             error = group.refusal or changed.get(group.group)
             reports.append(NodeReport(group, tuple(map(not_set, group.items)), error))
-    return reports, kept
+    return reports, has_backup
 
 
 def _untouched(outcome: NodeOutcome) -> bool:
@@ -127,15 +127,15 @@ def _changed(
     ids = running(zookeeper, [group.group for group in groups])
     stored, unread = offsets_at(zookeeper, [item.node for group in groups for item in group.todo])
     found: dict[str, KcliError] = {}
-    seen: dict[OffsetNode, int | None] = {}
+    current: dict[OffsetNode, int | None] = {}
     for group in groups:
         error = refusal(group.group, ids[group.group])
         for item in group.todo:
-            seen[item.node] = _offset(stored.get(item.node))
+            current[item.node] = _offset(stored.get(item.node))
             error = error or unread.get(item.node) or _moved(item, stored.get(item.node))
         if error is not None:
             found[group.group] = error
-    return found, seen
+    return found, current
 
 
 def _moved(item: NodeItem, now: Stored | None) -> KcliError | None:
@@ -152,21 +152,21 @@ def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliEr
     """Consumers that started while offsets were set: they may have begun at the old offsets."""
     names = [group.group for group in groups]
     try:
-        came = running(zookeeper, names)
+        started = running(zookeeper, names)
     except KcliError as error:
         return dict.fromkeys(names, error)
-    found: dict[str, KcliError] = {}
-    for group, ids in came.items():
-        if ids:
-            found[group] = NotPossibleError(
-                f"consumers of group {group} started while its offsets were set",
-                why=f"they may have read the old offsets, and will overwrite the new ones: {', '.join(ids[:5])}",
-                do="stop them, check the offsets with `kcli groups export --zookeeper`, and import again",
-            )
-    return found
+    return {
+        group: NotPossibleError(
+            f"consumers of group {group} started while its offsets were set",
+            why=f"they may have read the old offsets, and will overwrite the new ones: {', '.join(ids[:5])}",
+            do="stop them, check the offsets with `kcli groups export --zookeeper`, and import again",
+        )
+        for group, ids in started.items()
+        if ids
+    }
 
 
-def _keep(path: str, items: Sequence[NodeItem]) -> bool:
+def _write_backup(path: str, items: Sequence[NodeItem]) -> bool:
     """Writes the old offsets to disk; writes nothing where there are none."""
     lines = [f"{item.node.path}:{item.before.offset}\n" for item in items if item.before is not None]
     if not lines:

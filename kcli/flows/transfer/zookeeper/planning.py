@@ -26,7 +26,7 @@ class Found:
     cluster: str = ""
     stored: Mapping[OffsetNode, Stored] = field(default_factory=dict)
     unread: Mapping[OffsetNode, KcliError] = field(default_factory=dict)
-    topics: Mapping[str, Partitions | None] | None = None
+    topics: Mapping[str, Partitions] | None = None
     running: Mapping[str, Sequence[str]] = field(default_factory=dict)
     groups: frozenset[str] = frozenset()
 
@@ -79,11 +79,11 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """The whole import. ``to`` describes it in words, ``kept`` is the path of the file for the old offsets."""
+    """The whole import. ``to`` describes it in words, ``backup`` is the path of the file for the old offsets."""
 
     cluster: str
     to: str
-    kept: str
+    backup: str
     groups: tuple[NodeGroup, ...]
 
     @property
@@ -161,23 +161,23 @@ def _check_partition(node: OffsetNode, found: Found) -> None:
     """Rejects a partition unknown to the brokers: setting it would create a node that no consumer reads."""
     if found.topics is None:
         return
-    topic = found.topics[node.topic]
-    if topic is None:
+    if node.topic not in found.topics:
         raise NotFoundError(
             f"topic {node.topic} does not exist",
             why=f"the brokers of this ZooKeeper have no topic {node.topic}",
             do="--map-topic NAME-IN-THE-FILE=NAME-HERE, or leave it out with -t",
         )
-    if (topic.numbers is None) != (node.broker != ANY_BROKER):
-        theirs, ours = ("0.7", "0.8 or later") if topic.numbers is None else ("0.8 or later", "0.7")
+    numbers = found.topics[node.topic]
+    if (numbers is None) != (node.broker != ANY_BROKER):
+        theirs, ours = ("0.7", "0.8 or later") if numbers is None else ("0.8 or later", "0.7")
         raise ImportRefusedError(
             f"{node}: the offset is of another layout",
             why=f"the topic's partitions are those of Kafka {theirs}, the file's of {ours}",
             do="leave it out with -t: offsets of 0.7 and of later versions cannot be converted",
         )
-    if topic.numbers is not None and node.partition not in topic.numbers:
+    if numbers is not None and node.partition not in numbers:
         raise NotFoundError(
             f"partition {node} does not exist",
-            why=f"the topic has {len(topic.numbers)} partitions",
+            why=f"the topic has {len(numbers)} partitions",
             do="leave it out with -t",
         )

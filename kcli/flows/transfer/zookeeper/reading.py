@@ -36,19 +36,12 @@ class Stored:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Partitions:
-    """The partition numbers of an existing topic; None for a topic of 0.7, where they are BROKER-PARTITION."""
-
-    numbers: frozenset[int] | None
+Partitions = frozenset[int] | None
+"""The partition numbers of a topic; None for a topic of Kafka 0.7, where partitions are BROKER-PARTITION."""
 
 
 def export_zookeeper(
-    zookeeper: ZooKeeper,
-    names: Sequence[str] | None,
-    wanted: Callable[[TopicPartition], bool],
-    *,
-    at_ms: int,
+    zookeeper: ZooKeeper, names: Sequence[str] | None, wanted: Callable[[TopicPartition], bool], *, at_ms: int
 ) -> Export:
     """The offsets of these groups (None: of all), for the partitions that are ``wanted``.
 
@@ -99,12 +92,11 @@ def offsets_at(
 def running(zookeeper: ZooKeeper, groups: Iterable[str]) -> dict[str, list[str]]:
     """The ids of each group's running consumers; raises an error if they cannot be read."""
     paths = {members_path(group): group for group in groups}
-    found: dict[str, list[str]] = {}
-    for path, names in zookeeper.children(paths).items():
-        if isinstance(names, KcliError):
-            raise names
-        found[paths[path]] = names or []
-    return found
+    errors: list[KcliError] = []
+    found = good(zookeeper.children(paths), errors)
+    for error in errors:
+        raise error
+    return {group: found.get(path, []) for path, group in paths.items()}
 
 
 def existing(zookeeper: ZooKeeper, groups: Collection[str]) -> set[str]:
@@ -124,20 +116,17 @@ def cluster_id(zookeeper: ZooKeeper) -> str:
     return found if isinstance(found, str) else ""
 
 
-def partitions_of(zookeeper: ZooKeeper, topics: Collection[str]) -> dict[str, Partitions | None] | None:
-    """By topic, None for a topic that does not exist; None for all if no brokers are registered here.
-
-    That is the case where consumers use a separate ZooKeeper.
-    """
+def partitions_of(zookeeper: ZooKeeper, topics: Iterable[str]) -> dict[str, Partitions] | None:
+    """Those topics that exist; None if no brokers are registered here: consumers may use a separate ZooKeeper."""
     if zookeeper.nodes([_TOPICS])[_TOPICS] is None:
         return None
-    found = zookeeper.nodes(f"{_TOPICS}/{topic}" for topic in topics)
-    known: dict[str, Partitions | None] = {}
-    for topic in topics:
-        node = found[f"{_TOPICS}/{topic}"]
+    paths = {f"{_TOPICS}/{topic}": topic for topic in topics}
+    known: dict[str, Partitions] = {}
+    for path, node in zookeeper.nodes(paths).items():
         if isinstance(node, KcliError):
             raise node
-        known[topic] = None if node is None else Partitions(_numbers(node.data))
+        if node is not None:
+            known[paths[path]] = _numbers(node.data)
     return known
 
 
@@ -172,10 +161,7 @@ def _offset_nodes(
     wanted: Callable[[TopicPartition], bool],
     errors: list[KcliError],
 ) -> list[OffsetNode]:
-    """The offset nodes of groups; ``errors`` gets nodes that cannot be read, and nodes whose names are not partitions.
-
-    The latter are reported where the whole topic is wanted.
-    """
+    """The offset nodes of groups; ``errors`` gets unreadable nodes, and of whole topics also nodes with other names."""
     roots = {offsets_path(group): group for group in groups}
     topics = {
         f"{path}/{topic}": (roots[path], topic)
@@ -205,12 +191,9 @@ def _offset(path: str, node: Node) -> Stored:
         raise KcliError(f"{path} contains no offset", why=error.reason) from None
 
 
-def _numbers(data: bytes) -> frozenset[int] | None:
-    """The partition numbers in the JSON that brokers since 0.8 keep for a topic; brokers of 0.7 have a node for each
-    broker.
-    """
+def _numbers(data: bytes) -> Partitions:
+    """From the JSON that brokers since 0.8 store for a topic; brokers of 0.7 have a node for each broker."""
     try:
-        partitions = json.loads(data)["partitions"]
-        return frozenset(map(int, partitions))
+        return frozenset(map(int, json.loads(data)["partitions"]))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

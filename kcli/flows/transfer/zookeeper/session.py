@@ -119,9 +119,11 @@ class ZooKeeper:
 
         NotPossibleError if a node is not as expected, OutcomeUnknownError if there was no response.
         """
-        asked = {one.path: one for one in writes}
+        by_path = {one.path: one for one in writes}
         outcomes: dict[str, KcliError | None] = {}
-        for path, response in self._pipelined(lambda path: self._start(asked[path]), asked, lost=_unknown):
+        for path, response in self._pipelined(
+            lambda path: self._start(by_path[path]), by_path, lost=_unknown
+        ):
             absent = NotPossibleError(f"{path} was not set", why="it has been deleted meanwhile")
             outcomes[path] = (
                 response if isinstance(response, KcliError) else absent if response is None else None
@@ -142,8 +144,7 @@ class ZooKeeper:
         *,
         lost: Callable[[ConnectError, str], KcliError] | None = None,
     ) -> Iterator[tuple[str, Any]]:
-        """Each path with its response, in order. ``lost`` makes the response after a lost connection: else an error is
-        raised.
+        """Each path with its response, in order. ``lost`` makes the response after a lost connection, which else raises.
 
         After the first lost response nothing more is requested or awaited: each request would take a timeout.
         """
@@ -155,9 +156,9 @@ class ZooKeeper:
             )
             if not waiting:
                 return
-            path, asked = waiting.popleft()
+            path, request = waiting.popleft()
             try:
-                response = self._response(path, asked, 0 if gone else self.timeout)
+                response = self._response(path, request, 0 if gone else self.timeout)
             except ConnectError as error:
                 if lost is None:
                     raise
@@ -165,12 +166,12 @@ class ZooKeeper:
                 response = lost(gone, path)
             yield path, response
 
-    def _response(self, path: str, asked: Any, timeout: float) -> Any:
+    def _response(self, path: str, request: Any, timeout: float) -> Any:
         """The response, None if there is no such node, or the server's error; ConnectError if there was no response."""
-        if asked is None:
+        if request is None:
             raise ConnectError(f"{path} was not requested")
         try:
-            return asked.get(timeout=timeout)
+            return request.get(timeout=timeout)
         except self._errors.NoNodeError:
             return None
         except (self._errors.KazooException, self._client.handler.timeout_exception) as error:
@@ -193,22 +194,19 @@ class ZooKeeper:
                 why="another client has set it since the plan was made",
                 do="find out which client commits for this group, and run the command again to see the new plan",
             )
-        if isinstance(error, errors.ZookeeperError) and not isinstance(error, self._lost_kinds()):
+        lost = (
+            errors.ConnectionLoss,
+            errors.ConnectionClosedError,
+            errors.SessionExpiredError,
+            errors.OperationTimeoutError,
+        )
+        if isinstance(error, errors.ZookeeperError) and not isinstance(error, lost):
             return KcliError(f"ZooKeeper at {servers} refuses {path}", why=_reason(error))
         slow = not isinstance(error, errors.KazooException)
         return ConnectError(
             f"the connection to ZooKeeper at {servers} was lost at {path}",
             why=f"no response within {self.timeout:g} s" if slow else _reason(error),
             do="check the server; --timeout gives it more time",
-        )
-
-    def _lost_kinds(self) -> tuple[type[Exception], ...]:
-        errors = self._errors
-        return (
-            errors.ConnectionLoss,
-            errors.ConnectionClosedError,
-            errors.SessionExpiredError,
-            errors.OperationTimeoutError,
         )
 
     def _log_to(self, log: Callable[[str], None] | None) -> None:
@@ -234,9 +232,7 @@ def good(found: Mapping[str, T | KcliError | None], errors: list[KcliError]) -> 
 
 
 def _reach(hosts: Hosts, deadline: float) -> None:
-    """Checks that any of the servers accepts connections: kazoo would retry indefinitely, and not report why it
-    fails.
-    """
+    """Checks that any of the servers accepts connections: kazoo would retry indefinitely, and not report a reason."""
     reasons = []
     for at, address in enumerate(hosts.addresses):
         share = (deadline - monotonic()) / (len(hosts.addresses) - at)

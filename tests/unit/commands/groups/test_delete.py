@@ -225,7 +225,7 @@ def test_an_offset_that_stays_makes_it_partly_done(admin: StandIn) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "or ders", "orders:", "orders:x", "orders:3-1"])
-def test_a_scope_that_is_none_is_an_error_of_usage(admin: StandIn, word: str) -> None:
+def test_an_invalid_scope_is_a_usage_error(admin: StandIn, word: str) -> None:
     with pytest.raises(Exception, match="is not"):
         kcli("delete-offsets", "idle", "-t", word, "--yes")
 
@@ -245,7 +245,7 @@ def test_a_member_is_named_by_its_id_or_its_instance_id(admin: StandIn) -> None:
     assert kcli("remove-members", "live", "m-9", "--yes").return_value == 1
 
 
-def test_the_plan_of_a_removal_says_what_is_noticed(admin: StandIn) -> None:
+def test_the_plan_of_a_removal_describes_its_effects(admin: StandIn) -> None:
     lines = kcli("remove-members", "live", "m-1", "--dry-run").stdout.splitlines()
     assert lines[:3] == [
         "Remove 1 of 2 members from group live (classic, Stable).",

@@ -156,7 +156,7 @@ def test_a_scope_of_which_nothing_is_committed_is_a_failure(admin: StandIn) -> N
     "words",
     [(), ("a", "--all"), ("a", "--with-time", "--format", "csv"), ("a", "--format", "csv", "-o", "ndjson")],
 )
-def test_what_does_not_fit_is_an_error_of_usage(admin: StandIn, words: tuple[str, ...]) -> None:
+def test_an_unsuitable_value_is_a_usage_error(admin: StandIn, words: tuple[str, ...]) -> None:
     with pytest.raises(Exception, match="groups export: "):
         kcli(*words)
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _zookeeper_session
+from kcli.commands.groups import _zookeeper_run
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
 from kcli.flows.transfer.zookeeper import session
@@ -25,7 +25,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Nodes:
     found.put(f"{ORDERS}/0", 12)
     found.put(f"{ORDERS}/1", 99)
     found.put("/consumers/old/offsets/orders/1-0", 5000)
-    monkeypatch.setattr(_zookeeper_session, "ZooKeeper", lambda _hosts, **_options: found)
+    monkeypatch.setattr(_zookeeper_run, "ZooKeeper", lambda _hosts, **_options: found)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return found
 
@@ -188,7 +188,7 @@ def test_csv_of_one_group_and_another_topic(nodes: Nodes) -> None:
     assert nodes.text("/consumers/new/offsets/o2/0") == "7"
 
 
-def test_some_partitions_refused_is_6_none_of_them_there_is_1(nodes: Nodes) -> None:
+def test_some_refused_partitions_exit_with_6_and_only_missing_ones_with_1(nodes: Nodes) -> None:
     nodes.put("/brokers/topics/orders", '{"partitions":{"0":[1]}}')
     done = kcli("import", "-", "--yes", stdin=LINES)
     assert done.return_value == 6

@@ -6,7 +6,7 @@ import json
 import click
 import pytest
 
-from kcli.commands.shared.confirm import ASK, GO, MISMATCH, NOBODY, STOP, decide
+from kcli.commands.shared.confirm import ASK, GO, IMPOSSIBLE, MISMATCH, STOP, decide
 from kcli.commands.shared.exit import report_error, worst
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import BrokerError, ConnectError, KcliError
@@ -101,8 +101,8 @@ FLAGS = {
     ("flags", "verdict"),
     [
         ({}, ASK),
-        ({"terminal": False}, NOBODY),
-        ({"no_input": True}, NOBODY),
+        ({"terminal": False}, IMPOSSIBLE),
+        ({"no_input": True}, IMPOSSIBLE),
         ({"yes": True}, GO),
         ({"yes": True, "terminal": False, "no_input": True}, GO),
         ({"confirmed": "orders", "terminal": False}, GO),

@@ -95,7 +95,7 @@ def test_a_name_that_the_answer_leaves_out_has_not_succeeded(monkeypatch: pytest
     assert isinstance(create(cluster, clock, "a", "b")["b"], BrokerError)
 
 
-def test_when_all_can_be_helped_by_a_retry_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_all_errors_are_retriable_all_are_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = rig(monkeypatch, created(a=41, b=41), ConnectError("gone"), created(a=0, b=0))
     assert create(cluster, clock, "a", "b") == {"a": None, "b": None}
     assert len(brokers.asked(CreateTopicsRequest)) == 3

@@ -383,5 +383,5 @@ def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
         (None, False),
     ],
 )
-def test_what_connecting_again_cannot_help(error: KcliError | None, *, final: bool) -> None:
+def test_permanent_connection_errors(error: KcliError | None, *, final: bool) -> None:
     assert is_final(error) is final

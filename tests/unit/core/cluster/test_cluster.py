@@ -110,7 +110,7 @@ def test_silence_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
         UnsupportedError("a:1 does not offer Metadata"),
     ],
 )
-def test_what_no_wait_can_help_comes_at_once(monkeypatch: pytest.MonkeyPatch, final: KcliError) -> None:
+def test_permanent_errors_are_raised_at_once(monkeypatch: pytest.MonkeyPatch, final: KcliError) -> None:
     cluster, brokers, clock = cluster_on(monkeypatch, lambda *_: final)
     brokers.failures[-10] = final
     with pytest.raises(type(final), match=final.what):

@@ -116,7 +116,7 @@ def test_when_the_broker_is_gone_every_key_says_so(asked: Any) -> None:
 
 
 def test_a_transactional_id_is_not_looked_up_in_version_0(asked: Any) -> None:
-    """It would be taken for a group's name. (The scripted broker sends nothing, so the floor is looked at.)"""
+    """It would be taken for a group's name. (The scripted broker sends nothing, so the floor is checked.)"""
     cluster, coordinators, brokers, _ = asked(one, 3)
     found(cluster, coordinators.find_many(TRANSACTION, ["a"]))
     ((_, _, request),) = brokers.asked(FindCoordinatorRequest)
@@ -130,8 +130,8 @@ def test_a_transactional_id_is_not_looked_up_in_version_0(asked: Any) -> None:
 def test_the_route_looks_up_unknown_keys_and_forgets_refuted_ones(asked: Any) -> None:
     cluster, coordinators, brokers, clock = asked()
     route = ToCoordinator[str](cluster, coordinators, str)
-    assert route.places(["a", "b"], clock() + 5) == {"a": 1, "b": 2}
-    assert route.places(["b", "c"], clock() + 5) == {"b": 2, "c": 1}
+    assert route.find_nodes(["a", "b"], clock() + 5) == {"a": 1, "b": 2}
+    assert route.find_nodes(["b", "c"], clock() + 5) == {"b": 2, "c": 1}
     keys = [r.coordinator_keys for _, _, r in brokers.asked(FindCoordinatorRequest)]
     assert keys == [["a", "b"], ["c"]]
     errors: dict[str, KcliError] = {
@@ -146,5 +146,5 @@ def test_the_route_looks_up_unknown_keys_and_forgets_refuted_ones(asked: Any) ->
 def test_a_look_up_that_is_not_answered_in_time_is_an_error_of_its_keys(asked: Any) -> None:
     cluster, coordinators, _, clock = asked(lambda _request: None)
     route = ToCoordinator[str](cluster, coordinators, str)
-    places = route.places(["a", "b"], clock() + 1)
+    places = route.find_nodes(["a", "b"], clock() + 1)
     assert all(isinstance(error, TimedOutError) for error in places.values())

@@ -181,7 +181,7 @@ class Routed:
         self.renewed: list[list[str]] = []
         self.errors: dict[str, KcliError] = {}
 
-    def places(self, keys: Any, deadline: float) -> dict[str, int | KcliError]:
+    def find_nodes(self, keys: Any, deadline: float) -> dict[str, int | KcliError]:
         return {key: self.errors.get(key, self._node(key)) for key in keys}
 
     def renew(self, errors: Any, deadline: float) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, apply_answer, topic_missing
+from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, apply_metadata, topic_missing
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
@@ -10,11 +10,11 @@ from tests.unit.core.cluster.scripted import answer, partition, topic
 
 
 def view_of(*topics: MetadataResponseTopic) -> ClusterView:
-    return apply_answer(ClusterView(), answer(*topics), [t.name or "" for t in topics])
+    return apply_metadata(ClusterView(), answer(*topics), [t.name or "" for t in topics])
 
 
 def after(view: ClusterView, *topics: MetadataResponseTopic) -> ClusterView:
-    return apply_answer(view, answer(*topics), [t.name or "" for t in topics])
+    return apply_metadata(view, answer(*topics), [t.name or "" for t in topics])
 
 
 def leaders(view: ClusterView, name: str = "t") -> list[tuple[int, int]]:
@@ -44,13 +44,13 @@ def test_topics_that_were_not_requested_stay() -> None:
 
 
 def test_an_answer_about_all_topics_drops_those_that_are_gone() -> None:
-    view = apply_answer(view_of(topic("a", partition(0))), answer(topic("b", partition(0))), None)
+    view = apply_metadata(view_of(topic("a", partition(0))), answer(topic("b", partition(0))), None)
     assert set(view.topics) == {"b"}
 
 
 @pytest.mark.case("B5")
 def test_a_topic_that_the_answer_leaves_out_keeps_its_partitions() -> None:
-    view = apply_answer(view_of(topic("t", partition(0))), answer(), ["t"])
+    view = apply_metadata(view_of(topic("t", partition(0))), answer(), ["t"])
     assert leaders(view) == [(1, 5)]
 
 
@@ -109,7 +109,7 @@ def test_an_unknown_partition_has_no_leader(tp: TopicPartition) -> None:
 
 
 def test_an_answer_without_brokers_keeps_the_known_ones() -> None:
-    view = apply_answer(view_of(), MetadataResponse(brokers=[], topics=[], controller_id=-1), [])
+    view = apply_metadata(view_of(), MetadataResponse(brokers=[], topics=[], controller_id=-1), [])
     assert set(view.nodes) == {1, 2}
     assert view.cluster_id == "c"
 
@@ -123,7 +123,7 @@ def test_a_topic_that_is_answered_by_id_alone_keeps_its_name() -> None:
 def test_an_unknown_id_without_a_name_is_left_out() -> None:
     nameless = topic("t", error=100, topic_id=b"x" * 16)
     nameless.name = None
-    assert set(apply_answer(view_of(), answer(nameless), []).topics) == set()
+    assert set(apply_metadata(view_of(), answer(nameless), []).topics) == set()
 
 
 def test_an_id_learned_later_is_kept_when_an_old_broker_omits_it() -> None:

@@ -1,4 +1,4 @@
-"""What lasts is told once, and its end."""
+"""What lasts is reported once, and its end."""
 
 from kcli.core.cluster.stall_reporter import TELL_AFTER, StallReporter
 from kcli.core.errors import KcliError

@@ -130,7 +130,7 @@ def test_an_unreadable_answer_fails_its_request_and_names_the_broker() -> None:
 def test_bytes_behind_an_answer_are_refused() -> None:
     peer = Peer().ready()
     peer.ask()
-    with pytest.raises(ProtocolError, match="too many"):
+    with pytest.raises(ProtocolError, match="extra bytes"):
         peer.feed(framed(metadata(1)[4:] + b"more"))
 
 

@@ -164,4 +164,4 @@ def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None
     assert "receive.message.max.bytes" in error.value.why
     with pytest.raises(ProtocolError) as error:
         feed(reader(100 << 20), struct.pack(">i", 50 << 20))
-    assert error.value.why == f"a first answer has 4 to {16 << 20} bytes"
+    assert error.value.why == f"a first response has 4 to {16 << 20} bytes"

@@ -36,7 +36,7 @@ def test_one_round_trip_when_the_broker_knows_the_version() -> None:
     assert offer.features == {"metadata.version": 29}
 
 
-def test_it_says_who_it_is() -> None:
+def test_it_names_itself() -> None:
     request: Any = next(handshake("b")).request
     assert (request.client_software_name, request.client_software_version) == ("kcli", __version__)
 

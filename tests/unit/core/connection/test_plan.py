@@ -36,7 +36,7 @@ def test_a_plan_is_made_after_the_handshake_and_keeps_its_position() -> None:
     plan = Plan(write)
     future = planned(peer, plan)
     after = peer.ask()
-    assert (seen, plan.answers) == ([], [])
+    assert (seen, plan.responses) == ([], [])
     peer.connection.connected(0.0, 10.0)
     peer.take()
     peer.feed(offers(offer={**OFFER, 3: (0, 7)}))
@@ -45,9 +45,9 @@ def test_a_plan_is_made_after_the_handshake_and_keeps_its_position() -> None:
     peer.feed(metadata(1, version=7) + metadata(2, "two", version=7))
     assert before.done
     assert not future.done
-    assert [answer.done for answer in plan.answers] == [True, False]
+    assert [answer.done for answer in plan.responses] == [True, False]
     peer.feed(metadata(3, "three", version=7) + metadata(4, version=7))
-    assert future.value is plan.answers
+    assert future.value is plan.responses
     assert [answer.value.cluster_id for answer in future.value] == ["two", "three"]  # type: ignore[attr-defined]
     assert after.done
 
@@ -105,7 +105,7 @@ def test_a_plan_that_was_never_made_fails_when_the_connection_ends() -> None:
     future = planned(peer, plan)
     peer.connection.close(ConnectError("gone"))
     assert isinstance(future.error, ConnectError)
-    assert plan.answers == []
+    assert plan.responses == []
 
 
 def test_a_broker_without_an_api_says_so() -> None:

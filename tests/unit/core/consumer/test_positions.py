@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.cluster.metadata import ClusterView, apply_answer
+from kcli.core.cluster.metadata import ClusterView, apply_metadata
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.subscription import Phase, Span, Subscription
@@ -62,7 +62,7 @@ class World:
         options = ConsumerOptions(**values, auto_offset_reset="earliest", default_api_timeout_ms=30_000)
         self.cluster, _, _ = cluster_on(monkeypatch, self._script, **values)
         self.told = answer(topic("t", *(partition(tp.partition) for tp in PLACES)))
-        self.cluster.view = apply_answer(self.cluster.view, self.told, ["t"])
+        self.cluster.view = apply_metadata(self.cluster.view, self.told, ["t"])
         self.subscription = Subscription()
         self.positions = Positions(
             self.cluster,

@@ -44,9 +44,7 @@ def test_the_leader_unless_it_has_named_a_replica() -> None:
         (state(2), view(offline=(2,)), 0.0),
     ],
 )
-def test_a_replica_that_is_none_any_more_is_forgotten(
-    found: PartitionState, seen: ClusterView, now: float
-) -> None:
+def test_a_former_replica_is_forgotten(found: PartitionState, seen: ClusterView, now: float) -> None:
     assert source_of(found, seen, now) == 1
     assert found.read_replica == -1
 

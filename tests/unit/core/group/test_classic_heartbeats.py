@@ -172,7 +172,9 @@ def test_heartbeat_errors_of_a_joining_member(code: str) -> None:
 @pytest.mark.case("G5")
 @pytest.mark.parametrize("code", STABLE_OUTCOMES)
 @pytest.mark.parametrize(("member_id", "generation"), [("m", 4), ("n", 3)])
-def test_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, generation: int) -> None:
+def test_a_response_to_a_former_membership_changes_nothing(
+    code: str, member_id: str, generation: int
+) -> None:
     """The member has joined again before the answer came."""
     member, heartbeats = member_in(S.STABLE)
     request = beat(heartbeats)
@@ -182,7 +184,7 @@ def test_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, gen
 
 
 @pytest.mark.case("G5")
-def test_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
+def test_errors_unrelated_to_the_membership_are_raised_by_the_next_poll() -> None:
     """No permission (any more); it may be given again, so that it is not the end."""
     member, heartbeats = member_in(S.STABLE)
     error = answer(heartbeats, "GROUP_AUTHORIZATION_FAILED", beat(heartbeats))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.cluster.metadata import apply_answer
+from kcli.core.cluster.metadata import apply_metadata
 from kcli.core.errors import (
     BrokerError,
     ClosedError,
@@ -76,7 +76,7 @@ class World:
         self.commits = Commits(self.cluster, self.link, self.membership, dict)
 
     def _view(self) -> Any:
-        return apply_answer(self.cluster.view, answer(), [])
+        return apply_metadata(self.cluster.view, answer(), [])
 
     def _script(self, _node: Node, request: Request) -> Any:
         if not isinstance(request, OffsetCommitRequest):
@@ -170,7 +170,7 @@ def test_a_partition_that_the_answer_leaves_out_is_asked_again(world: World) -> 
     assert world.sent == [(3, {0: 5, 1: 5})]
 
 
-def test_a_deadline_also_counts_behind_others(world: World) -> None:
+def test_a_deadline_also_counts_after_other_timers(world: World) -> None:
     world.say = [None]
     first, second = world.submit(1), world.submit(2, within=0.5)
     world.run(0.6)
@@ -205,7 +205,7 @@ def test_commits_of_owned_partitions_move_to_the_next_generation(world: World) -
 
 
 @pytest.mark.case("O3")
-def test_what_was_owned_by_others_in_between_is_not(world: World) -> None:
+def test_commits_of_partitions_owned_by_others_in_between_are_dropped(world: World) -> None:
     """They may have committed more."""
     world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
     future = world.submit(5, A)
@@ -442,7 +442,7 @@ def test_no_metadata_is_an_empty_one(world: World) -> None:
 def test_a_request_that_cannot_be_made_fails_its_commit_only(
     world: World, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Whatever is wrong with it: nothing of it comes out of a poll, and the next one goes on."""
+    """Whatever is wrong with it: nothing of it comes out of a poll, and the next one continues."""
     if how == "answers":
         world.say = [ZeroDivisionError("defect")]
     else:

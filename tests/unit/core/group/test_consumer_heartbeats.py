@@ -195,7 +195,7 @@ def test_a_removed_member_has_no_partitions_and_rejoins_after_a_growing_pause(co
 
 @pytest.mark.case("G13")
 @pytest.mark.parametrize("epoch", [-1, 0])
-def test_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
+def test_a_negative_epoch_is_ignored(epoch: int) -> None:
     """Said back to the coordinator, it would mean that the member leaves, or joins."""
     member, heartbeats = joined()
     answer(heartbeats, beat(heartbeats, 1.0), epoch=epoch, now=1.0)
@@ -216,7 +216,7 @@ def test_refusals_are_permanent(code: str) -> None:
 
 @pytest.mark.case("G5")
 def test_a_topic_that_may_not_be_read_is_reported_and_the_member_stays_what_it_is() -> None:
-    """As in Java's client: it goes on by itself when the permission is there."""
+    """As in Java's client: it continues by itself when the permission is there."""
     for member, heartbeats in (joining(), joined()):
         before = member.state
         answer(heartbeats, beat(heartbeats, 1.0), "TOPIC_AUTHORIZATION_FAILED", now=1.0)
@@ -279,7 +279,7 @@ def test_a_coordinator_that_is_not_ready_is_retried_soon() -> None:
 
 @pytest.mark.case("G5")
 @pytest.mark.parametrize("code", ["NONE", *SENT_AWAY, "FENCED_INSTANCE_ID"])
-def test_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
+def test_a_response_to_a_former_membership_changes_nothing(code: str) -> None:
     """The member was lost, by a commit say, and joins anew before the answer came."""
     member, heartbeats = joined()
     old = beat(heartbeats, 1.0)

@@ -55,7 +55,7 @@ def test_a_coordinator_that_died_while_idle_is_looked_up_again(monkeypatch: pyte
     assert world.node_within(5) == 3
 
 
-def test_one_that_metadata_does_not_name_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_missing_in_metadata_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch)
     world.coordinator = 3
     assert world.node_within(5) is None

@@ -253,7 +253,7 @@ def test_what_waited_for_the_handshake_was_not_sent_when_the_connection_ends(rig
     rig.receive(end)
     assert isinstance(future.error, ConnectError)
     assert not isinstance(future.error, OutcomeUnknownError)
-    assert "closed the connection before it answered" in future.error.what
+    assert "closed the connection before it responded" in future.error.what
     assert "security.protocol" in future.error.do
 
 

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.core.producer.origins import Origin, each_row, listed_rows, packed_rows, part_of, shifted
+from kcli.core.producer.origins import Origin, listed_rows, packed_rows, part_of, shifted
+from tests.unit.core.producer.rows import each_row
 
 
 def origins_of(groups: list[list[int]]) -> list[Origin]:

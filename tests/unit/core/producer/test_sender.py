@@ -204,9 +204,7 @@ def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: p
 
 @pytest.mark.case("S0-16", "S0-29", "B6")
 @pytest.mark.parametrize("code", [6, 7, 19, 20, 2])
-def test_what_a_retry_can_help_is_retried_with_growing_pauses(
-    monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+def test_retriable_errors_are_retried_with_growing_pauses(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     left = [code] * 4
     rig = Rig(monkeypatch, lambda *_: left.pop() if left else 0)
     put(rig.acc, P0, b"v")
@@ -229,7 +227,9 @@ def test_a_broker_that_is_away_for_long_does_no_harm(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("code", "kind"), [(29, BrokerError), (87, BrokerError), (-1, BrokerError), (9999, BrokerError)]
 )
-def test_what_no_retry_can_help_fails_at_once(monkeypatch: pytest.MonkeyPatch, code: int, kind: type) -> None:
+def test_errors_that_are_not_retriable_fail_at_once(
+    monkeypatch: pytest.MonkeyPatch, code: int, kind: type
+) -> None:
     rig = Rig(monkeypatch, lambda *_: code)
     put(rig.acc, P0, b"v")
     rig.run(1)
@@ -303,7 +303,7 @@ def test_a_partition_that_the_answer_leaves_out_is_sent_again(monkeypatch: pytes
 
 
 @pytest.mark.case("S0-22", "S4-10", "B4")
-def test_without_a_leader_it_waits_and_asks_with_pauses(rig: Rig) -> None:
+def test_without_a_leader_it_waits_and_refreshes_with_pauses(rig: Rig) -> None:
     rig.metadata = metadata_of(topic("t", partition(0, -1)))
     put(rig.acc, P0, b"v")
     rig.run(5)

@@ -70,7 +70,7 @@ def test_each_cluster_kind_and_identity_has_its_own(tmp_path: Path) -> None:
     "content",
     [b"", b"\xff\xfe\x00", b"kcli names 2\na", b'{"names": ["a"]}', b"kcli names 1\n\xff", b"a\nb\n"],
 )
-def test_a_broken_file_is_none(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     path, now = kept(tmp_path, ["a"])
     Path(path).write_bytes(content)
     assert read_names(path, os.stat(path).st_mtime) == Kept([], fresh=False)

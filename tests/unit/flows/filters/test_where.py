@@ -117,9 +117,9 @@ def test_an_invalid_expression_is_a_usage_error(expression: str) -> None:
         ("value.n ==", "Incomplete expression"),
         ("value.n = `1`", "Unknown token '='"),
         ("value.n ] == `1`", 'Parse error at column 8, token "]"'),
-        ("starts_with(key)", "starts_with() takes 2 arguments, not 1"),
-        ("topic || length(key, value)", "length() takes 1 argument, not 2"),
-        ("not_null()", "not_null() takes at least 1 argument, not 0"),
+        ("starts_with(key)", "starts_with() expects 2 arguments, not 1"),
+        ("topic || length(key, value)", "length() expects 1 argument, not 2"),
+        ("not_null()", "not_null() expects at least 1 argument, not 0"),
         ("(" * 5000, "nested too deeply"),
     ],
 )

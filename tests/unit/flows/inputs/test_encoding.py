@@ -83,7 +83,7 @@ def test_numbers_of_json_lose_nothing() -> None:
     assert found == [(None, '[123456789012345678901234567890,1.0,1000.0,"ä"]'.encode())]
 
 
-def test_json_that_is_none_is_bad_input() -> None:
+def test_invalid_json_is_bad_input() -> None:
     assert read("ndjson", b'{"value": 1e999}', "value=json") == [
         "the value is not JSON: the number 1e999 is beyond a double"
     ]

@@ -105,7 +105,7 @@ def test_ndjson() -> None:
         (b'{"value":"ab","value_encoding":"base64"}', 0, "the value is not base64: incorrect padding"),
         (b'{"value":"a","value_encoding":"avro"}', 0, "the value is encoded as 'avro': give -s value=avro"),
         (b'{"value":"a","value_encoding":"utf7"}', 0, "the value is encoded as 'utf7': no serde has this name"),
-        (b'{"value":"a","headers":[["a"]]}', 0, "a header of 1 elements is not [name, value], with encodings behind it"),
+        (b'{"value":"a","headers":[["a"]]}', 0, "a header of 1 elements is not [name, value], optionally with encodings"),
         (b'{"value":"a","headers":[[null,""]]}', 0, "a header has null for its name"),
         (b'{"value":"\\ud800"}', 11, "JSON is malformed: half of a UTF-16 surrogate pair"),
         (b'{"value":"x\\uDBFFx"}', 12, "JSON is malformed: half of a UTF-16 surrogate pair"),
@@ -195,7 +195,7 @@ def test_csv() -> None:
         row(2, None, b"a", (), None, 3),
         ("bad", 4, 0, "the partition 'x' is not a whole number"),
         ("bad", 5, 0, "it has 1 fields, the header line names 2"),
-        ("bad", 6, 4, "a quote stands inside a field, or something behind a closing quote"),
+        ("bad", 6, 4, "there is a quote within a field, or text after a closing quote"),
         ("bad", 7, 0, "a quote is opened and never closed"),
     ]
     assert read(form("csv"), b"timestamp,value\n-1,a\n-2,b\n") == [
@@ -238,7 +238,7 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         ("bad", 7, 0, "its input was too long to be kept"),
         ("bad", 8, 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
         ("bad", 9, 0, "it was read by a pattern: give the same -f again"),
-        ("bad", 10, 0, "it came in a format 'xml' that is not known here"),
+        ("bad", 10, 0, "its format 'xml' is unknown"),
         ("bad", 11, 0, "it has no `input`: is it a line of a --failed file?"),
     ]
 
@@ -273,7 +273,7 @@ def test_patterns(pattern: str, data: bytes, rows: list[Seen]) -> None:
     [
         (r"%k\t%v\n", b"a\tb\nno tab\nc\td\n", 2, 1, "'\\t' is missing"),
         (r"%d %v\n", b"1 a\nx b\n", 2, 1, "%d is 'x', not a whole number"),
-        (r"%v{base64}\n", b"YQ==\n!\n", 2, 1, "%v is not what its encoding says"),
+        (r"%v{base64}\n", b"YQ==\n!\n", 2, 1, "%v is not valid in its encoding"),
         (r"(%v)\n", b"(a)\n(b\n", 2, 2, "')' is missing"),
         (r"<%v>x\n", b"<a>x\n<a>y\n", 2, 2, "'>x' is missing"),
     ],

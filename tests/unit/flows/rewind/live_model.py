@@ -208,7 +208,7 @@ class World:
         return {partition: order[partition % len(order)] for partition in range(self.partitions)}
 
     def commit(self, member: Member, offsets: dict[int, int], _generation: int) -> bool:
-        """Who is a member may commit for any partition; at the log of a classic group nobody may."""
+        """A member may commit for any partition; a member waiting to rejoin a classic group may not."""
         allowed = self.may_commit(member)
         if not allowed and member.habit.retries:
             member.kept |= offsets

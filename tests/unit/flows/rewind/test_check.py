@@ -1,4 +1,4 @@
-"""A live rewind that is looked at again: what its journal and the history of its group decide."""
+"""A live rewind that is checked again: what its journal and the history of its group decide."""
 
 from typing import Any
 
@@ -39,17 +39,17 @@ def history(*commits: tuple[float, int], changes: tuple[float, ...] = (0.1,)) ->
 def said(
     told: Journal, log: GroupHistory | None, now: float, committed: int, end: int = 9_000, wait: float = 0.1
 ) -> str:
-    """As of ``now``, in seconds since the members were let in, and watched for ``wait`` seconds."""
+    """As of ``now``, in seconds since the members were released, and watched for ``wait`` seconds."""
     group = GroupDescription(
         "g", "classic", "Stable", "consumer", "range", 1,
         (MemberDescription("one-1", None, "one", "/h", assignment=(A,)),),
     )  # fmt: skip
-    found = checked(told, log, 5_000.0, LET_IN + round(now * 1000), group)
-    assert found.watched.released_at == pytest.approx(5_000 - now)
+    plan, watched = checked(told, log, 5_000.0, LET_IN + round(now * 1000), group)
+    assert watched.released_at == pytest.approx(5_000 - now)
     for tenths in range(round(wait * 10) + 1):
-        found.watched.judge.observe(Observation(now + tenths / 10, {A: committed}, group, {A: end}))
-    verdict = found.watched.judge.verdict(A, now + wait)
-    (outcome,) = outcomes(found, GroupWatch({A: verdict}, now))
+        watched.judge.observe(Observation(now + tenths / 10, {A: committed}, group, {A: end}))
+    verdict = watched.judge.verdict(A, now + wait)
+    (outcome,) = outcomes(plan, GroupWatch({A: verdict}, now))
     return outcome.status
 
 
@@ -87,7 +87,7 @@ def test_a_rewind_of_a_group_without_members_cannot_be_checked() -> None:
 
 def test_without_a_history_what_came_before_the_first_commit_that_was_seen_stays_to_be_confirmed() -> None:
     """A journal keeps what was seen every tenth of a second, not every commit."""
-    judge = checked(journal(seen=[(0.3, 3_000)]), None, 5_000.0, LET_IN + 500_000, None).watched.judge
+    judge = checked(journal(seen=[(0.3, 3_000)]), None, 5_000.0, LET_IN + 500_000, None)[1].judge
     assert judge.unconfirmed
     judge.confirm(None)
     assert judge.verdict(A, 500.0).status == "unknown"

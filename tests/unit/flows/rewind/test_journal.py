@@ -1,5 +1,6 @@
 """The journal of rewinds: on the disk before anything, whole or not at all, and found again."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.lock import LockedError
-from kcli.flows.rewind.journal import JournalError, Journals, new_id
+from kcli.flows.rewind.journal import JournalError, Journals, LiveEntry, new_id
 from kcli.flows.rewind.plan import GroupPlan, RewindItem
 from kcli.flows.rewind.targets import TargetError
 
@@ -125,3 +126,20 @@ def test_ids_are_utc_and_differ() -> None:
     assert first.startswith("20261121-091403-")
     assert len(first) == 22
     assert first != second
+
+
+def test_the_keys_of_a_live_rewind_on_disk_stay_as_they_are(tmp_path: Path) -> None:
+    """Journals of earlier versions are read with --undo and --check."""
+    journals = Journals("Qx3", tmp_path)
+    path = journals.write(plan(), NOW)
+    journals.update(plan().id, live=LiveEntry(NOW, -12.5, "classic", "range", [], [], [], 3.0), statuses={})
+    assert json.loads(path.read_text())["live"] == {
+        "let_in": NOW,
+        "sent_out_at": -12.5,
+        "type": "classic",
+        "assignor": "range",
+        "members": [],
+        "arrivals": [],
+        "partitions": [],
+        "looked_until": 3.0,
+    }

@@ -17,9 +17,9 @@ Member = tuple[str, str, Sequence[TopicPartition]]
 
 
 class Scene:
-    """A group of members, each with one partition, that was sent out ``held`` seconds before it was let in, at 0.
+    """A group of members, each with one partition, that was sent out ``held`` seconds before it was released, at 0.
 
-    ``back``: client ids of those who were at the door by then. Looks come every tenth of a second, as ``look`` says.
+    ``back``: client ids of those waiting to rejoin by then. Looks come every tenth of a second, as ``look`` says.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ def test_a_group_that_was_held_for_long_enough(
         (None, UNKNOWN),
     ],
 )
-def test_9_a_commit_that_no_poll_has_seen_is_read_from_the_log(
+def test_a_commit_that_no_poll_has_seen_is_read_from_the_log(
     logged: list[int | None] | None, said: str
 ) -> None:
     """aiokafka keeps a worker's commit until it has joined again; milliseconds later the next one is there."""
@@ -158,7 +158,7 @@ def test_9_a_commit_that_no_poll_has_seen_is_read_from_the_log(
     assert scene.said() == said
 
 
-def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
+def test_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
     assert not Scene("one", old=1_000, new=400).look(a=450).look(a=3_000).judge.unconfirmed
     assert not Scene("one", old=1_000, new=400).look(until=10.0).look(a=3_000).judge.unconfirmed
 
@@ -167,33 +167,33 @@ def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
     ("unassigned_since", "said"), [(-11.0, HELD), (-2.0, HELD), (-1.9, UNKNOWN), (None, UNKNOWN)]
 )
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_10_a_member_without_partitions_has_committed_before_the_group_is_released(
+def test_a_member_without_partitions_has_committed_before_the_group_is_released(
     protocol: str, unassigned_since: float | None, said: str
 ) -> None:
     scene = Scene("one", old=1_000, new=400, protocol=protocol, unassigned_since=unassigned_since)
     assert scene.look(until=0.8).look(a=1_100).look(until=13.0).said() == said
 
 
-def test_10_what_is_kept_until_there_are_partitions_again_is_sent_at_once() -> None:
+def test_what_is_kept_until_there_are_partitions_again_is_sent_at_once() -> None:
     """librdkafka holds back the commits of worker threads for so long."""
     scene = Scene("one", old=1_000, new=400, unassigned_since=-11.0)
     assert scene.look(until=0.4).look(a=1_100).look(until=13.0).said() == UNKNOWN
 
 
-def test_10_the_history_shows_commits_that_were_too_quick_to_be_seen() -> None:
+def test_the_history_shows_commits_that_were_too_quick_to_be_seen() -> None:
     scene = Scene("one", old=1_000, new=400)
     scene.log[A].append(401)
     assert scene.look(a=1_100).look(until=13.0).said() == HELD
 
 
-def test_10_an_old_commit_of_what_was_read_again_already_does_no_harm() -> None:
+def test_an_old_commit_of_what_was_read_again_already_does_no_harm() -> None:
     scene = Scene("one", old=1_000, new=400, unassigned_since=-11.0).look(a=900).look(a=1_150)
     scene.rebalance(("one-0-again", "one", [A]), ("late", "one", []))
     scene.look(a=1_050)
     assert scene.rebalance(("one-0-again", "one", []), ("late", "one", [A])).look(until=20.0).said() == HELD
 
 
-def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() -> None:
+def test_a_member_that_was_missed_while_the_group_was_held_may_come_again() -> None:
     """It was stopped for longer than its session. Whoever never came back is given its session only."""
     member = ListedMember("one-0", None, "one", "/h")
     for arrivals, due in (([Arrival(member, -11.0, -11.0, left_at=-5.0)], 7.0), ([], 0.0)):
@@ -207,7 +207,7 @@ def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() ->
 
 
 @pytest.mark.case("O11")
-def test_9a_a_newcomer_is_not_taken_for_the_slow_member_whose_name_it_has() -> None:
+def test_a_newcomer_is_not_taken_for_the_slow_member_whose_name_it_has() -> None:
     """aiokafka: one is still at work, another joins; the late commit comes when the slow one is back."""
     scene = Scene("app", "app", held=8.0, back=["app"], pace=0.3, session=10.0)
     scene.look(a=450, b=450)
@@ -221,7 +221,7 @@ def test_9a_a_newcomer_is_not_taken_for_the_slow_member_whose_name_it_has() -> N
     assert scene.said(B) == UNKNOWN
 
 
-def test_9a_even_a_newcomer_that_comes_at_once_does_not_close_the_account() -> None:
+def test_even_a_newcomer_that_comes_at_once_does_not_close_the_account() -> None:
     """The slow one has 12 seconds to show that there was one too many."""
     scene = Scene("app", "app", held=1.0, back=["app", "app"], came_at=-0.5)
     scene.look(a=450, b=450).look(until=9.0)
@@ -231,7 +231,7 @@ def test_9a_even_a_newcomer_that_comes_at_once_does_not_close_the_account() -> N
     assert scene.said(B) == OPEN
 
 
-def test_9b_a_worker_thread_that_commits_late_and_dies_moves_its_partition() -> None:
+def test_a_worker_thread_that_commits_late_and_dies_moves_its_partition() -> None:
     """Cooperative: its main thread reads on, so that commits come from the new offset on; then the late one."""
     scene = Scene(held=1.0, assignor="cooperative-sticky", pace=0.5)
     scene.look(a=450, b=450).look(until=4.0)
@@ -242,14 +242,14 @@ def test_9b_a_worker_thread_that_commits_late_and_dies_moves_its_partition() -> 
 
 
 @pytest.mark.case("O13")
-def test_9c_an_old_batch_in_the_new_epoch_is_what_its_partition_is_read_on_from() -> None:
+def test_an_old_batch_in_the_new_epoch_is_what_its_partition_is_read_on_from() -> None:
     """KIP-848, Java: it asks where to begin when its batch is done, and has committed that just before."""
     scene = Scene(protocol="consumer", held=1.0, pace=2.5)
     scene.look(until=2.0, a=1_150).look(until=20.0, a=1_600, b=450)
     assert (scene.said(A), scene.said(B)) == (UNKNOWN, HELD)
 
 
-def test_9c_a_commit_before_any_member_owns_the_partition_is_not_its_readers() -> None:
+def test_a_commit_before_any_member_owns_the_partition_is_not_its_readers() -> None:
     scene = Scene("one", protocol="consumer", held=5.0, came_at=-0.5, pace=3.0)
     scene.members = [("one-0", "one", [])]
     scene.look(a=1_150)
@@ -294,7 +294,7 @@ def test_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_o
     assert scene.look(a=700).said(A) == HELD
 
 
-def test_10_a_member_that_noticed_its_eviction_has_kept_nothing() -> None:
+def test_a_member_that_noticed_its_eviction_has_kept_nothing() -> None:
     """Kafka-python tells in JoinGroup what it owned when it joined before."""
     scene = Scene(assignor="cooperative-sticky", came_at=-9.0, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000)
@@ -314,7 +314,7 @@ def test_a_rewind_forward_that_an_old_batch_undoes_is_overwritten_unless_it_is_c
 # --- 10: unknown only where nothing can be known ------------------------------------------------------------
 
 
-def test_10_partitions_of_others_do_not_wait_for_a_member_that_was_killed() -> None:
+def test_partitions_of_others_do_not_wait_for_a_member_that_was_killed() -> None:
     scene = Scene(back=["one"], session=45.0)
     scene.look(a=450).look(a=3_000)
     assert (scene.said(A), scene.said(B)) == (HELD, OPEN)
@@ -328,13 +328,13 @@ def test_10_partitions_of_others_do_not_wait_for_a_member_that_was_killed() -> N
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_10_two_quick_members_in_calm_are_decided_with_their_first_commits(protocol: str) -> None:
+def test_two_quick_members_in_calm_are_decided_with_their_first_commits(protocol: str) -> None:
     scene = Scene(protocol=protocol, new=800)
     scene.look(a=1_300, b=3_000)
     assert (scene.said(A), scene.said(B)) == (HELD, HELD)
 
 
-def test_10_a_newcomer_after_a_long_hold_changes_nothing() -> None:
+def test_a_newcomer_after_a_long_hold_changes_nothing() -> None:
     scene = Scene("app", "app")
     scene.look(a=450, b=450)
     scene.rebalance(("app-0-again", "app", [A]), ("app-1-again", "app", [B]), ("newcomer", "app", []))

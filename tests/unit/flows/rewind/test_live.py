@@ -222,7 +222,7 @@ def test_what_a_judge_needs_is_recorded_when_the_members_are_released() -> None:
     assert [(one.member.client_id, one.at) for one in facts.arrivals] == [("one", pytest.approx(-12))]
     assert [one.member.client_id for one in facts.attendance.away] == ["two"]
     assert facts_of(entry_of(facts)) == facts
-    gone = replace(facts.arrivals[0], unassigned_since=-11.0, left_at=-2.5)
+    gone = facts.arrivals[0]._replace(unassigned_since=-11.0, left_at=-2.5)
     told = replace(facts, arrivals=(*facts.arrivals, gone))
     assert facts_of(entry_of(told)) == told
 
@@ -256,7 +256,7 @@ def test_a_refused_partition_does_not_affect_the_rest() -> None:
     assert set(result.facts.partitions) == {B}
 
 
-def test_10_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
+def test_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
     """The other one is away: it has noticed that it was sent out by a heartbeat, at the latest after 16 s."""
     barrier = Barrier({A: 100, B: 100}, back=1)
     began = barrier.now
@@ -308,7 +308,7 @@ def test_an_evicted_barrier_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class Watching:
-    """An admin client whose group goes on from look to look; time passes only in ``sleep``.
+    """An admin client whose group continues from look to look; time passes only in ``sleep``.
 
     ``interrupts``: Ctrl-C in the sleep after so many looks.
     """

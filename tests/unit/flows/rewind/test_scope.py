@@ -49,7 +49,7 @@ def test_names(
 
 
 @pytest.mark.parametrize(
-    ("committed", "said"), [([A0, B0], "a, b"), ([], "the topics that it reads are not known")]
+    ("committed", "said"), [([A0, B0], "a, b"), ([], "topics that it reads are therefore not known")]
 )
 def test_it_has_to_be_clear(committed: list[TopicPartition], said: str) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -60,10 +60,10 @@ def test_it_has_to_be_clear(committed: list[TopicPartition], said: str) -> None:
 
 def test_positions_as_users_write_them() -> None:
     named = Scope({"a": frozenset([0, 7])})
-    assert Scope().places("a", [1, 0], [A0]) == [A0, A1]
-    assert Scope().places("a", [1, 0], [A0], committed_only=True) == [A0]
-    assert named.places("a", [1, 0], [A1], committed_only=True) == [A0, TopicPartition("a", 7)]
-    assert named.places("a", [1, 0], [], given=[A1, A0, B0]) == [A0]
+    assert Scope().partitions("a", [1, 0], [A0]) == [A0, A1]
+    assert Scope().partitions("a", [1, 0], [A0], committed_only=True) == [A0]
+    assert named.partitions("a", [1, 0], [A1], committed_only=True) == [A0, TopicPartition("a", 7)]
+    assert named.partitions("a", [1, 0], [], given=[A1, A0, B0]) == [A0]
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_a_topic_that_is_left_out_must_be_there() -> None:
     assert refused.value.do == "did you mean orders?"
     with pytest.raises(NotFoundError) as refused:
         Scope(excluded=frozenset("x")).check_excluded([B0, A0])
-    assert refused.value.do == "there is a, b"
+    assert refused.value.do == "the topics are a, b"

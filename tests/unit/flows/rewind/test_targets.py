@@ -106,7 +106,7 @@ def test_what_cannot_be_computed_is_refused(target: Target) -> None:
         ("@1732180000000", Target("time", 1732180000000)),
     ],
 )
-def test_what_to_says(text: str, target: Target) -> None:
+def test_the_target_option(text: str, target: Target) -> None:
     assert target_of(parse_offset(text, 0)) == target
 
 

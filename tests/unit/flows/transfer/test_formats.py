@@ -40,26 +40,25 @@ def several(one: st.SearchStrategy[SavedOffset]) -> st.SearchStrategy[list[Saved
     return st.lists(one, min_size=1, unique_by=lambda saved: (saved.group, saved.tp))
 
 
-def read(text: str | bytes) -> tuple[str, list[SavedOffset]]:
-    found = parse_offsets(text.encode() if isinstance(text, str) else text, "file")
-    return found.form, list(found.offsets)
+def read(text: str | bytes) -> list[SavedOffset]:
+    return parse_offsets(text.encode() if isinstance(text, str) else text, "file")
 
 
 @given(several(offsets(st.none(), all_fields=False)))
 def test_csv_of_one_group_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
-    assert read(csv_lines(rows, with_group=False)) == ("kafka", rows)
+    assert read(csv_lines(rows, with_group=False)) == rows
 
 
 @given(several(offsets(GROUPS, all_fields=False)))
 @example([SavedOffset("t", 0, 0, group="[")])
 @example([SavedOffset("t", 0, 0, group="{}")])
 def test_csv_of_several_groups_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
-    assert read(csv_lines(rows, with_group=True)) == ("kafka", rows)
+    assert read(csv_lines(rows, with_group=True)) == rows
 
 
 @given(several(offsets(GROUPS | st.none(), all_fields=True)))
 def test_ndjson_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
-    assert read(ndjson_lines(rows)) == ("ndjson", rows)
+    assert read(ndjson_lines(rows)) == rows
 
 
 @pytest.mark.case("S4-29")
@@ -71,7 +70,7 @@ def test_lines_of_zookeeper_are_read_as_they_were_written(
 ) -> None:
     rows = [replace(row, partition=row.partition % 1000, broker=broker) for row in rows]
     rows = list({(row.group, row.tp): row for row in rows}.values())
-    assert read(zookeeper_lines(rows)) == ("zookeeper", rows)
+    assert read(zookeeper_lines(rows)) == rows
 
 
 def test_csv_of_a_group_with_the_name_of_a_path_is_csv() -> None:
@@ -80,7 +79,7 @@ def test_csv_of_a_group_with_the_name_of_a_path_is_csv() -> None:
         SavedOffset("t", 0, 5, group="/consumers/g/offsets/t/0"),
     ]
     for row in rows:
-        assert read(csv_lines([row], with_group=True)) == ("kafka", [row])
+        assert read(csv_lines([row], with_group=True)) == [row]
 
 
 def test_csv_is_quoted_as_kafkas_script_quotes() -> None:
@@ -129,21 +128,21 @@ OF_GROUP = [SavedOffset("orders", 0, 100, group="g"), SavedOffset("orders", 11, 
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "rows"),
+    ("text", "rows"),
     [
-        ("kafka", "orders,0,100\norders,11,0\n", ORDERS),
-        ("kafka", "\ufeffTopic,Partition,Offset\r\norders,0,100\r\n\r\norders,11,0", ORDERS),
-        ("kafka", 'group,topic,partition,offset\n"g",orders,0,100\ng, orders , 11,0\n', OF_GROUP),
-        ("kcl", '[{"topic": "orders", "partition": 0, "offset": 100},\n{"topic":"orders","partition":11,"offset":0}]',
+        ("orders,0,100\norders,11,0\n", ORDERS),
+        ("\ufeffTopic,Partition,Offset\r\norders,0,100\r\n\r\norders,11,0", ORDERS),
+        ('group,topic,partition,offset\n"g",orders,0,100\ng, orders , 11,0\n', OF_GROUP),
+        ('[{"topic": "orders", "partition": 0, "offset": 100},\n{"topic":"orders","partition":11,"offset":0}]',
          ORDERS),
-        ("rpk", "orders 0 100\n\norders\t11\t0\n", ORDERS),
-        ("rpk", "TOPIC   PARTITION  OFFSET\norders  0          100\norders  11         0\n", ORDERS),
-        ("kafka-utils", '{"groupid": "g", "offsets": {"orders": {"0": 100, "11": 0}}}', OF_GROUP),
-        ("kafka-utils", json.dumps({"groupid": "g", "offsets": {"orders": {"0": 100, "11": 0}}}, indent=2), OF_GROUP),
+        ("orders 0 100\n\norders\t11\t0\n", ORDERS),
+        ("TOPIC   PARTITION  OFFSET\norders  0          100\norders  11         0\n", ORDERS),
+        ('{"groupid": "g", "offsets": {"orders": {"0": 100, "11": 0}}}', OF_GROUP),
+        (json.dumps({"groupid": "g", "offsets": {"orders": {"0": 100, "11": 0}}}, indent=2), OF_GROUP),
     ],
 )  # fmt: skip
-def test_files_of_other_tools(form: str, text: str, rows: list[SavedOffset]) -> None:
-    assert read(text) == (form, rows)
+def test_files_of_other_tools(text: str, rows: list[SavedOffset]) -> None:
+    assert read(text) == rows
 
 
 KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
@@ -211,4 +210,4 @@ def test_a_file_without_offsets_is_refused(text: str) -> None:
 @given(st.binary(max_size=200) | st.text(alphabet='{}[]",:0t \n', max_size=60).map(str.encode))
 def test_any_bytes_are_offsets_or_an_error_of_usage(data: bytes) -> None:
     with contextlib.suppress(ConfigError):
-        assert parse_offsets(data, "file").offsets
+        assert parse_offsets(data, "file")

@@ -17,7 +17,7 @@ from kcli.flows.transfer.importing import (
     plan_item,
     unread_times,
 )
-from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.saved_offset import SavedOffset
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("copy", 0)
 LOG = Log(OffsetInfo(10, -1, 2), OffsetInfo(100, -1, 7))
@@ -25,8 +25,8 @@ STATE = ClusterState("Qx3", {"orders": "id-1", "copy": "id-2"}, {ORDERS: LOG, CO
 SAVED = SavedOffset("orders", 0, 50, group="billing", leader_epoch=5, cluster="Qx3", topic_id="id-1")
 
 
-def file(*offsets: SavedOffset) -> OffsetFile:
-    return OffsetFile("ndjson", offsets)
+def file(*offsets: SavedOffset) -> tuple[SavedOffset, ...]:
+    return offsets
 
 
 def planned(saved: SavedOffset = SAVED, state: ClusterState = STATE, **request: Any) -> RewindItem:

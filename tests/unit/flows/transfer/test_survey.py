@@ -11,7 +11,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.transfer.importing import ImportRequest, import_targets
-from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.flows.transfer.survey import at_times, survey_import
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 
@@ -20,7 +20,7 @@ def surveyed(
     admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any
 ) -> tuple[RewindPlan, list[KcliError]]:
     asked = ImportRequest(**wish)
-    chosen = import_targets(OffsetFile("ndjson", saved), asked)
+    chosen = import_targets(saved, asked)
     return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)
 
 

@@ -47,7 +47,7 @@ def plan_of(nodes: Nodes, text: str, *, force: bool = False, group: str | None =
 
 
 def carried_out(nodes: Nodes, plan: NodePlan) -> tuple[NodeReport, bool]:
-    (report,), kept = execute_nodes(as_session(nodes), plan, begun=lambda _kept: None)
+    (report,), kept = execute_nodes(as_session(nodes), plan, before_write=lambda _has_backup: None)
     return report, kept
 
 
@@ -84,7 +84,7 @@ def test_what_names_no_host_is_an_error_of_usage(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["zk1/..", "zk1/a//b", "zk1/a\x01", "zk1/a/./b"])
 def test_a_chroot_that_no_node_can_be_is_an_error_of_usage(text: str) -> None:
-    with pytest.raises(ConfigError, match="no node of ZooKeeper can be"):
+    with pytest.raises(ConfigError, match="does not accept the name"):
         parse_hosts(text)
 
 
@@ -148,7 +148,7 @@ def test_groups_that_do_not_exist_get_the_nearest_names(nodes: Nodes) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"id":3}', "[" * 100_000])
-def test_a_cluster_id_that_is_none_is_not_known(nodes: Nodes, data: str) -> None:
+def test_an_invalid_cluster_id_is_unknown(nodes: Nodes, data: str) -> None:
     nodes.put("/cluster/id", data)
     assert cluster_id(as_session(nodes)) == ""
 
@@ -156,13 +156,7 @@ def test_a_cluster_id_that_is_none_is_not_known(nodes: Nodes, data: str) -> None
 def test_partitions_of_topics(nodes: Nodes) -> None:
     nodes.put("/brokers/topics/old/1", "4")
     known = partitions_of(as_session(nodes), ["orders", "old", "nope"])
-    assert known is not None
-    assert {name: one and one.numbers for name, one in known.items()} == {
-        "orders": frozenset((0, 1, 2)),
-        "old": None,
-        "nope": None,
-    }
-    assert known["old"] is not None
+    assert known == {"orders": frozenset((0, 1, 2)), "old": None}
     assert partitions_of(as_session(Nodes()), ["orders"]) is None
 
 
@@ -219,7 +213,7 @@ def test_offsets_are_set_by_version_and_the_old_ones_kept(nodes: Nodes) -> None:
     nodes.put(f"{ORDERS}/1", 100)
     plan = plan_of(nodes, lines(p0=1, p1=2, p2=3))
     there_before: list[bool] = []
-    nodes.before_write = lambda: there_before.append(Path(plan.kept).exists())
+    nodes.before_write = lambda: there_before.append(Path(plan.backup).exists())
     report, kept = carried_out(nodes, plan)
     assert [(one.status, one.found) for one in report.outcomes] == [
         ("verified", 1),
@@ -233,8 +227,8 @@ def test_offsets_are_set_by_version_and_the_old_ones_kept(nodes: Nodes) -> None:
     ]
     assert kept
     assert there_before == [True]
-    assert Path(plan.kept).read_text() == lines(p0=12, p1=100)
-    report, _kept = carried_out(nodes, plan_of(nodes, Path(plan.kept).read_text()))
+    assert Path(plan.backup).read_text() == lines(p0=12, p1=100)
+    report, _kept = carried_out(nodes, plan_of(nodes, Path(plan.backup).read_text()))
     assert report.count("verified") == 2
     assert (nodes.text(f"{ORDERS}/0"), nodes.text(f"{ORDERS}/1")) == ("12", "100")
 
@@ -276,14 +270,14 @@ def test_nothing_is_kept_where_nothing_was_set(nodes: Nodes) -> None:
     nodes.before_write = lambda: nodes.put(f"{ORDERS}/0", 13)
     _report, kept = carried_out(nodes, plan)
     assert not kept
-    assert not Path(plan.kept).exists()
+    assert not Path(plan.backup).exists()
 
 
 def test_nothing_is_kept_where_every_offset_was_there_already(nodes: Nodes) -> None:
     plan = plan_of(nodes, lines(p0=12, p1=99))
     report, kept = carried_out(nodes, plan)
     assert (report.count("verified"), kept) == (2, False)
-    assert not Path(plan.kept).exists()
+    assert not Path(plan.backup).exists()
     assert carried_out(nodes, plan_of(nodes, lines(p0=12, p1=98)))[1]
 
 

@@ -67,7 +67,7 @@ def test_of_one_topic_what_was_not_owned_moves_first() -> None:
     assert spelled(given) == {"x": "a0 a1", "y": "a2 b0", "z": "b1 c0"}
 
 
-def test_an_owner_that_no_longer_subscribes_is_none() -> None:
+def test_an_owner_that_no_longer_subscribes_loses_its_partitions() -> None:
     given = balanced(subscribers(x="b", y="a"), {"a": 2, "b": 1}, {"x": "a0 a1"})
     assert spelled(given) == {"x": "b0", "y": "a0 a1"}
 

@@ -1,6 +1,7 @@
 """What a member offers in JoinGroup."""
 
-from kcli.core.group.assignors import choose, offers
+from kcli.core.group.assignors.joining import offers
+from kcli.core.group.assignors.registry import choose
 from kcli.core.group.assignors.sticky import read_claim
 from kcli.core.group.consumer_protocol import Subscription, decode_subscription
 from tests.unit.core.group.assignors.worlds import places
@@ -28,7 +29,7 @@ def test_an_eager_member_claims_nothing_but_sticky_remembers() -> None:
     assert (list(claim.partitions), claim.generation) == (LAST, 4)
 
 
-def test_a_cooperative_member_claims_what_it_keeps() -> None:
+def test_a_cooperative_member_claims_the_partitions_it_keeps() -> None:
     (found,) = offered("cooperative-sticky", last=LAST, generation=4).values()
     assert found == Subscription(("a", "b"), tuple(LAST), 4, user_data=b"\0\0\0\4")
 

@@ -3,7 +3,8 @@
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.core.group.assignors import assignments, assignor, read_members
+from kcli.core.group.assignors.leading import assignments, read_members
+from kcli.core.group.assignors.registry import assignor
 from kcli.core.group.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
 from kcli.core.types import TopicPartition
@@ -34,7 +35,7 @@ def test_members_are_read_with_their_instance_ids() -> None:
 @pytest.mark.case("G7")
 @EACH
 def test_a_member_that_cannot_be_read_gets_nothing_and_is_reported(assignor) -> None:
-    """A malformed subscription; the group goes on without it, and its partitions are read."""
+    """A malformed subscription; the group continues without it, and its partitions are read."""
     good = encode_subscription(Subscription(("a",)))
     members = read_members([joined("x", good), joined("y", b"\0\1garbage"), joined("z", good)])
     assert members.topics == {"a"}
@@ -101,7 +102,7 @@ class OneReader:
 
 
 @pytest.mark.case("S0-35")
-def test_an_assignor_of_ones_own_does_what_it_says() -> None:
+def test_an_assignor_object_is_used() -> None:
     sent = assignments(OneReader(), subscribers(x="b", y="a b"), {"a": 2, "b": 2, "c": 2})
     assert decoded(sent) == {"x": "b0 b1", "y": "a0 a1"}
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.core.group.assignors import NAMES, assignor, choose, rebalance_protocol
 from kcli.core.group.assignors.assignor import Remembering
+from kcli.core.group.assignors.registry import NAMES, assignor, choose, rebalance_protocol
 
 
 class OneReader:

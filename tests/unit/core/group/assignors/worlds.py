@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from kcli.core.group.assignors import Assignor, assignor
+from kcli.core.group.assignors.assignor import Assignor
+from kcli.core.group.assignors.registry import assignor
 from kcli.core.group.consumer_protocol import Subscription
 from kcli.core.types import TopicPartition
 

@@ -9,14 +9,14 @@ from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 
 
-class Answer(NamedTuple):
+class ListedNames(NamedTuple):
     """``whole``: every broker that may have more names has responded."""
 
     names: list[str]
     whole: bool
 
 
-def ask_names(kind: str, options: ClientOptions, seconds: float) -> Answer:
+def request_names(kind: str, options: ClientOptions, seconds: float) -> ListedNames:
     """The names of the ``kind`` (``groups`` or ``topics``); KcliError when no broker is reached within ``seconds``."""
     with Cluster(options) as cluster:
         deadline = cluster.loop.now() + seconds
@@ -24,17 +24,17 @@ def ask_names(kind: str, options: ClientOptions, seconds: float) -> Answer:
             cluster.connect(seconds)
             return _groups(cluster, deadline)
         cluster.all_known = True  # so that the first metadata request is for all topics
-        return Answer(list(cluster.connect(seconds).topics), whole=True)
+        return ListedNames(list(cluster.connect(seconds).topics), whole=True)
 
 
-def _groups(cluster: Cluster, deadline: float) -> Answer:
+def _groups(cluster: Cluster, deadline: float) -> ListedNames:
     """The groups of all brokers: each lists those that it coordinates."""
 
-    def read(answer: Any) -> tuple[int, list[str]]:
-        return answer.error_code, [row.group_id for row in answer.groups]
+    def read(response: Any) -> tuple[int, list[str]]:
+        return response.error_code, [row.group_id for row in response.groups]
 
     found = ask_brokers(
         cluster, cluster.view.nodes, lambda _broker: ListGroupsRequest(), read, deadline, "listing groups"
     )
-    told = [names for names in found.values() if not isinstance(names, KcliError)]
-    return Answer([name for names in told for name in names], whole=len(told) == len(found))
+    listed = [names for names in found.values() if not isinstance(names, KcliError)]
+    return ListedNames([name for names in listed for name in names], whole=len(listed) == len(found))

@@ -11,7 +11,7 @@ from kcli.output.tables import Column
 ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
 
 
-def show_alone(
+def show_plan_only(
     inv: Invocation,
     text: str,
     columns: Sequence[Column],

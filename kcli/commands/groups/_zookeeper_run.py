@@ -1,20 +1,50 @@
-"""``groups import --zookeeper``: shows the plan, asks for confirmation, sets the offsets, and reports the outcome."""
+"""``--zookeeper`` of export and import. An import shows its plan, asks, sets the offsets, and reports the outcome."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from kcli.commands.groups import _zookeeper_rows as rows
-from kcli.commands.groups._lone_plan import show_alone
-from kcli.commands.groups._verdicts import refusal_codes, report_failed, report_overwritten, report_refused
-from kcli.commands.groups._zookeeper_session import open_zookeeper
+from kcli.commands.groups._partition_errors import (
+    refusal_codes,
+    report_failed,
+    report_overwritten,
+    report_refused,
+)
+from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.core.clock import wall_ms
+from kcli.core.types import TopicPartition
+from kcli.flows.transfer.exporting import Export
 from kcli.flows.transfer.importing import ImportTarget
+from kcli.flows.transfer.zookeeper.hosts import parse_hosts
 from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, survey_nodes
 from kcli.flows.transfer.zookeeper.planning import NodePlan
+from kcli.flows.transfer.zookeeper.reading import export_zookeeper
 from kcli.flows.transfer.zookeeper.session import ZooKeeper
 from kcli.output.listing import list_rows
+
+
+@contextmanager
+def open_zookeeper(inv: Invocation, hosts: str) -> Iterator[ZooKeeper]:
+    """Reports it when connecting takes long; ``--debug=proto`` shows the log messages of the client."""
+    log = (lambda text: inv.hooks.log("debug", "proto", text)) if "proto" in inv.areas else None
+    zookeeper = ZooKeeper(parse_hosts(hosts), timeout=inv.timeout, log=log)
+    with inv.first_contact(str(zookeeper.hosts)):
+        zookeeper.open()
+    try:
+        yield zookeeper
+    finally:
+        zookeeper.close()
+
+
+def read_offsets(
+    inv: Invocation, hosts: str, names: Sequence[str] | None, wanted: Callable[[TopicPartition], bool]
+) -> Export:
+    """The offsets of these groups (None: of all) in ZooKeeper."""
+    with open_zookeeper(inv, hosts) as zookeeper:
+        return export_zookeeper(zookeeper, names, wanted, at_ms=wall_ms())
 
 
 def import_into_zookeeper(
@@ -26,7 +56,7 @@ def import_into_zookeeper(
         remarks = partial(_report_refused, inv, plan)
         if inv.dry_run or not plan.possible:
             text = rows.plan_text(plan, hosts, dry=True)
-            show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
+            show_plan_only(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
             remarks()
             return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
         confirm(inv, rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)
@@ -42,17 +72,19 @@ def _report_refused(inv: Invocation, plan: NodePlan) -> None:
 
 
 def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) -> int:
-    begun: list[bool] = []
+    started: list[bool] = []
     try:
-        reports, kept = execute_nodes(zookeeper, plan, begun=begun.append)
+        reports, has_backup = execute_nodes(zookeeper, plan, before_write=started.append)
     except BaseException:  # Ctrl-C, too: it is not known then what was set
-        for kept in begun:
-            undo = f"; undo with: {rows.undo_command(plan, hosts)}" if kept else ", where there were none"
+        for has_backup in started:
+            undo = (
+                f"; undo with: {rows.undo_command(plan, hosts)}" if has_backup else ", where there were none"
+            )
             inv.talk.warn(f"offsets may have been set{undo}")
         raise
     for report in reports:
         _report_group(inv, report)
-    if kept:
+    if has_backup:
         inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
     with list_rows(
         inv.out,  # last: a full disk or a reader that left must not hide how to undo it
@@ -63,7 +95,7 @@ def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) 
         warnings=inv.talk.warnings,
     ) as printed:
         for report in reports:
-            for row in rows.report_rows(report, plan.kept if kept else None):
+            for row in rows.report_rows(report, plan.backup if has_backup else None):
                 printed.add(row)
     return inv.finish(
         done=any(report.count("verified") for report in reports),

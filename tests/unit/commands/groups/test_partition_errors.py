@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from kcli.commands.groups._verdicts import report_refused
+from kcli.commands.groups._partition_errors import report_refused
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 

@@ -1,0 +1,59 @@
+"""Describes click's usage errors: what, why, what to do; with suggestions for options of other tools."""
+
+import re
+
+import click
+
+from kcli.commands.shared.habits import PROFILE_NAMES, as_client_option, instead_of
+from kcli.commands.shared.usage import Refused, where
+from kcli.core.options import nearest_choice
+
+
+def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
+    """What, why, and what to do."""
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx is not None else "kcli"
+    command = where(ctx)
+    see = f"see `{path} --help`"
+    if isinstance(error, Refused):
+        return error.message, error.why, error.do
+    if isinstance(error, click.NoSuchOption):
+        name, near = error.option_name, error.possibilities
+        if name in PROFILE_NAMES:
+            do = "name the brokers with -b HOST:PORT, options with -F FILE"
+            return f"{command}{name} is not supported yet", "this version of kcli has no profiles", do
+        hint = f"did you mean {near[0]}? " if near else ""
+        do = instead_of(path, name) or as_client_option(name) or hint + see
+        return f"{command}there is no option {name}", "nothing was run", do
+    if isinstance(error, click.MissingParameter):
+        return f"{command}{_missing(error)}", "it is required", see
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = _shown(error.param).strip("[…]")
+        return f"{command}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
+    return f"{command}{_sentence(error.format_message())}", "nothing was run", see
+
+
+def _nearest_choice(error: click.BadParameter) -> str:
+
+    given = re.match(r"'(.+)' is not one of", error.message)
+    choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
+    near = nearest_choice(given[1], tuple(map(str, choices))) if given else ""
+    return f"did you mean {near}? " if near else ""
+
+
+def _missing(error: click.MissingParameter) -> str:
+    param = error.param
+    if isinstance(param, click.Option):
+        return f"missing option {_shown(param)}"
+    return f"missing argument {_shown(param).rstrip('…')}" if param else "missing argument"
+
+
+def _shown(param: click.Parameter) -> str:
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.metavar or (param.name or "").upper()
+
+
+def _sentence(text: str) -> str:
+    text = text.strip().rstrip(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text

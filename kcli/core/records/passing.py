@@ -65,7 +65,7 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
 
 
 def rows_taken(batch: BatchView, first: int, stop: int) -> list[Row]:
-    """The records of ``batch`` at the offsets from ``first`` up to, not including, ``stop``, with the times readers see."""
+    """The records at offsets from ``first`` up to, not including, ``stop``, with the times that readers see."""
     if batch.magic != MAGIC:
         records = (record for record in batch.records() if first <= record.offset < stop)
         return [(r.key, r.value, NO_HEADERS, r.timestamp) for r in records]

@@ -229,9 +229,9 @@ class Copy:
         now = time.monotonic()
         seconds = 0.0
         if self._by_records is not None:
-            seconds = self._by_records.take(records, now)
+            seconds = self._by_records.take_tokens(records, now)
         if self._by_bytes is not None:
-            seconds = max(seconds, self._by_bytes.take(size, now))
+            seconds = max(seconds, self._by_bytes.take_tokens(size, now))
         wait(seconds, self._stop)
 
     def _drop_failed(self) -> None:

@@ -103,7 +103,7 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
 
 def topic_operations(
     cluster: Cluster, names: Sequence[str], deadline: float
-) -> dict[str, int | None | KcliError]:
+) -> dict[str, int | KcliError | None]:
     """The bits of the operations that this client may do with each topic (KIP-430); None before Metadata v8.
 
     An error for a topic that does not exist or that this client may not see.
@@ -113,7 +113,7 @@ def topic_operations(
         topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
     )
 
-    def check(response: MetadataResponse) -> dict[str, int | None | KcliError]:
+    def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
         found: dict[str, int | KcliError | None] = {}
         for row in response.topics:
             if row.error_code != NONE:

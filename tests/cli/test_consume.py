@@ -657,7 +657,7 @@ def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> Non
                 process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=40)
         assert process.returncode == code
-        assert b"created anew" in err
+        assert b"recreated" in err
         cluster.recreate_topic("t", 3)
         fill(cluster)
 
@@ -675,7 +675,7 @@ def test_a_member_reads_a_topic_that_was_created_anew_from_its_beginning(cluster
         assert process.stdout.readline() == b"of the new one\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=40)
-    assert (process.returncode, b"created anew" in err) == (130, True)
+    assert (process.returncode, b"recreated" in err) == (130, True)
     assert committed(cluster)[0] == 1
 
 

@@ -79,7 +79,7 @@ def test_n_counts_matches_and_filters_go_together(cluster: FakeCluster) -> None:
     [
         ("value.status = `500`", "Unknown token '='"),
         ("value.status ] `500`", "Parse error at column 13"),
-        ("starts_with(key)", "starts_with() takes 2 arguments, not 1"),
+        ("starts_with(key)", "starts_with() expects 2 arguments, not 1"),
     ],
 )
 def test_a_wrong_expression_is_a_usage_error_before_the_first_contact(expression: str, why: str) -> None:

@@ -186,7 +186,7 @@ def test_offsets_of_another_cluster_or_topic_need_force_or_a_time(
     file.write_text(before)
     changed(file, topic_id="AAAAAAAAAAAAAAAAAAAAAQ")
     done = kcli("import", str(file), "--group", "other", "--yes", code=7)
-    assert "topic t was deleted and created anew since" in done.stderr
+    assert "topic t was deleted and recreated since" in done.stderr
     assert offsets(cluster, "other") == []
 
 

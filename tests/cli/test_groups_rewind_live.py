@@ -84,10 +84,25 @@ def test_members_read_again_from_where_the_plan_says(
         assert len(rewind.journals()) == 1
 
 
-def by_one_record(rewind: Kcli, *undo: str) -> None:
-    """No commit lies between the new and the old offset; but all was read before, so nobody had an old batch in hand."""
-    items = rewind.items("g", *undo, "--yes")
-    assert [(one["status"], one["new"]) for one in items] == [("held", 20)] * 3
+def by_one_record(cluster: FakeCluster, rewind: Kcli, *undo: str) -> None:
+    """No commit lies between the new and the old offset; but all was read before, so that no member had an old batch.
+
+    Where a member was seen too late for that to be certain, the report says so, and it is done once more.
+    """
+    how, code, found = undo, (0, 6), set()
+    for _ in range(3):
+        process = rewind.start("g", *how, "--yes", "-o", "json")
+        out, err = process.communicate(timeout=60)
+        assert process.returncode in code, (process.returncode, out, err)
+        items = json.loads(out)["items"]
+        assert [one["new"] for one in items] == [20] * 3
+        found = {one["status"] for one in items}
+        if found == {"held"}:
+            return
+        assert found <= {"held", "unknown"}
+        wait_for(lambda: list(cluster.committed_offsets("g").values()) == [21] * PARTITIONS)
+        how = ("--to", "20", "--live")
+    raise AssertionError(found)
 
 
 @BOTH
@@ -97,7 +112,7 @@ def test_an_undo_is_a_live_rewind_too(cluster: FakeCluster, rewind: Kcli, kind: 
         undo = shown[shown.index("--undo=") :].split()
         wait_for(lambda: settled(cluster))
         read_one_more(cluster)
-        by_one_record(rewind, *undo[:2])
+        by_one_record(cluster, rewind, *undo[:2])
 
 
 @BOTH
@@ -184,7 +199,7 @@ def test_killed_while_it_holds_the_group_continues_at_the_new_offsets_and_an_und
         assert group.first == dict.fromkeys(range(PARTITIONS), 5)
         wait_for(lambda: settled(cluster))
         read_one_more(cluster)
-        by_one_record(rewind, "--undo", "--live")
+        by_one_record(cluster, rewind, "--undo", "--live")
 
 
 @pytest.mark.case("O16")

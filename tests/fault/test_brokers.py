@@ -859,7 +859,7 @@ def test_a_topic_returned_with_an_error_is_marked() -> None:
         done = kcli("topics", "list", "-o", "json", bootstrap=cluster.bootstrap)
     assert found["well"] is None
     assert "UNKNOWN_SERVER_ERROR (-1)" in str(found["t"])
-    warning = "what is known of topic t is not complete: looking up topic t: UNKNOWN_SERVER_ERROR (-1)"
+    warning = "the description of topic t is incomplete: looking up topic t: UNKNOWN_SERVER_ERROR (-1)"
     assert warning in done.stderr.decode()
     assert warning in done.stdout.decode()
 

@@ -749,7 +749,7 @@ def test_a_topic_that_is_created_anew_is_not_read_on(cluster: FakeCluster, versi
         cluster.append("t", 0, batch(*[b"new"] * 9))
         consumer.cluster.request_refresh()
         held.lose() if version == 12 else held.release()
-        with pytest.raises(DataLossError, match="deleted and created anew") as raised:
+        with pytest.raises(DataLossError, match="deleted and recreated") as raised:
             watch(consumer, 5)
         assert raised.value.exit_code == 5
         held.release()

@@ -225,7 +225,7 @@ def test_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: i
         read_until(consumer, len)
         made_anew(kafka, topic, partitions)
         send(kafka, old, *[b"new"] * 5)
-        with pytest.raises(DataLossError, match="deleted and created anew"):
+        with pytest.raises(DataLossError, match="deleted and recreated"):
             read_until(consumer, len)
         assert list(consumer.records(1)) == []
         consumer.seek(old, 0)

@@ -175,7 +175,7 @@ class PartitionRecovery:
         """Positions in the old topic mean nothing in the new one: they are neither continued nor committed."""
         error = TopicRecreatedError(
             topic,
-            f"topic {topic} was deleted and created anew while it was read",
+            f"topic {topic} was deleted and recreated while it was read",
             why="offsets of the old topic mean nothing in the new one",
             do="start again to read the new topic, or seek",
         )

@@ -204,7 +204,7 @@ def mismatch(saved: SavedOffset, topic: str, cluster: str, topic_id: str | None 
         if saved.topic_id == topic_id:
             return ""
         if saved.cluster in (None, cluster):
-            return f"topic {topic} was deleted and created anew since"
+            return f"topic {topic} was deleted and recreated since"
     if saved.cluster and cluster and saved.cluster != cluster:
         return f"the file is of cluster {saved.cluster}, this is {cluster}"
     return ""

@@ -103,8 +103,8 @@ def test_metadata_of_the_file_wins_and_else_the_old_one_is_kept() -> None:
 @pytest.mark.parametrize(
     ("saved", "reason"),
     [
-        (replace(SAVED, topic_id="id-0"), "topic orders was deleted and created anew since"),
-        (replace(SAVED, topic_id="id-0", cluster=None), "topic orders was deleted and created anew since"),
+        (replace(SAVED, topic_id="id-0"), "topic orders was deleted and recreated since"),
+        (replace(SAVED, topic_id="id-0", cluster=None), "topic orders was deleted and recreated since"),
         (replace(SAVED, topic_id="id-0", cluster="Other"), "the file is of cluster Other, this is Qx3"),
         (replace(SAVED, topic_id=None, cluster="Other"), "the file is of cluster Other, this is Qx3"),
     ],

@@ -198,6 +198,10 @@ class Copy:
         if copy.error is not None:
             return
         batch, first, stop = fetched.batch, fetched.first, fetched.stop
+        if batch.is_control:
+            copy.control_batches += 1
+            copy.skip_to(fetched.then, fetched.then_epoch)
+            return
         offsets = offsets_taken(batch, first, stop)
         if not offsets:
             copy.skip_to(fetched.then, fetched.then_epoch)

@@ -70,7 +70,7 @@ class PartitionCopy:
         self.started_at = position
         self.sent_to = position
         self.records = self.bytes = 0
-        self.untouched_batches = self.encoded_batches = 0
+        self.untouched_batches = self.encoded_batches = self.control_batches = 0
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
         self._sent: deque[SentBatch] = deque()

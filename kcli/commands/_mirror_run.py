@@ -251,6 +251,7 @@ class _Run:
                     bytes_per_second=rate.bytes if rate else None,
                 ),
                 by_key=self.by_key,
+                clusters=(found.source_cluster, found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
                 on_recreate=flags["on_recreate"],
                 progress=lambda: bar.update(

@@ -48,7 +48,7 @@ from kcli.core.producer.serialization import (
 from kcli.core.producer.submission import Submission
 from kcli.core.producer.text_placer import TextFormat
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.passing import take_over
+from kcli.core.records.passing import batch_of_rows, take_over
 from kcli.core.records.view import BatchView
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
@@ -258,15 +258,17 @@ class Producer:
         *,
         first: int | None = None,
         stop: int | None = None,
+        rows: Sequence[Row] | None = None,
         origin: Any = None,
     ) -> RecordFuture:
         """Queues a batch that was read elsewhere, for one partition; the future is that of its first record.
 
         Its records are sent byte for byte where brokers accept that (see ``records/passing.py``), otherwise
         re-encoded; with ``first`` and ``stop`` only those at offsets from ``first`` up to, not including, ``stop``.
-        ConfigError if there are none. ``origin``: as in ``send_rows``; rows count the records sent, from 0.
+        ``rows`` are sent instead of them, with the compression of the batch. ConfigError if there are none.
+        ``origin``: as in ``send_rows``; rows count the records sent, from 0.
         """
-        builder = take_over(batch, first, stop)
+        builder = take_over(batch, first, stop) if not rows else batch_of_rows(rows, batch.codec)
         future = RecordFuture(self._thread.wait, self._thread.lock)
         origins = [] if origin is None else [Origin(0, origin, range(builder.count))]
         self._submission.submit(

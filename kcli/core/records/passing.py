@@ -33,6 +33,14 @@ def offsets_taken(batch: BatchView, first: int, stop: int) -> Sequence[int]:
     return [base + delta for delta in batch.columns().offset_deltas if first <= base + delta < stop]
 
 
+def batch_of_rows(rows: Sequence[Row], codec: int) -> BatchBuilder:
+    """A sealed batch of these rows, compressed with ``codec``."""
+    builder = BatchBuilder(room=_ENOUGH, codec=codec)
+    builder.append_rows(rows)
+    builder.seal()
+    return builder
+
+
 def take_over(batch: BatchView, first: int | None = None, stop: int | None = None) -> BatchBuilder:
     """A sealed batch with the records of ``batch``; keeps no view of its bytes.
 
@@ -53,15 +61,12 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
             max_timestamp=batch.max_timestamp,
             limit=batch.limit,
         )
-    builder = BatchBuilder(room=_ENOUGH, codec=batch.codec)
     rows = rows_taken(batch, low, high)
     if not rows:
         raise ConfigError(
             f"the batch at offset {batch.base_offset} has no record at offsets {low} to {high - 1}"
         )
-    builder.append_rows(rows)
-    builder.seal()
-    return builder
+    return batch_of_rows(rows, batch.codec)
 
 
 def rows_taken(batch: BatchView, first: int, stop: int) -> list[Row]:

@@ -19,9 +19,11 @@ from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Phase, Span
 from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
+from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.records.passing import offsets_taken, passes, rows_taken
+from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
@@ -83,7 +85,10 @@ class Deliveries:
 
 
 class Copy:
-    """Copies partitions until all are done, or ``stop`` is requested."""
+    """Copies partitions until all are done, or ``stop`` is requested.
+
+    ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
+    """
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class Copy:
         stop: Stop,
         pace: Pace = STEADY,
         by_key: bool = False,
+        clusters: tuple[str, str] | None = None,
         on_gap: str = "fail",
         on_recreate: str = "fail",
         progress: Callable[[], None] = lambda: None,
@@ -116,6 +122,7 @@ class Copy:
             TokenBucket(pace.bytes_per_second, now) if pace.bytes_per_second is not None else None
         )
         self._by_key = by_key
+        self._clusters = clusters
         self._on_gap = on_gap
         self._on_recreate = on_recreate
         self._progress = progress
@@ -203,6 +210,11 @@ class Copy:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
         offsets = offsets_taken(batch, first, stop)
+        rows: Sequence[Row] | None = None
+        if self._by_key or self._clusters is not None:
+            rows = rows_taken(batch, first, stop)
+        if self._clusters is not None and rows is not None:
+            offsets, rows = self._with_origins(fetched.tp, offsets, rows)
         if not offsets:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
@@ -212,12 +224,12 @@ class Copy:
         self._begin()
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
         try:
-            if self._by_key:
-                self._producer.send_rows(copy.target.topic, rows_taken(batch, first, stop), origin=sent)
+            if self._by_key and rows is not None:
+                self._producer.send_rows(copy.target.topic, rows, origin=sent)
                 copy.encoded_batches += 1
                 return
-            self._producer.send_batch(copy.target, batch, first=first, stop=stop, origin=sent)
-            if passes(batch) and len(offsets) == batch.count:
+            self._producer.send_batch(copy.target, batch, first=first, stop=stop, rows=rows, origin=sent)
+            if rows is None and passes(batch) and len(offsets) == batch.count:
                 copy.untouched_batches += 1
             else:
                 copy.encoded_batches += 1
@@ -228,6 +240,15 @@ class Copy:
             self._abort(error)
         except KcliError as error:
             copy.fail(error)
+
+    def _with_origins(
+        self, tp: TopicPartition, offsets: Sequence[int], rows: Sequence[Row]
+    ) -> tuple[list[int], list[Row]]:
+        """The rows that have not been on the target, each with a header that says where it is from."""
+        assert self._clusters is not None
+        source, target = self._clusters
+        kept = [(at, row) for at, row in zip(offsets, rows, strict=True) if not was_on(row, target)]
+        return [at for at, _ in kept], [with_origin(row, source, tp, at) for at, row in kept]
 
     def _limit_rate(self, records: int, size: int) -> None:
         now = time.monotonic()

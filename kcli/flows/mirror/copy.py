@@ -23,6 +23,7 @@ from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.records.passing import offsets_taken, passes, rows_taken
+from kcli.core.types import TopicPartition
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.rate import TokenBucket, wait

@@ -9,11 +9,18 @@ from kcli.commands._mirror_clusters import Side
 from kcli.commands._mirror_report import Result, plan_text, report
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import Rate
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import AuthError, ConfigError, KcliError
+from kcli.core.errors import (
+    AuthError,
+    ConfigError,
+    KcliError,
+    ProducerFencedError,
+    TransactionUnknownError,
+)
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
@@ -24,7 +31,7 @@ from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
-from kcli.flows.mirror.state import SavedJob, StateRecord, job_record, load_jobs
+from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import (
     FileStore,
     Identity,
@@ -37,9 +44,13 @@ from kcli.flows.mirror.store import (
 from kcli.flows.mirror.survey import Survey, survey
 from kcli.flows.mirror.sync_groups import Mapped, sync_groups
 from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
+from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
+from kcli.output.progress import Progress as Bar
 
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
+_INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
+_TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
 
 
@@ -94,7 +105,7 @@ class _Run:
             return 0
         if flags["verify_only"]:
             with Stop() as stop:
-                comparisons = self._compare(copies, stop)
+                comparisons = self._compare(copies, stop, whole=saved is None)
             return report(inv, Result(name, found, copies, comparisons, [], 0.0), stop)
         self._create_topics(found)
         return self._copy(name, found, saved, copies, consumer)
@@ -208,48 +219,69 @@ class _Run:
         consumer: Consumer,
     ) -> int:
         flags, inv = self.flags, self.inv
-        deliveries = Deliveries()
-        own: dict[str, Any] = {"transactional_id": f"kcli-mirror-{name}"} if flags["exactly_once"] else {}
-        options = self.target.options(
-            ProducerOptions,
-            delivery_timeout_ms=_FOREVER,
-            max_block_ms=_FOREVER,
-            linger_ms=0,
-            **own,
+        state = job_state(
+            name, found, self.source.servers, exactly_once=flags["exactly_once"], by_key=self.by_key
         )
-        producer = self.stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=deliveries))
-        topics = [route.target for route in found.routes]
-        if flags["checkpoint"] is None:
-            topics.append(STATE_TOPIC)
-        with inv.first_contact(self.target.servers):
-            producer.connect(topics, inv.timeout, _CREATED_PATIENCE)
-        if flags["exactly_once"]:
-            producer.init_transactions(max(60.0, inv.timeout))
-        state = job_state(name, found, self.source.servers, exactly_once=flags["exactly_once"])
-        progress = Progress(state, self._identities(found), self._source_end(consumer), _segments(saved))
-        store: FileStore | TopicStore
-        if flags["checkpoint"] is not None:
-            store = FileStore(flags["checkpoint"], progress, self.records)
-            store.write([job_record(state)])
-        else:
-            store = TopicStore(producer, progress)
-        rate = flags["rate"]
-        kind = ExactlyOnceCopy if flags["exactly_once"] else Copy
         began = time.monotonic()
         with Stop() as stop, inv.progress("copied") as bar:
-            stop.wake(producer.interrupt)
             stop.wake(consumer.wakeup)
-            copy = kind(
+            while True:
+                try:
+                    self._attempt(state, found, saved, copies, consumer, stop, bar)
+                    break
+                except (ProducerFencedError, TransactionUnknownError) as error:
+                    saved = self._after_fence(state, error, stop)
+                    copies[:] = partition_copies(
+                        found,
+                        saved,
+                        {copy.source: Span(copy.started_at, copy.stop) for copy in copies},
+                        self._target_ends(found),
+                        by_key=self.by_key,
+                        on_recreate=flags["on_recreate"],
+                    )
+            seconds = time.monotonic() - began
+            comparisons = self._compare(copies, stop) if flags["verify"] and not stop else []
+            synced = self._sync(copies) if flags["groups"] and not stop else []
+        return report(inv, Result(name, found, copies, comparisons, synced, seconds), stop)
+
+    def _attempt(
+        self,
+        state: JobState,
+        found: Survey,
+        saved: SavedJob | None,
+        copies: list[PartitionCopy],
+        consumer: Consumer,
+        stop: Stop,
+        bar: Bar,
+    ) -> None:
+        """Copies with a producer of its own; with transactions, until it is fenced."""
+        flags, inv = self.flags, self.inv
+        own: dict[str, Any] = (
+            {"transactional_id": f"kcli-mirror-{state.job}"} if flags["exactly_once"] else {}
+        )
+        options = self.target.options(
+            ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
+        )
+        deliveries = Deliveries()
+        with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
+            topics = [route.target for route in found.routes]
+            with inv.first_contact(self.target.servers):
+                producer.connect(
+                    topics if flags["checkpoint"] is not None else [*topics, STATE_TOPIC],
+                    inv.timeout,
+                    _CREATED_PATIENCE,
+                )
+            if flags["exactly_once"]:
+                producer.init_transactions(max(_INIT_PATIENCE, inv.timeout))
+            stop.wake(producer.interrupt)
+            copy = (ExactlyOnceCopy if flags["exactly_once"] else Copy)(
                 consumer,
                 producer,
                 deliveries,
                 copies,
-                store,
+                self._store(producer, state, found, saved, consumer),
                 stop=stop,
-                pace=Pace(
-                    records_per_second=rate.records if rate else None,
-                    bytes_per_second=rate.bytes if rate else None,
-                ),
+                pace=_pace(flags["rate"]),
                 by_key=self.by_key,
                 clusters=(found.source_cluster, found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
@@ -262,10 +294,47 @@ class _Run:
                 warn=inv.talk.warn,
             )
             copy.run()
-            seconds = time.monotonic() - began
-            comparisons = self._compare(copies, stop) if flags["verify"] and not stop else []
-            synced = self._sync(copies) if flags["groups"] and not stop else []
-        return report(inv, Result(name, found, copies, comparisons, synced, seconds), stop)
+
+    def _store(
+        self,
+        producer: Producer,
+        state: JobState,
+        found: Survey,
+        saved: SavedJob | None,
+        consumer: Consumer,
+    ) -> FileStore | TopicStore:
+        """Where positions are saved; the job itself is written now, so that an earlier run finds out that it is over."""
+        progress = Progress(state, self._identities(found), self._source_end(consumer), _segments(saved))
+        store: FileStore | TopicStore
+        if self.flags["checkpoint"] is not None:
+            store = FileStore(self.flags["checkpoint"], progress, self.records)
+            store.write([job_record(state)])
+            return store
+        store = TopicStore(producer, progress)
+        if self.flags["exactly_once"]:
+            with producer.transaction():
+                store.write([job_record(state)])
+        else:
+            store.write([job_record(state)])
+        return store
+
+    def _after_fence(self, state: JobState, error: KcliError, stop: Stop) -> SavedJob:
+        """What is saved now; raises if another mirror of the job took over, or a stop was requested."""
+        if stop:
+            raise error
+        wait(_TAKEOVER_SECONDS, stop)
+        saved = self._saved(state.job)
+        if saved is None or saved.state.run != state.run:
+            host = saved.state.host if saved is not None else "unknown"
+            raise ProducerFencedError(
+                f"mirror job {state.job} is run by another process",
+                why=f"it took over the transactional id (host {host})",
+                do="stop one of them; --job NAME gives a second mirror a name of its own",
+            )
+        self.inv.talk.note(
+            f"{error}; the transaction timed out, continuing from the last one that was committed"
+        )
+        return saved
 
     def _identities(self, found: Survey) -> dict[TopicPartition, Identity]:
         described = self.target_admin.describe_topics([route.target for route in found.routes])
@@ -298,20 +367,30 @@ class _Run:
 
     # the proof
 
-    def _compare(self, copies: list[PartitionCopy], stop: Stop) -> list[Comparison]:
-        """Compares what was copied; with ``--verify-only`` and no state, all of both topics."""
-        pairs = [_pair(copy, self._target_end) for copy in copies if copy.error is None]
+    def _compare(self, copies: list[PartitionCopy], stop: Stop, *, whole: bool = False) -> list[Comparison]:
+        """Compares what the job has copied and the source still has; ``whole``: all of both topics."""
         if self.by_key:
             raise ConfigError(
                 "partitions that were chosen by key cannot be compared one by one",
                 why="the records of one partition are in several",
                 do="leave --verify out",
             )
-        left = self._consumer(self.source)
-        right = self._consumer(self.target)
+        left, right = self._consumer(self.source), self._consumer(self.target)
         for side, consumer in ((self.source, left), (self.target, right)):
             with self.inv.first_contact(side.servers):
                 consumer.connect(self.inv.timeout)
+        starts = ranges.bounds(left, [copy.source for copy in copies], self.inv.timeout).starts
+        there = ranges.bounds(right, [copy.target for copy in copies], self.inv.timeout)
+        pairs = [
+            Pair(
+                Extent(copy.source, starts[copy.source], copy.position if copy.stop is None else copy.stop),
+                Extent(copy.target, there.starts[copy.target], there.ends[copy.target]),
+            )
+            if whole
+            else _pair(copy, starts[copy.source])
+            for copy in copies
+            if copy.error is None
+        ]
         with self.inv.progress("compared") as bar:
             return compare(
                 left,
@@ -324,18 +403,19 @@ class _Run:
                 ),
             )
 
-    def _target_end(self, tp: TopicPartition) -> int:
-        return self._offsets([tp], LATEST).get(tp, 0)
 
-
-def _pair(copy: PartitionCopy, target_end: Any) -> Pair:
+def _pair(copy: PartitionCopy, source_start: int) -> Pair:
+    """What the offset map covers, from the first record on that the source still has."""
     offsets = copy.offsets
     assert offsets is not None
-    if len(offsets):
-        source = Extent(copy.source, offsets.start, max(copy.position, copy.stop or 0))
-        return Pair(source, Extent(copy.target, offsets.target_start, offsets.target_end))
-    stop = copy.position if copy.stop is None else copy.stop
-    return Pair(Extent(copy.source, copy.position, stop), Extent(copy.target, 0, target_end(copy.target)))
+    start = max(offsets.start, source_start)
+    first = offsets.translate(start)
+    assert isinstance(first, int)
+    return Pair(Extent(copy.source, start, copy.position), Extent(copy.target, first, offsets.target_end))
+
+
+def _pace(rate: Rate | None) -> Pace:
+    return Pace() if rate is None else Pace(records_per_second=rate.records, bytes_per_second=rate.bytes)
 
 
 def _segments(saved: SavedJob | None) -> dict[TopicPartition, int]:

@@ -284,9 +284,12 @@ class Copy:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
-        self._wait_for_deliveries()
-        self._deliveries.process()
-        self._save()
+        for _ in range(
+            2
+        ):  # a position that was saved has to be confirmed as well: the second save raises if it is not
+            self._wait_for_deliveries()
+            self._deliveries.process()
+            self._save()
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

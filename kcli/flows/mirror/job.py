@@ -1,5 +1,6 @@
 """A mirror job: its name, and where each partition begins. Decisions about what an earlier run left are pure."""
 
+import secrets
 import socket
 import zlib
 from collections.abc import Mapping, Sequence
@@ -32,15 +33,17 @@ def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequenc
     return f"{source_cluster or 'source'}-{zlib.crc32(words.encode()):08x}"
 
 
-def job_state(name: str, survey: Survey, servers: str, *, exactly_once: bool) -> JobState:
+def job_state(name: str, survey: Survey, servers: str, *, exactly_once: bool, by_key: bool) -> JobState:
     """The state of a job that begins now."""
     now = wall_ms()
     return JobState(
         job=name,
+        run=secrets.token_hex(8),
         source=survey.source_cluster,
         target=survey.target_cluster,
         source_servers=servers,
         delivery=EXACTLY_ONCE if exactly_once else AT_LEAST_ONCE,
+        partitions="by-key" if by_key else "keep",
         topics={route.source: route.target for route in survey.routes},
         started_ms=now,
         updated_ms=now,

@@ -21,15 +21,20 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class JobState(msgspec.Struct, frozen=True, kw_only=True):
-    """The job as a whole. Times are milliseconds since the epoch, ``source`` and ``target`` cluster ids."""
+    """The job as a whole. Times are milliseconds since the epoch, ``source`` and ``target`` cluster ids.
+
+    ``run`` names the process that wrote it: one that was fenced finds out here whether another took over.
+    """
 
     kind: str = "MirrorJob"
     version: int = VERSION
     job: str
+    run: str
     source: str
     target: str
     source_servers: str
     delivery: str
+    partitions: str
     topics: dict[str, str]
     """Source topic → target topic."""
     started_ms: int

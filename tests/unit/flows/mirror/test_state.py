@@ -24,10 +24,12 @@ TP = TopicPartition("orders", 3)
 def state(job: str = "j") -> JobState:
     return JobState(
         job=job,
+        run="r",
         source="from",
         target="to",
         source_servers="a:1",
         delivery="at-least-once",
+        partitions="keep",
         topics={"orders": "copy"},
         started_ms=1,
         updated_ms=2,

@@ -26,7 +26,7 @@ from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows import ranges
-from kcli.flows.mirror.copy import Copy, Deliveries, Pace
+from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
 from kcli.flows.mirror.partition_copy import PartitionCopy
@@ -131,7 +131,7 @@ class _Run:
             show_control_batches=True,
             **own,
         )
-        return self.stack.enter_context(Consumer(options, hooks=self.inv.hooks))
+        return self.stack.enter_context(Consumer(options, hooks=self.inv.hooks, joins=JOINED_BYTES))
 
     def _spans(self, consumer: Consumer, found: Survey) -> dict[TopicPartition, Span]:
         wanted = self.flags["span"] or RangeSpec(OffsetSpec("earliest"))

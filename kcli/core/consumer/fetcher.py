@@ -68,7 +68,7 @@ class Fetcher:
     """``pump`` sends the fetches that can be sent; ``take_response`` returns that has arrived."""
 
     def __init__(
-        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: int = 0
     ) -> None:
         self._cluster = cluster
         self._options = options

@@ -23,12 +23,17 @@ from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.records.passing import offsets_taken, passes, rows_taken
+from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
 
+JOINED_BYTES = 800_000
+"""Small batches are joined until they have so many bytes: the result fits the default of ``max.message.bytes``."""
+
+_LARGEST_JOINED = 1_000_000
 _POLL = 0.2  # seconds
 _STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
 _FLUSH_SLICE = 0.2
@@ -202,6 +207,26 @@ class Copy:
     # --- sending -------------------------------------------------------------------------------------
 
     def _send(self, fetched: FetchedBatch) -> None:
+        batch = fetched.batch
+        if not isinstance(batch, BatchRun) or batch.size <= _LARGEST_JOINED:
+            self._send_batch(fetched)
+            return
+        parts = [
+            fetched._replace(
+                batch=one,
+                first=max(one.base_offset, fetched.first),
+                stop=min(one.next_offset, fetched.stop),
+                then=min(one.next_offset, fetched.stop),
+                epoch=None,
+            )
+            for one in batch.batches()
+            if one.next_offset > fetched.first and one.base_offset < fetched.stop
+        ]
+        for part in parts[:-1]:
+            self._send_batch(part)
+        self._send_batch(parts[-1]._replace(then=fetched.then, epoch=fetched.epoch))
+
+    def _send_batch(self, fetched: FetchedBatch) -> None:
         copy = self.copies[fetched.tp]
         if copy.error is not None:
             return

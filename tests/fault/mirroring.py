@@ -79,8 +79,8 @@ class Job:
                 made = PartitionCopy(tp, copy, offsets, position=0, stop=stop)
             copies.append(made)
         state = JobState(
-            job=JOB, run="r", partitions="keep", source="a", target="b", source_servers="", delivery="", topics={"t": "copy"},
-            started_ms=0, updated_ms=0, host="",
+            job=JOB, run="r", partitions="keep", source="a", target="b", source_servers="", delivery="",
+            topics={"t": "copy"}, started_ms=0, updated_ms=0, host="",
         )  # fmt: skip
         progress = Progress(state, {c.source: Identity("", "") for c in copies}, lambda _: 0, stored)
         kind = ExactlyOnceCopy if exactly_once else Copy

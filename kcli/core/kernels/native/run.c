@@ -338,6 +338,18 @@ join_batches(struct joined *joined, const struct run *run, struct reader *reader
     return true;
 }
 
+/* (records, count, base timestamp, maximal timestamp), or NULL with an exception. */
+static PyObject *
+joined_object(const struct joined *joined)
+{
+    const char *memory = joined->scratch.memory;
+    PyObject *records = PyBytes_FromStringAndSize(memory, (const char *)joined->at - memory);
+    if (records == NULL)
+        return NULL;
+    return Py_BuildValue("(NLLL)", records, (long long)joined->count, (long long)joined->base_timestamp,
+                         (long long)joined->max_timestamp);
+}
+
 static PyObject *
 join(const struct run *run)
 {
@@ -362,9 +374,7 @@ join(const struct run *run)
     else if (joined.apart)
         PyErr_SetString(PyExc_ValueError, "the timestamps are too far apart for one batch");
     else
-        result = Py_BuildValue("(y#LLL)", (const char *)joined.scratch.memory,
-                               (Py_ssize_t)(joined.at - (uint8_t *)joined.scratch.memory), (long long)joined.count,
-                               (long long)joined.base_timestamp, (long long)joined.max_timestamp);
+        result = joined_object(&joined);
     drop_scratch(&joined.scratch);
     return result;
 }

@@ -47,6 +47,7 @@ from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as Bar
+from kcli.output.progress import counted
 
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
 _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
@@ -93,7 +94,7 @@ class _Run:
         found = survey(self.source_admin, self.target_admin, flags["topics"], renames, by_key=self.by_key)
         name = flags["job"] or default_name(found.source_cluster, flags["topics"], flags["renames"])
         saved = self._saved(name)
-        consumer = self._consumer(self.source)
+        consumer = self._consumer(self.source, show_control_batches=True)
         with inv.first_contact(self.source.servers):
             consumer.connect(inv.timeout)
         spans = self._spans(consumer, found)
@@ -128,7 +129,6 @@ class _Run:
             isolation_level="read_committed",
             max_poll_records=WHOLE_BATCHES,
             on_out_of_range="fail",
-            show_control_batches=True,
             **own,
         )
         return self.stack.enter_context(Consumer(options, hooks=self.inv.hooks, joins=JOINED_BYTES))
@@ -174,7 +174,7 @@ class _Run:
         if findings.denied:
             show_plan(inv, plan)
             raise AuthError(
-                f"{len(findings.denied)} permissions are missing",
+                f"{counted(len(findings.denied), 'permission')} missing",
                 why="; ".join(finding.what for finding in findings.denied),
                 do="grant them, or leave these topics out",
             )

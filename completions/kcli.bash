@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups sandbox demo completion help"
+            children="produce consume topics groups mirror sandbox demo completion help"
             aliases="topic=topics group=groups" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -109,6 +109,11 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli mirror")
+            names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -147,7 +152,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups sandbox demo completion options exit-codes"
+            children="produce consume topics groups mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -315,6 +320,16 @@ _kcli_value() {
         "kcli groups remove-members -o" | "kcli groups remove-members --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups remove-members --color") reply="auto always never" ;;
         "kcli groups remove-members --progress") reply="auto none bar json" ;;
+        "kcli mirror --partitions") reply="keep by-key" ;;
+        "kcli mirror --offset") reply="earliest latest stored" ;;
+        "kcli mirror --checkpoint") files=1 ;;
+        "kcli mirror --on-gap") reply="fail record" ;;
+        "kcli mirror --on-recreate") reply="fail restart" ;;
+        "kcli mirror -F" | "kcli mirror --command-config") files=1 ;;
+        "kcli mirror -X" | "kcli mirror --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror --color") reply="auto always never" ;;
+        "kcli mirror --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -X" | "kcli sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -393,6 +408,7 @@ _kcli_argument() {
         "kcli groups delete "*) asked=groups ;;
         "kcli groups delete-offsets 0") asked=groups ;;
         "kcli groups remove-members 0") asked=groups ;;
+        "kcli mirror 0") reply="status" ;;
         "kcli sandbox up 0") asked=sandboxes ;;
         "kcli sandbox down 0") asked=sandboxes ;;
         "kcli sandbox status 0") asked=sandboxes ;;

@@ -12,6 +12,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consume": ("kcli.commands.consume:consume", "read records of topics"),
     "topics": ("kcli.commands.topics:topics", "list, describe, create and delete topics"),
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
+    "mirror": (
+        "kcli.commands.mirror:mirror",
+        "copy topics to another cluster, and prove that they are equal",
+    ),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
     "demo": ("kcli.commands.demo:demo", "a round trip of a million records on a throw-away sandbox"),
     "completion": (

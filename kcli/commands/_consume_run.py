@@ -16,6 +16,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.positions import RangeSpec
+from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
 from kcli.flows import ranges
 from kcli.flows.consume import ConsumeResult, consume
@@ -66,7 +67,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     echo_times(inv, spec)
     single = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
     serdes = decoding.serdes if decoding is not None else nullcontext()
-    with serdes, Consumer(options, hooks=inv.hooks, joins=not single) as consumer:
+    with serdes, Consumer(options, hooks=inv.hooks, joins=0 if single else RUN_BYTES) as consumer:
         with inv.first_contact(options.bootstrap_servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)

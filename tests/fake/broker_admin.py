@@ -18,7 +18,7 @@ from kcli.core.protocol.messages.describe_log_dirs import (
 if TYPE_CHECKING:
     from tests.fake.state import Context
 
-_ALLOWED = 3400
+_ALLOWED = 8096
 _NOT_ASKED = -2147483648
 
 

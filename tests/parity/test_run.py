@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels import pure
 from kcli.core.kernels.active import crc32c
-from kcli.core.records.batch import CRC_START, HEADER_SIZE, split_batches
+from kcli.core.records.batch import CRC_START, HEADER_SIZE, RecordBatch, split_batches
 from kcli.core.records.builder import BatchBuilder
 
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
@@ -150,3 +150,53 @@ def _decoded(kernels: ModuleType, run: bytes) -> object:
         return kernels.decode_run(run, 0, 100, b"\n", b"")
     except CorruptRecordsError as error:
         return str(error)
+
+
+@shared
+@given(BATCHES)
+def test_a_joined_run_has_the_records_of_its_batches(kernels: ModuleType, batches: list[Batch]) -> None:
+    data = log(batches)
+    records, count, base, highest = kernels.join_run(data)
+    expected = [record for batch in split_batches(data) for record in batch.records()]
+    assert count == len(expected)
+    if not expected:
+        assert (records, base, highest) == (b"", -1, -1)
+        return
+    joined = RecordBatch(memoryview(batch_header(records, count, base, highest)))
+    joined.verify()
+    found = list(joined.records())
+    assert [(r.key, r.value, r.headers, r.timestamp) for r in found] == [
+        (r.key, r.value, r.headers, r.timestamp) for r in expected
+    ]
+    assert [r.offset for r in found] == list(range(count))
+    assert highest == max(r.timestamp for r in expected)
+
+
+def batch_header(records: bytes, count: int, base: int, highest: int) -> bytes:
+    builder = BatchBuilder.sealed(
+        records, codec=0, count=count, base_timestamp=base, max_timestamp=highest, limit=1 << 30
+    )
+    return b"".join(builder.wire())
+
+
+def test_a_joined_run_keeps_the_times_that_readers_see(kernels: ModuleType) -> None:
+    appended, created = made(0, [b"a", b"b"]), made(5, [b"c"])
+    struct.pack_into(">h", appended, 21, 8)  # LogAppendTime
+    struct.pack_into(">q", appended, 35, 1_800_000_000_000)
+    records, count, base, highest = kernels.join_run(bytes(sealed(appended) + created))
+    joined = RecordBatch(memoryview(batch_header(records, count, base, highest)))
+    assert [r.timestamp for r in joined.records()] == [1_800_000_000_000] * 2 + [1_700_000_000_000]
+
+
+def test_times_that_are_too_far_apart_are_not_joined(kernels: ModuleType) -> None:
+    early, late = made(0, [b"a"]), made(1, [b"b"])
+    struct.pack_into(">q", early, 27, -(1 << 62))
+    struct.pack_into(">q", late, 27, 1 << 62)
+    with pytest.raises(ValueError, match="too far apart"):
+        kernels.join_run(bytes(early + late + late))
+
+
+@pytest.mark.parametrize("size", [1, 60, 61, 70])
+def test_what_is_no_run_is_not_joined(kernels: ModuleType, size: int) -> None:
+    with pytest.raises(ValueError, match="no run of batches"):
+        kernels.join_run(bytes(made(0, [b"abcdefgh"]))[:size])

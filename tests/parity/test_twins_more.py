@@ -220,6 +220,7 @@ def test_mutated_runs(twins: Twins) -> None:
         accepted += (
             assert_same(twins, "decode_run", view, seeded.randrange(-2, 20), 8200, b"|", b"NULL") is not None
         )
+        assert_same(twins, "join_run", view)
     assert accepted > TRIALS // 200
 
 

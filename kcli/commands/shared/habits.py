@@ -69,7 +69,6 @@ _FUTURE = {
         "elect-leaders": "kafka-leader-election.sh does that",
         "txn": "kafka-transactions.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
-        "mirror": "`kcli consume A -e -o ndjson | kcli produce B -i ndjson` copies a topic",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",
         "tui": "`kcli groups lag --watch` shows lag as it changes",

@@ -101,6 +101,10 @@ class Admin:
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
 
+    def topic_operations(self, names: Sequence[str]) -> dict[str, int | KcliError | None]:
+        """The bits of the operations this client may do with each topic (KIP-430); None if brokers do not report them."""
+        return operations.topics.topic_operations(self.cluster, several(names), self._start())
+
     def create_topics(
         self,
         specs: Sequence[TopicSpec],

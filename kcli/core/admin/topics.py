@@ -29,9 +29,11 @@ from kcli.core.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicSpec
 
+_NO_OPERATIONS = -(1 << 31)
 _SET_ON_TOPIC = 1  # DYNAMIC_TOPIC_CONFIG
 
 Codes = dict[str, tuple[int, str]]
@@ -97,6 +99,32 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
     if topic.error != NONE and not topic.partitions:
         return topic_error(topic)
     return topic_info(topic)
+
+
+def topic_operations(
+    cluster: Cluster, names: Sequence[str], deadline: float
+) -> dict[str, int | KcliError | None]:
+    """The bits of the operations that this client may do with each topic (KIP-430); None before Metadata v8.
+
+    An error for a topic that does not exist or that this client may not see.
+    """
+    wanted = [MetadataRequestTopic(name=name) for name in names]
+    request = MetadataRequest(
+        topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
+    )
+
+    def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
+        found: dict[str, int | KcliError | None] = {}
+        for row in response.topics:
+            if row.error_code != NONE:
+                found[row.name or ""] = BrokerError(row.error_code, f"describing topic {row.name}")
+            else:
+                bits = row.topic_authorized_operations
+                found[row.name or ""] = None if bits == _NO_OPERATIONS else bits
+        return found
+
+    what = "asking for the permissions on topics"
+    return cluster.call(lambda: cluster.send(request), check, deadline, what) if wanted else {}
 
 
 def create_topics(

@@ -75,8 +75,9 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 class Consumer:
     """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. Not thread-safe.
 
-    ``joins``: a poll may return several small adjacent batches as one (``records/run.py``), for callers that only need
-    records. A consumer that is garbage-collected without ``close`` or ``with`` emits a ResourceWarning.
+    ``joins``: a poll may return small adjacent batches as one of about this many bytes (``records/run.py``), for
+    callers that only need records. A consumer that is garbage-collected without ``close`` or ``with`` emits a
+    ResourceWarning.
     """
 
     _closed = True  # until there is something to close
@@ -89,7 +90,7 @@ class Consumer:
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
         assignors: Assignor | Sequence[str | Assignor] | None = None,
-        joins: bool = False,
+        joins: int = 0,
         **values: Any,
     ) -> None:
         self.options = given(ConsumerOptions, options, values)

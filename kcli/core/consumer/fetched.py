@@ -87,10 +87,11 @@ class Cut:
     skipped: tuple[BatchView, CorruptRecordsError] | None = None
 
 
-def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *, joins: bool = False) -> Cut:
+def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *, joins: int = 0) -> Cut:
     """The batches to be returned from a response, from the position up to the stop.
 
-    ``joins``: adjacent plain batches are returned as one, unless the response lists aborted transactions.
+    ``joins``: adjacent plain batches of about this many bytes are returned as one, unless the response lists aborted
+    transactions.
     """
     records = data.records
     found = Cut(state.fetch_from, state.fetch_epoch)
@@ -100,7 +101,7 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
     aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
     committed_only = options.isolation_level == "read_committed"
     split = split_batches(records)
-    whole = _whole(state.tp, split, records, options, found, joins=joins and not aborted)
+    whole = _whole(state.tp, split, records, options, found, joins=0 if aborted else joins)
     position, stop = state.fetch_from, state.stop
     try:
         for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
@@ -136,13 +137,17 @@ def _whole(
     options: ConsumerOptions,
     found: Cut,
     *,
-    joins: bool,
+    joins: int,
 ) -> Iterator[BatchView]:
     """The batches before a damaged one, which is reported after they have been returned."""
     check, limit = options.check_crcs, options.max_decompressed_batch_bytes
     try:
         while True:
-            run = plain_run(records, split.position, transactional=True, verify=check) if joins else None
+            run = (
+                plain_run(records, split.position, transactional=True, verify=check, enough=joins)
+                if joins
+                else None
+            )
             if run is not None:
                 split.position += run.size
                 yield run

@@ -52,19 +52,23 @@ _NEVER = float("inf")
 
 
 class OutOfRangeError(DataLossError):
-    """A position outside the partition's log; the consumer looks up the log's bounds and adds them."""
+    """A position outside the partition's log; the consumer looks up the log's bounds and adds them.
+
+    ``start`` and ``end`` are these bounds, −1 if they could not be looked up.
+    """
 
     def __init__(self, tp: TopicPartition, offset: int) -> None:
         super().__init__(f"{tp}: offset {offset} is out of range")
         self.tp = tp
         self.offset = offset
+        self.start = self.end = -1
 
 
 class Fetcher:
     """``pump`` sends the fetches that can be sent; ``take_response`` returns that has arrived."""
 
     def __init__(
-        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: int = 0
     ) -> None:
         self._cluster = cluster
         self._options = options

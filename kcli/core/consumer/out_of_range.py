@@ -141,6 +141,7 @@ def _offset(tp: TopicPartition, answer: Future[Any]) -> int | KcliError:
 
 
 def _with_bounds(error: OutOfRangeError, start: int, end: int) -> OutOfRangeError:
+    error.start, error.end = start, end
     gap = f"; {start - error.offset} offsets are gone" if error.offset < start else ""
     error.why = f"the log goes from {start} to {end}{gap}"
     error.do = (

@@ -24,11 +24,13 @@ class Phase(Enum):
 class Span(NamedTuple):
     """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
-    ``start`` None: the committed offset, or else ``auto.offset.reset``.
+    ``start`` None: the committed offset, or else ``auto.offset.reset``. ``epoch`` is the leader epoch of the record
+    before ``start`` (−1: not known): with it, a log that was truncated since is an error (KIP-320).
     """
 
     start: int | None = None
     stop: int | None = None
+    epoch: int = -1
 
 
 class PartitionState:
@@ -79,7 +81,8 @@ class PartitionState:
         self.not_before = 0.0
         self.topic_id: bytes | None = None
         self.reset_to: int | None = None
-        self.epoch = self.fetch_epoch = self.checked_epoch = -1
+        self.epoch = self.fetch_epoch = span.epoch
+        self.checked_epoch = -1
         self.read_replica, self.replica_until = -1, 0.0
         self.committed = UNKNOWN
         self.high_watermark = self.last_stable = -1

@@ -50,6 +50,7 @@ encode_text = _chosen.encode_text
 find_in_records = _chosen.find_in_records
 group_slices = _chosen.group_slices
 index_text = _chosen.index_text
+join_run = _chosen.join_run
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 render_records = _chosen.render_records

@@ -120,11 +120,14 @@ class Placer:
             size = bytes_of(row[0] for row in rows[start:]) + bytes_of(row[1] for row in rows[start:])
             refuse(numbers[start:], size, error)
 
-    def add_batch(self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
+    def add_batch(
+        self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture, origins: list[Origin]
+    ) -> None:
         """Adds a complete batch; ``future`` is that of its first record."""
         self.check(tp)
 
         def bind(batch: ProducerBatch) -> None:
+            batch.origins = origins
             future.bind(tp, batch.delivery, 0, builder.base_timestamp)
 
         self._accumulator.append_sealed(tp, builder, bind)

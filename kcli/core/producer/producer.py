@@ -30,6 +30,7 @@ from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.completions import Completions
 from kcli.core.producer.metrics import ProducerMetrics
+from kcli.core.producer.origins import Origin
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
@@ -47,7 +48,7 @@ from kcli.core.producer.serialization import (
 from kcli.core.producer.submission import Submission
 from kcli.core.producer.text_placer import TextFormat
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.passing import take_over
+from kcli.core.records.passing import batch_of_rows, take_over
 from kcli.core.records.view import BatchView
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
@@ -250,19 +251,34 @@ class Producer:
         how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
         return self._submission.submit_text(topic, text, start, stop, how, partition, stamp, origin)
 
-    def send_batch(self, tp: TopicPartition, batch: BatchView) -> RecordFuture:
-        """Queues a whole batch that was read elsewhere, for one partition; the future is that of its first record.
+    def send_batch(
+        self,
+        tp: TopicPartition,
+        batch: BatchView,
+        *,
+        first: int | None = None,
+        stop: int | None = None,
+        rows: Sequence[Row] | None = None,
+        origin: Any = None,
+    ) -> RecordFuture:
+        """Queues a batch that was read elsewhere, for one partition; the future is that of its first record.
 
         Its records are sent byte for byte where brokers accept that (see ``records/passing.py``), otherwise
-        re-encoded. ConfigError for a transaction marker or an empty batch.
+        re-encoded; with ``first`` and ``stop`` only those at offsets from ``first`` up to, not including, ``stop``.
+        ``rows`` are sent instead of them, with the compression of the batch. ConfigError if there are none.
+        ``origin``: as in ``send_rows``; rows count the records sent, from 0.
         """
-        builder = take_over(batch)
+        builder = take_over(batch, first, stop) if not rows else batch_of_rows(rows, batch.codec)
         future = RecordFuture(self._thread.wait, self._thread.lock)
-
-        def place() -> None:
-            self._placer.add_batch(tp, builder, future)
-
-        self._submission.submit(tp.topic, builder.count, builder.size, place, future.fail)
+        origins = [] if origin is None else [Origin(0, origin, range(builder.count))]
+        self._submission.submit(
+            tp.topic,
+            builder.count,
+            builder.size,
+            lambda: self._placer.add_batch(tp, builder, future, origins),
+            future.fail,
+            origins=origins,
+        )
         return future
 
     # --- transactions ---------------------------------------------------------------------------------

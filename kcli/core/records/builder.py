@@ -74,7 +74,7 @@ class BatchBuilder:
     @classmethod
     def sealed(
         cls,
-        payload: bytes,
+        payload: Buffer,
         *,
         codec: int,
         count: int,

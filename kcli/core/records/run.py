@@ -14,7 +14,9 @@ from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batch
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
 
-_MOST = 1 << 20  # bytes: the size of a large batch, so that output grows no larger than a large batch's
+RUN_BYTES = 1 << 20
+"""The size of a large batch, so that output grows no larger than a large batch's."""
+
 _APPENDED = 1  # the timestamp type LogAppendTime
 
 
@@ -147,12 +149,14 @@ class BatchRun(BatchView):
         return joined
 
 
-def plain_run(data: memoryview, start: int, *, transactional: bool, verify: bool) -> BatchView | None:
-    """The run of plain batches at ``start``, of one leader epoch and of about 1 MB at most; None if there is none.
+def plain_run(
+    data: memoryview, start: int, *, transactional: bool, verify: bool, enough: int = RUN_BYTES
+) -> BatchView | None:
+    """The run of plain batches at ``start``, ending once it has ``enough`` bytes; None if there is none.
 
-    A single batch is returned as itself. With ``verify``, its checksums have been compared.
+    All are of one leader epoch. A single batch is returned as itself. With ``verify``, its checksums have been compared.
     """
-    end, batches, records, then = walk_batches(data, start, _MOST, transactional, verify)
+    end, batches, records, then = walk_batches(data, start, enough, transactional, verify)
     if not batches:
         return None
     raw = data[start:end]

@@ -9,7 +9,7 @@ from kcli.core.kernels.active import crc32c, encode_headers
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.passing import passes, take_over
+from kcli.core.records.passing import offsets_taken, passes, take_over
 
 ROWS = [
     (b"k1", b"v1", NO_HEADERS, 1_000),
@@ -97,3 +97,24 @@ def test_a_copy_can_be_split(codec: int) -> None:
     parts = take_over(read(codec)).split(70)
     assert [part.count for part in parts] == [1, 1, 1]
     assert [row for part in parts for row in content(written(part))] == content(read())
+
+
+@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize(
+    ("first", "stop", "records"),
+    [(77, 80, [0, 1, 2]), (78, 80, [1, 2]), (0, 79, [0, 1]), (78, 79, [1]), (0, 1000, [0, 1, 2])],
+)
+def test_a_range_of_offsets_is_taken(codec: int, first: int, stop: int, records: list[int]) -> None:
+    source = read(codec)
+    copy = written(take_over(source, first, stop))
+    assert content(copy) == [content(source)[index] for index in records]
+    assert list(offsets_taken(source, first, stop)) == [77 + index for index in records]
+
+
+def test_the_offsets_of_a_batch_with_gaps_are_those_of_its_records() -> None:
+    assert list(offsets_taken(read(last_delta=9), 78, 87)) == [78, 79]
+
+
+def test_a_range_without_records_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no record at offsets 80 to 86"):
+        take_over(read(last_delta=9), 80, 87)

@@ -26,6 +26,7 @@
     KERNEL(find_in_records, 5, 5) \
     KERNEL(group_slices, 4, 4) \
     KERNEL(index_text, 8, 8) \
+    KERNEL(join_run, 1, 1) \
     KERNEL(murmur2, 1, 1) \
     KERNEL(partition_keys, 2, 2) \
     KERNEL(render_records, 9, 9) \

@@ -10,6 +10,7 @@ enum {
     MAGIC = 2,
     CODEC = 0x07,
     TRANSACTIONAL = 0x10,
+    APPEND_TIME = 0x08,
     CONTROL = 0x20,
 };
 
@@ -21,6 +22,8 @@ struct batch {
     uint32_t crc;
     uint16_t attributes;
     int64_t last_delta;
+    int64_t base_timestamp;
+    int64_t max_timestamp;
     int64_t count;
 };
 
@@ -50,6 +53,8 @@ load_batch(const uint8_t *at)
         .crc = (uint32_t)load_big(at + 17, 4),
         .attributes = (uint16_t)load_big(at + 21, 2),
         .last_delta = load_int32(at + 23),
+        .base_timestamp = (int64_t)load_big(at + 27, 8),
+        .max_timestamp = (int64_t)load_big(at + 35, 8),
         .count = load_int32(at + 57),
     };
 }
@@ -247,5 +252,142 @@ decode_run(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
     PyObject *result = null ? decode_data(args[0], &run, &values) : NULL;
     Py_XDECREF(delimiter);
     Py_XDECREF(null);
+    return result;
+}
+
+/* --- join_run --------------------------------------------------------------------------------------- */
+
+enum { GROWTH = 2 * VARLONG_BYTES + VARINT_BYTES }; /* bytes that a record may gain: longer deltas, a longer length */
+
+struct joined {
+    struct scratch scratch;
+    uint8_t *at; /* in there */
+    int64_t count;
+    int64_t base_timestamp;
+    int64_t max_timestamp;
+    int64_t odd; /* where a record begins whose timestamp is no int64; -1: nowhere */
+    bool apart;  /* the timestamps do not fit into one batch */
+};
+
+static inline const uint8_t *
+skip_varint(const uint8_t *at)
+{
+    while (*at++ & 0x80)
+        continue;
+    return at;
+}
+
+/* The record at ``start``, which was read: written again with other deltas. */
+static void
+write_again(struct joined *joined, const struct reader *reader, int64_t start, int64_t delta)
+{
+    const uint8_t *rest = skip_varint(reader->data + start) + 1; /* behind the length and the attributes */
+    rest = skip_varint(skip_varint(rest));
+    const size_t size = (size_t)(reader->data + reader->at - rest);
+    const size_t body = 1 + varint_size(delta) + varint_size(joined->count) + size;
+    uint8_t *at = write_varint(joined->at, (int64_t)body);
+    *at++ = 0; /* attributes */
+    at = write_varint(write_varint(at, delta), joined->count);
+    copy_bytes(at, rest, size);
+    joined->at = at + size;
+    joined->count += 1;
+}
+
+static bool
+join_record(struct joined *joined, struct reader *reader, const struct batch *batch)
+{
+    struct record record;
+    const int64_t start = reader->at;
+    if (!read_record(reader, &record))
+        return false;
+    int64_t stamp = batch->max_timestamp, delta;
+    if (!(batch->attributes & APPEND_TIME)
+        && __builtin_add_overflow(batch->base_timestamp, record.timestamp_delta, &stamp) && joined->odd < 0)
+        joined->odd = start;
+    if (!joined->count)
+        joined->base_timestamp = joined->max_timestamp = stamp;
+    if (stamp > joined->max_timestamp)
+        joined->max_timestamp = stamp;
+    if (__builtin_sub_overflow(stamp, joined->base_timestamp, &delta)) {
+        joined->apart = true;
+        delta = 0;
+    }
+    write_again(joined, reader, start, delta);
+    return true;
+}
+
+/* ``reader`` is left with the fault. */
+static bool
+join_batches(struct joined *joined, const struct run *run, struct reader *reader)
+{
+    for (int64_t at = 0; at < run->size;) {
+        const struct batch batch = load_batch(run->data + at);
+        const int64_t size = batch.length + LENGTH_END;
+        *reader = open_reader(run->data + at + HEADER_SIZE, size - HEADER_SIZE);
+        if (!check_count(reader, batch.count))
+            return false;
+        for (int64_t index = 0; index < batch.count; index++)
+            if (!join_record(joined, reader, &batch))
+                return false;
+        if (!check_end(reader))
+            return false;
+        if (joined->odd >= 0)
+            return refuse(reader, joined->odd, "the timestamp is no int64", 0, 0);
+        at += size;
+    }
+    return true;
+}
+
+/* (records, count, base timestamp, maximal timestamp), or NULL with an exception. */
+static PyObject *
+joined_object(const struct joined *joined)
+{
+    const char *memory = joined->scratch.memory;
+    PyObject *records = PyBytes_FromStringAndSize(memory, (const char *)joined->at - memory);
+    if (records == NULL)
+        return NULL;
+    return Py_BuildValue("(NLLL)", records, (long long)joined->count, (long long)joined->base_timestamp,
+                         (long long)joined->max_timestamp);
+}
+
+static PyObject *
+join(const struct run *run)
+{
+    int64_t records;
+    struct joined joined = {.base_timestamp = -1, .max_timestamp = -1, .odd = -1};
+    if (!check_run(run, &records))
+        return PyErr_Format(PyExc_ValueError, "the data is no run of batches");
+    joined.scratch = take_scratch();
+    if (!grow_scratch(&joined.scratch, (size_t)run->size + (size_t)records * GROWTH + 1, 1)) {
+        drop_scratch(&joined.scratch);
+        return PyErr_NoMemory();
+    }
+    joined.at = joined.scratch.memory;
+    struct reader reader;
+    bool good;
+    Py_BEGIN_ALLOW_THREADS
+    good = join_batches(&joined, run, &reader);
+    Py_END_ALLOW_THREADS
+    PyObject *result = NULL;
+    if (!good)
+        raise_corruption(&reader.fault);
+    else if (joined.apart)
+        PyErr_SetString(PyExc_ValueError, "the timestamps are too far apart for one batch");
+    else
+        result = joined_object(&joined);
+    drop_scratch(&joined.scratch);
+    return result;
+}
+
+/* join_run(data) */
+PyObject *
+join_run(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const struct run run = {.data = view.buf, .size = view.len};
+    PyObject *result = join(&run);
+    PyBuffer_Release(&view);
     return result;
 }

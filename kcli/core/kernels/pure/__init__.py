@@ -15,7 +15,7 @@ from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
-from kcli.core.kernels.pure.run import decode_run, walk_batches
+from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "find_in_records",
     "group_slices",
     "index_text",
+    "join_run",
     "murmur2",
     "partition_keys",
     "render_records",

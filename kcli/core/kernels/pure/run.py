@@ -7,9 +7,17 @@ matches its checksum. Small batches are common, and the overhead per batch would
 from struct import Struct
 
 from kcli.core.kernels.pure.crc import crc32c
-from kcli.core.kernels.pure.decode import decode_values
+from kcli.core.kernels.pure.decode import decode_columns, decode_values
 from kcli.core.kernels.shapes import SMALLEST_RECORD
-from kcli.core.kernels.varint import INT64_MAX, Buffer
+from kcli.core.kernels.varint import (
+    INT64_MAX,
+    INT64_MIN,
+    Buffer,
+    corrupt,
+    encode_varint,
+    read_varint,
+    read_varlong,
+)
 
 _HEADER = Struct(
     ">qiibIhiqqqhii"
@@ -18,7 +26,7 @@ _HEADER_SIZE = _HEADER.size
 _LENGTH_END = 12
 _CRC_START = 21
 _MAGIC = 2
-_CODEC, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+_CODEC, _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 
 
 def walk_batches(
@@ -73,6 +81,43 @@ def decode_run(
         written += some
         at = end
     return b"".join(pieces), written
+
+
+def join_run(data: Buffer) -> tuple[bytes, int, int, int]:
+    """The records of all batches as those of one: consecutive offset deltas from 0, timestamps relative to the first's.
+
+    ``data`` as for ``decode_run``; errors too. Keys, values and headers keep their bytes. Returns the encoded records,
+    how many there are, the first one's timestamp and the highest (−1 without any). ValueError if the timestamps are too
+    far apart for one batch.
+    """
+    view = memoryview(data)
+    _check_run(view)
+    pieces: list[bytes] = []
+    stamps: list[int] = []
+    at = 0
+    while at < len(view):
+        _, length, _, _, _, attributes, _, base, highest, *_, count = _HEADER.unpack_from(view, at)
+        payload = bytes(view[at + _HEADER_SIZE : at + _LENGTH_END + length])
+        start = 0
+        for delta in decode_columns(payload, count).timestamp_deltas:
+            stamp = highest if attributes & _APPEND_TIME else base + delta
+            if not INT64_MIN <= stamp <= INT64_MAX:
+                corrupt(start, "the timestamp is no int64")
+            stamps.append(stamp)
+            size, body = read_varint(payload, start)
+            _, rest = read_varlong(payload, body + 1)
+            _, rest = read_varint(payload, rest)
+            start = body + size
+            pieces.append(payload[rest:start])
+        at += _LENGTH_END + length
+    if (stamps and max(stamps) - stamps[0] > INT64_MAX) or (stamps and min(stamps) - stamps[0] < INT64_MIN):
+        raise ValueError("the timestamps are too far apart for one batch")
+    records = [
+        b"".join((b"\0", encode_varint(stamp - stamps[0]), encode_varint(index), piece))
+        for index, (stamp, piece) in enumerate(zip(stamps, pieces, strict=True))
+    ]
+    output = b"".join([encode_varint(len(record)) + record for record in records])
+    return output, len(records), stamps[0] if stamps else -1, max(stamps, default=-1)
 
 
 def _check_run(view: memoryview) -> None:

@@ -137,7 +137,7 @@ def _cut(*parts: RecordBatch, start: int = 0, stop: int | None = None, **row: An
     assert state is not None
     raw = memoryview(b"".join(part.raw for part in parts))
     data = PartitionData(partition_index=0, error_code=0, high_watermark=0, records=raw, **row)
-    return cut(state, data, OPTIONS, joins=True)
+    return cut(state, data, OPTIONS, joins=1 << 20)
 
 
 def test_plain_neighbours_are_cut_as_one_batch() -> None:

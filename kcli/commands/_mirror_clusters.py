@@ -1,0 +1,38 @@
+"""The two clusters of a mirror: the client options of each, from the same sources except for the brokers."""
+
+import copy
+from typing import Any, TypeVar
+
+from kcli.commands.shared.configuration import Configuration
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.usage import usage
+from kcli.core.options import ClientOptions
+
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+
+class Side:
+    """One cluster; ``servers`` is what its flag says."""
+
+    def __init__(self, inv: Invocation, flag: str, servers: str) -> None:
+        self._inv = inv
+        self.servers = servers
+        if inv.values.bootstrap_server is not None:
+            raise usage(
+                "kcli mirror: -b names a third cluster",
+                why="a mirror has two: --from and --to",
+                do=f"use {flag} instead",
+            )
+        if ":" not in servers:
+            raise usage(
+                f"kcli mirror: {flag} {servers}: profiles are not supported yet by this version of kcli",
+                why="a cluster is named by its brokers",
+                do=f"{flag} HOST:PORT",
+            )
+        values = copy.copy(inv.values)
+        values.bootstrap_server = servers
+        self._configuration = Configuration(values, inv.talk, traced="conf" in inv.areas)
+
+    def options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client of this cluster; ``own`` by field name."""
+        return self._configuration.inner_options(kind, self._inv.timeout, own)

@@ -1,0 +1,176 @@
+"""The plan of a mirror, and its report: the summary on stderr, rows for ``-o``, the exit status."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.state import SavedJob
+from kcli.flows.mirror.survey import Survey
+from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
+from kcli.flows.mirror.verify import Comparison
+from kcli.flows.stop import Stop
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted, size_text
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target", spare=2),
+    Column("from_offset", "number"),
+    Column("to_offset", "number"),
+    Column("records", "number"),
+    Column("bytes", "size", spare=1),
+    Column("lag_records", "number"),
+    Column("passed_through_batches", "number", wide=True),
+    Column("reencoded_batches", "number", wide=True),
+    Column("dropped_control_batches", "number", wide=True),
+    Column("gaps", wide=True),
+    Column("digest_source", wide=True),
+    Column("digest_target", wide=True),
+    Column("error", "prose"),
+)
+
+
+class Result(NamedTuple):
+    """What a run did. ``seconds``: of the copy."""
+
+    job: str
+    survey: Survey
+    copies: Sequence[PartitionCopy]
+    comparisons: Sequence[Comparison]
+    synced: Sequence[Translated]
+    seconds: float
+
+
+class MismatchError(KcliError):
+    """Source and target are not equal."""
+
+    exit_code = 8
+
+
+class GapsError(KcliError):
+    """Some records of the source could not be copied, which was accepted."""
+
+    exit_code = 6
+
+
+def plan_text(
+    job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
+) -> str:
+    """What the mirror is going to do."""
+    how = "exactly once" if flags["exactly_once"] else "at least once"
+    what = "Compare" if flags["verify_only"] else "Mirror"
+    lines = [f"{what} cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
+    created = {spec.name for spec in found.findings.create}
+    for route in found.routes:
+        own = [copy for copy in copies if copy.source.topic == route.source]
+        count = counted(len(own), "partition")
+        if saved is not None:
+            state = "continues"
+        elif route.target in created:
+            state = "is created"
+        else:
+            state = "exists"
+        lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
+    warnings = [*found.findings.conflicts, *found.findings.denied, *found.findings.warnings]
+    lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in warnings]
+    return "\n".join(lines)
+
+
+def report(inv: Invocation, result: Result, stop: Stop) -> int:
+    """Prints the rows and the summary; returns the exit status."""
+    compared = {one.pair.source.tp: one for one in result.comparisons}
+    with list_rows(
+        inv.out, "MirrorReport", "MirrorPartition", COLUMNS, cluster=result.survey.source_cluster
+    ) as rows:
+        for copy in result.copies:
+            rows.add(_row(copy, compared.get(copy.source)))
+    inv.talk.note(_summary(result))
+    for copy in result.copies:
+        if copy.error is not None:
+            inv.failed(copy.error)
+        for gap in copy.gaps:
+            inv.failed(
+                GapsError(f"{gap.tp}: offsets {gap.first} to {gap.stop - 1} were not copied", why=gap.why)
+            )
+    _report_comparisons(inv, result.comparisons)
+    _report_groups(inv, result.synced)
+    done = any(copy.records for copy in result.copies) or any(one.equal for one in result.comparisons)
+    return inv.finish(done=done, also=[stop.exit_code])
+
+
+def _row(copy: PartitionCopy, compared: Comparison | None) -> dict[str, object]:
+    return {
+        "topic": copy.source.topic,
+        "partition": copy.source.partition,
+        "target": copy.target.topic,
+        "from_offset": copy.started_at,
+        "to_offset": copy.position,
+        "records": copy.records,
+        "bytes": copy.bytes,
+        "lag_records": None if copy.stop is None else max(0, copy.stop - copy.position),
+        "passed_through_batches": copy.untouched_batches,
+        "reencoded_batches": copy.encoded_batches,
+        "dropped_control_batches": copy.control_batches,
+        "gaps": [[gap.first, gap.stop - 1] for gap in copy.gaps],
+        "digest_source": compared.source_digest if compared else None,
+        "digest_target": compared.target_digest if compared else None,
+        "error": str(copy.error) if copy.error else None,
+    }
+
+
+def _summary(result: Result) -> str:
+    records = sum(copy.records for copy in result.copies)
+    size = sum(copy.bytes for copy in result.copies)
+    untouched = sum(copy.untouched_batches for copy in result.copies)
+    batches = untouched + sum(copy.encoded_batches for copy in result.copies)
+    parts = []
+    if result.seconds:
+        rate = records / result.seconds
+        parts.append(
+            f"{counted(records, 'record')} copied ({size_text(size)}) in {result.seconds:.1f} s: {rate:,.0f} records/s"
+        )
+        if batches:
+            parts.append(
+                f"{100 * untouched / batches:.0f} % of {counted(batches, 'batch', 'batches')} untouched"
+            )
+    if result.comparisons:
+        equal = sum(one.equal for one in result.comparisons)
+        total = sum(one.source_records for one in result.comparisons)
+        parts.append(
+            f"{equal} of {counted(len(result.comparisons), 'partition')} equal, {counted(total, 'record')} compared"
+        )
+    if result.synced:
+        done = sum(row.status == SET for row in result.synced)
+        parts.append(f"{done} of {counted(len(result.synced), 'committed offset')} set")
+    return ", ".join(parts) or "nothing was copied"
+
+
+def _report_comparisons(inv: Invocation, comparisons: Sequence[Comparison]) -> None:
+    for one in comparisons:
+        source, target = one.pair.source.tp, one.pair.target.tp
+        if one.error is not None:
+            inv.failed(one.error)
+        elif one.difference is not None:
+            here, there = one.difference.source_offset, one.difference.target_offset
+            at = f"source offset {here}" if here is not None else f"target offset {there}"
+            both = f", target offset {there}" if here is not None and there is not None else ""
+            inv.failed(
+                MismatchError(f"{source} and {target} differ from {at}{both} on", why=one.difference.what)
+            )
+        elif not one.equal:
+            inv.failed(MismatchError(f"{source} and {target} were not compared to their end"))
+
+
+def _report_groups(inv: Invocation, synced: Sequence[Translated]) -> None:
+    for row in synced:
+        if row.status in (UNKNOWN, LIVE):
+            inv.talk.warn(
+                f"group {row.group}, {row.source}: offset {row.source_offset} was not set: {row.why}"
+            )
+        elif row.status == FAILED:
+            what = f"group {row.group}: offset {row.target_offset} of {row.target} was not committed"
+            inv.failed(PartlyFailedError(what, KcliError(row.why)))

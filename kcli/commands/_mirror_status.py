@@ -1,0 +1,71 @@
+"""``kcli mirror status``: the jobs that write to a cluster, and how far each partition is."""
+
+from kcli.commands._mirror_clusters import Side
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import NotFoundError
+from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
+from kcli.flows.mirror.state import SavedJob
+from kcli.flows.mirror.store import load_topic
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("job"),
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target"),
+    Column("position", "number"),
+    Column("lag_records", "number"),
+    Column("records", "number"),
+    Column("delivery", spare=1),
+    Column("updated_at", "time"),
+    Column("source_cluster", wide=True),
+    Column("host", wide=True),
+)
+
+
+def status(inv: Invocation, target: str, job: str | None) -> int:
+    """Lists all jobs, or one; returns the exit status. NotFoundError for a job that does not exist."""
+    side = Side(inv, "--to", target)
+    with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+        with inv.first_contact(target):
+            cluster = admin.cluster_id()
+        options = side.options(
+            ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
+        )
+        with Consumer(options, hooks=inv.hooks) as consumer:
+            jobs = load_topic(admin, consumer)
+    if job is not None and job not in jobs:
+        raise NotFoundError(
+            f"mirror job {job} does not exist",
+            why=f"this cluster has {len(jobs)} jobs",
+            do="kcli mirror status",
+        )
+    with list_rows(inv.out, "MirrorJobList", "MirrorPartition", COLUMNS, cluster=cluster) as rows:
+        for name in sorted(jobs):
+            if job in (None, name):
+                for row in _rows(jobs[name]):
+                    rows.add(row)
+    return 0
+
+
+def _rows(job: SavedJob) -> list[dict[str, object]]:
+    state = job.state
+    return [
+        {
+            "job": state.job,
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "target": saved.progress.target,
+            "position": saved.progress.position,
+            "lag_records": max(0, saved.progress.source_end - saved.progress.position),
+            "records": saved.progress.records,
+            "delivery": state.delivery,
+            "updated_at": saved.progress.updated_ms,
+            "source_cluster": state.source,
+            "host": state.host,
+        }
+        for tp, saved in sorted(job.partitions.items())
+    ]

@@ -1,0 +1,151 @@
+"""``kcli mirror``: its options. A run is in ``_mirror_run.py``, the list of jobs in ``_mirror_status.py``."""
+
+from typing import Any
+
+import click
+
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import OFFSET_RANGE, RATE
+from kcli.commands.shared.usage import usage
+
+
+@command(
+    "mirror",
+    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    examples=(
+        ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up", "copy a topic as it is now"),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t '^orders-.*' --exactly-once",
+            "follow topics, nothing twice",
+        ),
+        (r"kcli mirror --from a:9092 --to b:9092 -t '*' --map-topic '^(.*)$=eu.\1'", "all topics, renamed"),
+        ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify", "copy, then compare"),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t orders --sync-groups billing",
+            "with the offsets of a group",
+        ),
+        (
+            "kcli mirror --from a:9092 --to a:9092 -t orders --map-topic orders=copy --offset 0:1000 --until-caught-up",
+            "some offsets, within a cluster",
+        ),
+        ("kcli mirror status --to b:9092", "the jobs that write to a cluster"),
+    ),
+)
+@click.argument("action", metavar="[status]", type=click.Choice(["status"]), required=False)
+@click.option("--from", "source", metavar="HOST:PORT,…", help="Brokers of the cluster that is copied.")
+@click.option("--to", "target", metavar="HOST:PORT,…", help="Brokers of the cluster that is written.")
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="TOPIC|GLOB|^REGEX",
+    help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
+)
+@click.option(
+    "--map-topic",
+    "renames",
+    multiple=True,
+    metavar="A=B",
+    help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+)
+@click.option(
+    "--partitions",
+    type=click.Choice(["keep", "by-key"]),
+    default="keep",
+    help="Copy to the same partition, or to that of the key.  [default: keep]",
+)
+@click.option(
+    "--offset",
+    "span",
+    type=OFFSET_RANGE,
+    metavar="SPEC",
+    help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+)
+@click.option(
+    "--sync-groups",
+    "groups",
+    multiple=True,
+    metavar="GROUP",
+    help="Also commit the group's offsets on the target, translated; repeatable.",
+)
+@click.option(
+    "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
+)
+@click.option("--rate", type=RATE, metavar="RATE", help="Limit: records per second, or 10MB/s.")
+@click.option(
+    "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
+)
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Keep the position in FILE instead of a topic of the target; not with --exactly-once.",
+)
+@click.option(
+    "--until-caught-up", is_flag=True, help="End when everything is copied that was there at the start."
+)
+@click.option(
+    "--verify", is_flag=True, help="Compare all copied records at the end; implies --until-caught-up."
+)
+@click.option("--verify-only", is_flag=True, help="Compare, and copy nothing.")
+@click.option(
+    "--on-gap",
+    type=click.Choice(["fail", "record"]),
+    default="fail",
+    help="When the source has removed records that are not copied yet: end that partition, or record the gap and "
+    "continue.  [default: fail]",
+)
+@click.option(
+    "--on-recreate",
+    type=click.Choice(["fail", "restart"]),
+    default="fail",
+    help="When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]",
+)
+@click.option(
+    "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+)
+@pass_invocation
+def mirror(
+    inv: Invocation, /, action: str | None, source: str | None, target: str | None, **flags: Any
+) -> int:
+    """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
+
+    Topics that the target lacks are created with the partitions and the configuration of the source. A batch is sent on
+    as the bytes in which it was stored, where brokers accept that: keys, values, headers, timestamps, order and
+    compression are kept. Transactions that were aborted are not copied.
+
+    A job that is started again continues where it ended. At least once is the default: after a kill, the records of
+    about the last second may be stored twice. With --exactly-once they are not.
+    """
+    if not target:
+        raise usage(
+            "kcli mirror: --to is missing", why="it names the cluster that is written", do="--to HOST:PORT"
+        )
+    if action == "status":
+        from kcli.commands._mirror_status import status  # not for --help
+
+        return status(inv, target, flags["job"])
+    if not source:
+        raise usage(
+            "kcli mirror: --from is missing", why="it names the cluster that is copied", do="--from HOST:PORT"
+        )
+    if not flags["topics"]:
+        raise usage(
+            "kcli mirror: no topic is named", why="-t says what is copied", do="-t orders, or -t '*' for all"
+        )
+    if flags["verify"] and flags["verify_only"]:
+        raise usage(
+            "kcli mirror: --verify with --verify-only",
+            why="--verify copies first",
+            do="leave one of them out",
+        )
+    if flags["exactly_once"] and flags["checkpoint"]:
+        raise usage(
+            "kcli mirror: --exactly-once with --checkpoint",
+            why="the position has to be in the same transaction as the records, on the target",
+            do="leave --checkpoint out",
+        )
+    from kcli.commands._mirror_run import run  # not for --help
+
+    return run(inv, source, target, flags)

@@ -1,0 +1,1 @@
+"""Copies topics from one cluster to another: routes, preflight checks, the copy itself, its state, and the proof."""

@@ -1,0 +1,327 @@
+"""The copy loop: fetches batches from the source, passes them to the producer, and saves how far they are confirmed.
+
+One thread polls and sends; the producer's thread completes batches. When the target is slow, a send waits for memory,
+and nothing more is fetched: back-pressure is one chain. A partition that cannot be read or written ends alone.
+
+At least once: positions are saved at intervals, each below everything that is not confirmed. Exactly once: the records
+and the positions after them are in one transaction of the target (KIP-98), begun with its first record and committed at
+intervals; an aborted transaction is copied again from the positions before it.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.fetcher import OutOfRangeError
+from kcli.core.consumer.partition_recovery import TopicRecreatedError
+from kcli.core.consumer.subscription import Phase, Span
+from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
+from kcli.core.kernels.shapes import Row
+from kcli.core.producer.producer import Producer
+from kcli.core.producer.report import Report
+from kcli.core.records.passing import offsets_taken, passes, rows_taken
+from kcli.core.records.run import BatchRun
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.origin import was_on, with_origin
+from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
+from kcli.flows.rate import TokenBucket, wait
+from kcli.flows.stop import Stop
+
+JOINED_BYTES = 800_000
+"""Small batches are joined until they have so many bytes: the result fits the default of ``max.message.bytes``."""
+
+_LARGEST_JOINED = 1_000_000
+_POLL = 0.2  # seconds
+_STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
+_FLUSH_SLICE = 0.2
+
+
+class Pace(NamedTuple):
+    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
+
+    interval: float = 1.0
+    records_per_second: float | None = None
+    bytes_per_second: float | None = None
+
+
+STEADY = Pace()
+
+
+class Checkpoints(Protocol):
+    """Where positions are saved."""
+
+    def save(self, copies: Iterable[PartitionCopy]) -> None:
+        """Saves the confirmed positions of these partitions; raises KcliError where that fails, or failed before."""
+
+    def failed(self, error: KcliError) -> None:
+        """What an earlier call wrote could not be stored."""
+
+
+class Deliveries:
+    """The producer's reports: appended by its thread, processed by the copy loop.
+
+    The origin of records is their SentBatch, that of saved positions the Checkpoints that sent them.
+    """
+
+    def __init__(self) -> None:
+        self._reports: deque[Report] = deque()
+
+    def __call__(self, report: Report) -> None:
+        """Keeps one report."""
+        self._reports.append(report)
+
+    def process(self) -> None:
+        """Confirms or fails what was reported since the last call."""
+        while self._reports:
+            report = self._reports.popleft()
+            for first, sent, rows in report.origins:
+                if isinstance(report.error, TransactionAbortableError):
+                    continue  # the cause is in another report
+                if not isinstance(sent, SentBatch):
+                    if report.error is not None:
+                        sent.failed(report.error)
+                elif report.error is not None:
+                    sent.copy.fail(report.error)
+                else:
+                    base = -1 if report.base_offset < 0 else report.base_offset + first
+                    sent.copy.confirm(sent, rows, base)
+
+
+class Copy:
+    """Copies partitions until all are done, or ``stop`` is requested.
+
+    ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
+    """
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        producer: Producer,
+        deliveries: Deliveries,
+        copies: Sequence[PartitionCopy],
+        checkpoints: Checkpoints,
+        *,
+        stop: Stop,
+        pace: Pace = STEADY,
+        by_key: bool = False,
+        clusters: tuple[str, str] | None = None,
+        on_gap: str = "fail",
+        on_recreate: str = "fail",
+        progress: Callable[[], None] = lambda: None,
+        warn: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self._consumer = consumer
+        self._producer = producer
+        self._deliveries = deliveries
+        self.copies = {copy.source: copy for copy in copies}
+        self._checkpoints = checkpoints
+        self._stop = stop
+        self._interval = pace.interval
+        now = time.monotonic()
+        self._by_records = (
+            TokenBucket(pace.records_per_second, now) if pace.records_per_second is not None else None
+        )
+        self._by_bytes = (
+            TokenBucket(pace.bytes_per_second, now) if pace.bytes_per_second is not None else None
+        )
+        self._by_key = by_key
+        self._clusters = clusters
+        self._on_gap = on_gap
+        self._on_recreate = on_recreate
+        self._progress = progress
+        self._warn = warn
+        self._saved_at = now
+
+    def run(self) -> None:
+        """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``."""
+        self._assign()
+        while not self._stop and not self._done():
+            self.turn()
+        self._finish()
+
+    def turn(self) -> None:
+        """One poll and what follows from it."""
+        for fetched in self._poll():
+            self._send(fetched)
+        self._deliveries.process()
+        self._drop_failed()
+        if time.monotonic() - self._saved_at >= self._interval:
+            self._save()
+        self._progress()
+
+    # --- reading -------------------------------------------------------------------------------------
+
+    def _assign(self) -> None:
+        self._consumer.assign(
+            {
+                copy.source: Span(copy.position, copy.stop, copy.leader_epoch)
+                for copy in self.copies.values()
+                if not copy.done
+            }
+        )
+
+    def _poll(self) -> list[FetchedBatch]:
+        try:
+            batches = self._consumer.poll(_POLL)
+        except KcliError as error:
+            self._failed_to_read(error)
+            return []
+        if not batches:
+            self._follow_positions()
+        return batches
+
+    def _follow_positions(self) -> None:
+        """Where nothing was returned, positions may still have moved: over markers, or aborted records."""
+        for tp, copy in self.copies.items():
+            if copy.error is None and tp in self._consumer.assignment:
+                state = self._consumer.state(tp)
+                copy.skip_to(state.position, state.epoch)
+
+    def _failed_to_read(self, error: KcliError) -> None:
+        """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
+        failed = [
+            copy
+            for tp, copy in self.copies.items()
+            if tp in self._consumer.assignment and self._consumer.state(tp).phase is Phase.FAILED
+            if copy.error is None
+        ]
+        if not failed:
+            raise error
+        for copy in failed:
+            if isinstance(error, OutOfRangeError) and self._on_gap == "record" and error.start > copy.sent_to:
+                copy.record_gap(error.start, "the source removed these records before they were copied")
+                self._warn(
+                    f"{copy.source}: offsets {copy.gaps[-1].first} to {error.start - 1} were not copied"
+                )
+                self._consumer.seek(copy.source, error.start)
+            elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
+                self._warn(f"{copy.source}: the topic was recreated; copying it from its start")
+                copy.restart()
+                self._consumer.seek(copy.source, 0)
+            else:
+                copy.fail(error)
+
+    # --- sending -------------------------------------------------------------------------------------
+
+    def _send(self, fetched: FetchedBatch) -> None:
+        batch = fetched.batch
+        if not isinstance(batch, BatchRun) or batch.size <= _LARGEST_JOINED:
+            self._send_batch(fetched)
+            return
+        parts = [
+            fetched._replace(
+                batch=one,
+                first=max(one.base_offset, fetched.first),
+                stop=min(one.next_offset, fetched.stop),
+                then=min(one.next_offset, fetched.stop),
+                epoch=None,
+            )
+            for one in batch.batches()
+            if one.next_offset > fetched.first and one.base_offset < fetched.stop
+        ]
+        for part in parts[:-1]:
+            self._send_batch(part)
+        self._send_batch(parts[-1]._replace(then=fetched.then, epoch=fetched.epoch))
+
+    def _send_batch(self, fetched: FetchedBatch) -> None:
+        copy = self.copies[fetched.tp]
+        if copy.error is not None:
+            return
+        batch, first, stop = fetched.batch, fetched.first, fetched.stop
+        if batch.is_control:
+            copy.control_batches += 1
+            copy.skip_to(fetched.then, fetched.then_epoch)
+            return
+        offsets = offsets_taken(batch, first, stop)
+        rows: Sequence[Row] | None = None
+        if self._by_key or self._clusters is not None:
+            rows = rows_taken(batch, first, stop)
+        if self._clusters is not None and rows is not None:
+            offsets, rows = self._with_origins(fetched.tp, offsets, rows)
+        if not offsets:
+            copy.skip_to(fetched.then, fetched.then_epoch)
+            return
+        self._limit_rate(len(offsets), batch.size)
+        if self._stop:
+            return
+        self._begin()
+        sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
+        try:
+            if self._by_key and rows is not None:
+                self._producer.send_rows(copy.target.topic, rows, origin=sent)
+                copy.encoded_batches += 1
+                return
+            self._producer.send_batch(copy.target, batch, first=first, stop=stop, rows=rows, origin=sent)
+            if rows is None and passes(batch) and len(offsets) == batch.count:
+                copy.untouched_batches += 1
+            else:
+                copy.encoded_batches += 1
+        except ClosedError:
+            if not self._stop:
+                raise
+        except TransactionAbortableError as error:
+            self._abort(error)
+        except KcliError as error:
+            copy.fail(error)
+
+    def _with_origins(
+        self, tp: TopicPartition, offsets: Sequence[int], rows: Sequence[Row]
+    ) -> tuple[list[int], list[Row]]:
+        """The rows that have not been on the target, each with a header that says where it is from."""
+        assert self._clusters is not None
+        source, target = self._clusters
+        kept = [(at, row) for at, row in zip(offsets, rows, strict=True) if not was_on(row, target)]
+        return [at for at, _ in kept], [with_origin(row, source, tp, at) for at, row in kept]
+
+    def _limit_rate(self, records: int, size: int) -> None:
+        now = time.monotonic()
+        seconds = 0.0
+        if self._by_records is not None:
+            seconds = self._by_records.take_tokens(records, now)
+        if self._by_bytes is not None:
+            seconds = max(seconds, self._by_bytes.take_tokens(size, now))
+        wait(seconds, self._stop)
+
+    def _drop_failed(self) -> None:
+        """Reads no more of partitions that ended with an error."""
+        assigned = self._consumer.assignment
+        gone = [tp for tp, copy in self.copies.items() if copy.error is not None and tp in assigned]
+        if gone:
+            self._consumer.pause(*gone)
+
+    # --- saving --------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Called before records are sent."""
+
+    def _abort(self, error: KcliError) -> None:
+        """Called when the producer's transaction can only be aborted; there is none."""
+        raise error
+
+    def _save(self) -> None:
+        self._checkpoints.save(self.copies.values())
+        self._saved_at = time.monotonic()
+
+    def _done(self) -> bool:
+        return all(copy.done for copy in self.copies.values())
+
+    def _finish(self) -> None:
+        for _ in range(
+            2
+        ):  # a position that was saved has to be confirmed as well: the second save raises if it is not
+            self._wait_for_deliveries()
+            self._deliveries.process()
+            self._save()
+        self._progress()
+
+    def _wait_for_deliveries(self) -> bool:
+        """Waits until everything is confirmed or failed; False where a stop ended the wait."""
+        deadline = time.monotonic() + _STOP_PATIENCE
+        while not self._producer.flush(_FLUSH_SLICE):
+            if self._stop and time.monotonic() >= deadline:
+                return False
+            self._progress()
+        return True

@@ -1,0 +1,93 @@
+"""The copy in transactions of the target: records and the positions after them are committed together (KIP-98).
+
+Deliveries count only when their transaction is committed. If it is aborted, its records are read and sent again, without
+the partitions that caused the abort.
+"""
+
+import time
+
+from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError, TransactionUnknownError
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.copy import Copy
+
+_PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
+_SLICE = 0.5
+_TRIES = 3  # transactions in a row that may be aborted although no partition is the cause
+
+
+class ExactlyOnceCopy(Copy):
+    """The producer has a transactional id and is initialized; ``checkpoints`` write through the same producer."""
+
+    _open = False
+    _aborted = 0
+
+    def turn(self) -> None:
+        """One poll and what follows from it."""
+        for fetched in self._poll():
+            self._send(fetched)
+        self._drop_failed()
+        sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
+        if sent_all or time.monotonic() - self._saved_at >= self._interval:
+            self._save()
+        self._progress()
+
+    def _begin(self) -> None:
+        if not self._open:
+            self._producer.begin_transaction(_PATIENCE)
+            self._open = True
+
+    def _done(self) -> bool:
+        return not self._open and all(copy.done for copy in self.copies.values())
+
+    def _save(self) -> None:
+        """Commits the open transaction with the positions after it, or aborts it."""
+        self._saved_at = time.monotonic()
+        if not self._open:
+            return
+        failed = self._failed()
+        if not self._wait_for_deliveries():
+            self._roll_back()
+            return
+        self._deliveries.process()
+        if self._failed() != failed:
+            self._abort(None)
+            return
+        try:
+            self._checkpoints.save(self.copies.values())
+            self._commit()
+        except TransactionAbortableError as error:
+            self._abort(error)
+            return
+        self._open, self._aborted = False, 0
+        for copy in self.copies.values():
+            copy.commit()
+
+    def _commit(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._producer.commit_transaction(_SLICE)
+                return
+            except (TimedOutError, TransactionUnknownError):
+                if self._stop or time.monotonic() >= deadline:
+                    raise
+
+    def _abort(self, error: KcliError | None) -> None:
+        failed = self._failed()
+        self._roll_back()
+        self._aborted = 0 if self._failed() != failed else self._aborted + 1
+        if self._aborted >= _TRIES and error is not None:
+            raise error
+        for copy in self.copies.values():
+            if copy.error is None:
+                self._consumer.seek(copy.source, copy.position)
+
+    def _roll_back(self) -> None:
+        self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+        self._open = False
+        self._deliveries.process()
+        for copy in self.copies.values():
+            copy.rollback()
+
+    def _failed(self) -> set[TopicPartition]:
+        return {tp for tp, copy in self.copies.items() if copy.error is not None}

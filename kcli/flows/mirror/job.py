@@ -1,0 +1,147 @@
+"""A mirror job: its name, and where each partition begins. Decisions about what an earlier run left are pure."""
+
+import secrets
+import socket
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.clock import wall_ms
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import DataLossError, KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.preflight import TopicFacts
+from kcli.flows.mirror.routes import Route
+from kcli.flows.mirror.state import JobState, SavedJob
+from kcli.flows.mirror.survey import Survey
+
+AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
+
+
+class Ends(NamedTuple):
+    """Log start and end of partitions."""
+
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
+
+
+def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequence[str]) -> str:
+    """The name of a job without ``--job``: the same for the same source, selectors and rename rules."""
+    words = "\n".join([*sorted(selectors), "", *renames])
+    return f"{source_cluster or 'source'}-{zlib.crc32(words.encode()):08x}"
+
+
+def job_state(name: str, survey: Survey, servers: str, *, exactly_once: bool, by_key: bool) -> JobState:
+    """The state of a job that begins now."""
+    now = wall_ms()
+    return JobState(
+        job=name,
+        run=secrets.token_hex(8),
+        source=survey.source_cluster,
+        target=survey.target_cluster,
+        source_servers=servers,
+        delivery=EXACTLY_ONCE if exactly_once else AT_LEAST_ONCE,
+        partitions="by-key" if by_key else "keep",
+        topics={route.source: route.target for route in survey.routes},
+        started_ms=now,
+        updated_ms=now,
+        host=socket.gethostname(),
+    )
+
+
+def source_partitions(survey: Survey) -> list[TopicPartition]:
+    """All partitions to be copied, in order."""
+    return [
+        TopicPartition(route.source, number)
+        for route in survey.routes
+        for number in range(survey.sources[route.source].partitions)
+    ]
+
+
+def partition_copies(
+    survey: Survey,
+    saved: SavedJob | None,
+    spans: Mapping[TopicPartition, Span],
+    target: Ends,
+    *,
+    by_key: bool,
+    on_recreate: str,
+) -> list[PartitionCopy]:
+    """Where each partition begins: at the position of an earlier run, else at its span.
+
+    A partition whose earlier copy no longer fits has an error: the source topic was recreated (unless ``on_recreate`` is
+    ``restart``), the target topic was, or the target lost records.
+    """
+    found = []
+    for route in survey.routes:
+        facts = survey.sources[route.source]
+        for number in range(facts.partitions):
+            tp, copy = TopicPartition(route.source, number), TopicPartition(route.target, number)
+            old = saved.partitions.get(tp) if saved is not None else None
+            span, end = spans[tp], target.ends.get(copy, 0)
+            if old is None:
+                start = span.start or 0
+                offsets = None if by_key else OffsetMap(start, end)
+                found.append(PartitionCopy(tp, copy, offsets, position=start, stop=span.stop))
+                continue
+            error = (
+                None
+                if by_key
+                else _lost_target(
+                    route,
+                    copy,
+                    survey.targets.get(route.target),
+                    old.progress.target_topic_id,
+                    old.offsets,
+                    end,
+                )
+            )
+            recreated = bool(old.progress.topic_id) and old.progress.topic_id != facts.topic_id
+            if recreated and on_recreate == "restart":
+                offsets = None if by_key else OffsetMap(0, end)
+                made = PartitionCopy(tp, copy, offsets, position=0, stop=span.stop)
+            else:
+                made = PartitionCopy(
+                    tp,
+                    copy,
+                    None if by_key else old.offsets,
+                    position=old.progress.position,
+                    leader_epoch=old.progress.leader_epoch,
+                    stop=span.stop,
+                )
+                if recreated:
+                    error = DataLossError(
+                        f"topic {tp.topic} of the source was deleted and created again",
+                        why=f"{tp} was copied up to offset {old.progress.position} of the old topic",
+                        do="--on-recreate restart copies the new topic from its start",
+                    )
+            if error is not None:
+                made.fail(error)
+            found.append(made)
+    return found
+
+
+def _lost_target(
+    route: Route,
+    copy: TopicPartition,
+    facts: TopicFacts | None,
+    topic_id: str,
+    offsets: OffsetMap,
+    end: int,
+) -> KcliError | None:
+    if facts is None or (topic_id and facts.topic_id != topic_id):
+        return DataLossError(
+            f"topic {route.target} of the target was deleted"
+            + ("" if facts is None else " and created again"),
+            why=f"an earlier run copied {route.source} to it up to offset {offsets.target_end} of {copy}",
+            do="--job NAME with another name begins a new copy",
+        )
+    if end < offsets.target_end:
+        return DataLossError(
+            f"{copy} of the target ends at offset {end}",
+            why=f"an earlier run copied up to offset {offsets.target_end}: the target lost records",
+            do="--verify-only finds what is missing; --job NAME with another name begins a new copy",
+        )
+    return None

@@ -1,0 +1,171 @@
+"""Which offset of the target holds which record of the source, for one partition. Pure.
+
+Runs of (source offset, target offset, length): a run ends where either side skips an offset, because of compaction, an
+aborted transaction or a transaction marker. So a translation is exact, where MirrorMaker 2 keeps a sample of pairs and
+translates to an offset before the right one (KAFKA-12468, KAFKA-14797). Kept on the target in segments; only the last
+one changes, so a checkpoint writes a few hundred bytes however long the map is.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kcli.core.errors import CorruptRecordsError, DataLossError
+from kcli.core.kernels.varint import encode_varint, read_varlong
+
+RUNS_PER_SEGMENT = 512
+
+
+class Run(NamedTuple):
+    """``length`` records at consecutive offsets on both sides."""
+
+    source: int
+    target: int
+    length: int
+
+
+class Unknown(NamedTuple):
+    """Why an offset has no exact translation."""
+
+    why: str
+
+
+class OffsetMap:
+    """The runs of one partition, in order of both offsets.
+
+    ``start`` is the source offset at which the copy began, ``position`` the next one to be copied, ``target_start`` the
+    end of the target partition when the copy began.
+    """
+
+    def __init__(self, start: int, target_start: int) -> None:
+        self.start = self.position = start
+        self.target_start = target_start
+        self._source = array("q")
+        self._target = array("q")
+        self._length = array("q")
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    @property
+    def target_end(self) -> int:
+        """The target offset after the last copied record."""
+        return self._target[-1] + self._length[-1] if self._target else self.target_start
+
+    def append(self, source: int, target: int, length: int) -> None:
+        """Records that ``length`` records from ``source`` on are at ``target`` and the offsets after it.
+
+        DataLossError if either side goes backwards: the target was truncated or is another topic.
+        """
+        if source < self.position or target < self.target_end:
+            raise DataLossError(
+                f"the target stored the record at source offset {source} at offset {target}",
+                why=f"offset {self.target_end} was expected, or a later one: the target lost records",
+            )
+        if self._source and self._ends_at(source, target):
+            self._length[-1] += length
+        else:
+            self._source.append(source)
+            self._target.append(target)
+            self._length.append(length)
+        self.position = source + length
+
+    def append_offsets(self, offsets: Sequence[int], target: int) -> None:
+        """Records that the records at these source ``offsets`` are at ``target`` and the offsets after it."""
+        first = 0
+        while first < len(offsets):
+            last = _end_of_run(offsets, first)
+            self.append(offsets[first], target + first, last - first)
+            first = last
+
+    def advance(self, position: int) -> None:
+        """The source offsets before ``position`` were examined; what was not appended holds no record to be copied."""
+        self.position = max(self.position, position)
+
+    def mark(self) -> tuple[int, int, int]:
+        """The present state, for ``rollback``."""
+        return len(self), self._length[-1] if self._length else 0, self.position
+
+    def rollback(self, mark: tuple[int, int, int]) -> None:
+        """Removes what was appended since ``mark``: it was never committed."""
+        runs, length, self.position = mark
+        del self._source[runs:], self._target[runs:], self._length[runs:]
+        if runs:
+            self._length[-1] = length
+
+    def translate(self, offset: int) -> int | Unknown:
+        """The target offset of the first copied record at or after the source ``offset``.
+
+        At the end of what was copied, it is the offset after the last copied record. Never beyond the target's end.
+        """
+        if offset < self.start:
+            return Unknown(f"the mirror began at offset {self.start}")
+        if offset > self.position:
+            return Unknown(f"copied so far: up to offset {self.position}")
+        index = bisect_right(self._source, offset) - 1
+        if index >= 0 and offset < self._source[index] + self._length[index]:
+            return self._target[index] + offset - self._source[index]
+        return self._target[index + 1] if index + 1 < len(self) else self.target_end
+
+    def runs(self) -> Iterable[Run]:
+        """All runs, in order."""
+        return map(Run, self._source, self._target, self._length)
+
+    def segments(self, first: int = 0) -> list[tuple[int, bytes]]:
+        """Number and encoded runs of each segment from number ``first`` on; see ``load``."""
+        return [
+            (number, self._encoded(number * RUNS_PER_SEGMENT))
+            for number in range(first, self.last_segment + 1)
+        ]
+
+    @property
+    def last_segment(self) -> int:
+        """The number of the segment that the next run may change."""
+        return max(0, len(self) - 1) // RUNS_PER_SEGMENT
+
+    def load(self, segments: Iterable[bytes]) -> None:
+        """Appends the runs of encoded segments; CorruptRecordsError if one is not what ``segments`` returned."""
+        for data in segments:
+            at, source, target = 0, 0, 0
+            try:
+                while at < len(data):
+                    skipped, at = read_varlong(data, at)
+                    moved, at = read_varlong(data, at)
+                    length, at = read_varlong(data, at)
+                    source, target = source + skipped, target + moved
+                    self.append(source, target, length)
+                    source, target = source + length, target + length
+            except (IndexError, CorruptRecordsError, DataLossError, OverflowError) as error:
+                raise CorruptRecordsError("a segment of an offset map", why=str(error)) from error
+
+    def _encoded(self, first: int) -> bytes:
+        pieces: list[bytes] = []
+        source = target = 0
+        for index in range(first, min(first + RUNS_PER_SEGMENT, len(self))):
+            length = self._length[index]
+            pieces += (
+                encode_varint(self._source[index] - source),
+                encode_varint(self._target[index] - target),
+                encode_varint(length),
+            )
+            source, target = self._source[index] + length, self._target[index] + length
+        return b"".join(pieces)
+
+    def _ends_at(self, source: int, target: int) -> bool:
+        length = self._length[-1]
+        return self._source[-1] + length == source and self._target[-1] + length == target
+
+
+def _end_of_run(offsets: Sequence[int], first: int) -> int:
+    """The index after the last of the consecutive offsets that begin at index ``first``, by binary search."""
+    low, high = first + 1, len(offsets)
+    if offsets[high - 1] - offsets[first] == high - 1 - first:
+        return high
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[middle] - offsets[first] == middle - first:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,181 @@
+"""The copy of one partition: what was sent, what is confirmed, and which offsets correspond. Pure.
+
+Batches are confirmed in any order and may come back in parts, where a broker refused one as too large. ``position`` only
+passes what is confirmed without a hole before it, so a run that begins there loses nothing.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kcli.core.errors import DataLossError, KcliError
+from kcli.core.producer.origins import Rows
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.offset_map import OffsetMap
+
+_LOST = "compare both with --verify-only; to copy it all again, delete the topic on the target"
+
+
+class Gap(NamedTuple):
+    """Source offsets from ``first`` up to, not including, ``stop`` that were not copied, and why."""
+
+    tp: TopicPartition
+    first: int
+    stop: int
+    why: str
+
+
+class SentBatch:
+    """Records passed to the producer. ``offsets`` are those of the source, ``then`` is the position after them.
+
+    ``stored`` are confirmed parts: the index of their first record, how many, and the target offset (−1: not known).
+    """
+
+    __slots__ = ("copy", "epoch", "left", "offsets", "size", "stored", "then")
+
+    def __init__(
+        self, copy: "PartitionCopy", offsets: Sequence[int], then: int, epoch: int, size: int
+    ) -> None:
+        self.copy = copy
+        self.offsets = offsets
+        self.then = then
+        self.epoch = epoch
+        self.size = size
+        self.left = len(offsets)
+        self.stored: list[tuple[int, int, int]] = []
+
+
+class PartitionCopy:
+    """``offsets`` is None where records go to partitions by key: then no offset corresponds to another.
+
+    ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition.
+    """
+
+    def __init__(
+        self,
+        source: TopicPartition,
+        target: TopicPartition,
+        offsets: OffsetMap | None,
+        *,
+        position: int,
+        leader_epoch: int = -1,
+        stop: int | None = None,
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.offsets = offsets
+        self.position = position
+        self.leader_epoch = leader_epoch
+        self.stop = stop
+        self.started_at = position
+        self.sent_to = position
+        self.records = self.bytes = 0
+        self.untouched_batches = self.encoded_batches = self.control_batches = 0
+        self.error: KcliError | None = None
+        self.gaps: list[Gap] = []
+        self._sent: deque[SentBatch] = deque()
+        self._committed = self._state()
+
+    @property
+    def unconfirmed(self) -> int:
+        """Batches that are neither confirmed nor failed."""
+        return len(self._sent)
+
+    @property
+    def done(self) -> bool:
+        """Whether everything up to the stop is confirmed, or the copy ended with an error."""
+        return self.error is not None or (self.stop is not None and self.position >= self.stop)
+
+    @property
+    def sent_all(self) -> bool:
+        """Whether everything up to the stop was sent."""
+        return self.stop is not None and self.sent_to >= self.stop
+
+    def send(self, offsets: Sequence[int], then: int, epoch: int, size: int) -> SentBatch:
+        """Registers records that are about to be sent, in order. ``then``: the position after them."""
+        sent = SentBatch(self, offsets, then, epoch, size)
+        self._sent.append(sent)
+        self.sent_to = then
+        return sent
+
+    def skip_to(self, position: int, epoch: int) -> None:
+        """The source has no record to be copied before ``position``: markers, aborted or removed records."""
+        if position > self.sent_to:
+            self._sent.append(SentBatch(self, (), position, epoch, 0))
+            self.sent_to = position
+            self._complete()
+
+    def confirm(self, sent: SentBatch, rows: Rows, base_offset: int) -> None:
+        """These records are stored, from ``base_offset`` on in the target (−1: not known).
+
+        A target offset that goes backwards ends the copy: the target was truncated or recreated.
+        """
+        if self.error is None:
+            sent.stored.append((rows[0], len(rows), base_offset))
+            sent.left -= len(rows)
+            self._complete()
+
+    def fail(self, error: KcliError) -> None:
+        """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
+        self.error = self.error or error
+        self._sent.clear()
+
+    def commit(self) -> None:
+        """What is confirmed is committed as well: a rollback returns to here."""
+        self._committed = self._state()
+
+    def rollback(self) -> None:
+        """The transaction was aborted: nothing is stored of what was confirmed since the last ``commit``."""
+        position, epoch, records, size, untouched, encoded, gaps, mark = self._committed
+        self.position = self.sent_to = position
+        self.leader_epoch, self.records, self.bytes = epoch, records, size
+        self.untouched_batches, self.encoded_batches = untouched, encoded
+        if self.offsets is not None and mark is not None:
+            self.offsets.rollback(mark)
+        del self.gaps[gaps:]
+        self._sent.clear()
+
+    def restart(self) -> None:
+        """The source topic was recreated: offsets begin anew, and so does the map."""
+        self._sent.clear()
+        self.position = self.sent_to = 0
+        self.leader_epoch = -1
+        if self.offsets is not None:
+            self.offsets = OffsetMap(0, self.offsets.target_end)
+
+    def record_gap(self, stop: int, why: str) -> None:
+        """Records that everything from the last sent record up to ``stop`` cannot be copied, and continues there."""
+        self.gaps.append(Gap(self.source, self.sent_to, stop, why))
+        self.skip_to(stop, -1)
+
+    def _state(self) -> tuple[int, int, int, int, int, int, int, tuple[int, int, int] | None]:
+        mark = None if self.offsets is None else self.offsets.mark()
+        return (
+            self.position,
+            self.leader_epoch,
+            self.records,
+            self.bytes,
+            self.untouched_batches,
+            self.encoded_batches,
+            len(self.gaps),
+            mark,
+        )
+
+    def _complete(self) -> None:
+        while self._sent and not self._sent[0].left:
+            sent = self._sent.popleft()
+            try:
+                self._map(sent)
+            except DataLossError as error:
+                self.fail(DataLossError(f"{self.target}: {error.what}", why=error.why, do=_LOST))
+                return
+            self.position, self.leader_epoch = sent.then, sent.epoch
+            self.records += len(sent.offsets)
+            self.bytes += sent.size
+
+    def _map(self, sent: SentBatch) -> None:
+        if self.offsets is None:
+            return
+        for first, count, base in sorted(sent.stored):
+            self.offsets.append_offsets(sent.offsets[first : first + count], base)
+        self.offsets.advance(sent.then)

@@ -1,0 +1,172 @@
+"""What stands in the way of a mirror, found before the first record is copied. Pure.
+
+A conflict is something that the copy could not undo or would only meet half-way: fewer partitions, timestamps that the
+target would replace, a clean-up that removes what the source keeps, batches that are too large. A missing permission is
+reported for all topics at once. Warnings leave the copy exact but cost something.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.types import TopicSpec
+from kcli.flows.mirror.routes import Route
+
+READ, WRITE, CREATE, DESCRIBE_CONFIGS = 3, 4, 5, 10
+"""Bits of Kafka's AclOperation."""
+
+_NOT_COPIED = frozenset(
+    {
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "message.timestamp.type",
+        "message.timestamp.difference.max.ms",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "min.insync.replicas",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "unclean.leader.election.enable",
+    }
+)
+_ALWAYS_COPIED = ("cleanup.policy", "max.message.bytes")
+
+
+class TopicFacts(NamedTuple):
+    """What is known of a topic. ``configs`` are the effective values, ``own`` those set on the topic itself.
+
+    ``operations`` are the bits of what this client may do with it (KIP-430); None if brokers do not report them.
+    """
+
+    topic_id: str
+    partitions: int
+    replicas: int
+    configs: Mapping[str, str]
+    own: Mapping[str, str]
+    operations: int | None = None
+
+
+class Finding(NamedTuple):
+    """A conflict, a missing permission or a warning about one route. ``do`` is the remedy."""
+
+    route: Route
+    what: str
+    do: str = ""
+
+
+class Findings(NamedTuple):
+    """The result of all checks. ``create`` are the topics that the target lacks."""
+
+    conflicts: list[Finding]
+    denied: list[Finding]
+    warnings: list[Finding]
+    create: list[TopicSpec]
+
+
+def check_routes(
+    routes: Sequence[Route],
+    sources: Mapping[str, TopicFacts],
+    targets: Mapping[str, TopicFacts],
+    *,
+    by_key: bool,
+    brokers: int,
+    cluster_operations: int | None,
+) -> Findings:
+    """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target."""
+    found = Findings([], [], [], [])
+    for route in routes:
+        source, target = sources[route.source], targets.get(route.target)
+        if not _may(source.operations, READ):
+            found.denied.append(Finding(route, f"READ on topic {route.source} of the source"))
+        if target is None:
+            found.create.append(_new_topic(route.target, source, brokers))
+            if not _may(cluster_operations, CREATE):
+                found.denied.append(Finding(route, f"CREATE on the target cluster, for topic {route.target}"))
+            continue
+        if not _may(target.operations, WRITE):
+            found.denied.append(Finding(route, f"WRITE on topic {route.target} of the target"))
+        found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
+        found.warnings.extend(_warnings(route, source, target, by_key=by_key))
+    return found
+
+
+def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:
+    found = []
+    if target.partitions < source.partitions and not by_key:
+        found.append(
+            Finding(
+                route,
+                f"the target has {target.partitions} partitions, the source {source.partitions}",
+                f"add partitions to topic {route.target}, or choose partitions by key: --partitions by-key",
+            )
+        )
+    if target.configs.get("message.timestamp.type") == "LogAppendTime":
+        found.append(
+            Finding(
+                route,
+                "the target replaces timestamps (message.timestamp.type=LogAppendTime)",
+                f"set message.timestamp.type=CreateTime on topic {route.target}",
+            )
+        )
+    here, there = _policies(source), _policies(target)
+    if here and there and not there <= here:
+        found.append(
+            Finding(
+                route,
+                f"the target removes records that the source keeps (cleanup.policy={','.join(sorted(there))}, "
+                f"the source has {','.join(sorted(here))})",
+                f"set cleanup.policy={','.join(sorted(here))} on topic {route.target}",
+            )
+        )
+    largest, limit = _number(source, "max.message.bytes"), _number(target, "max.message.bytes")
+    if largest is not None and limit is not None and limit < largest:
+        found.append(
+            Finding(
+                route,
+                f"the target accepts batches of {limit} bytes, the source of {largest} (max.message.bytes)",
+                f"set max.message.bytes={largest} on topic {route.target}",
+            )
+        )
+    return found
+
+
+def _warnings(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:
+    found = []
+    if target.partitions > source.partitions and not by_key:
+        found.append(
+            Finding(
+                route,
+                f"partitions {source.partitions} to {target.partitions - 1} of the target stay empty: "
+                f"the source has {source.partitions} partitions",
+            )
+        )
+    codec = target.configs.get("compression.type", "producer")
+    if codec not in ("producer", source.configs.get("compression.type")):
+        found.append(
+            Finding(route, f"the target's brokers compress all batches again (compression.type={codec})")
+        )
+    return found
+
+
+def _new_topic(name: str, source: TopicFacts, brokers: int) -> TopicSpec:
+    configs = {key: value for key, value in source.own.items() if key not in _NOT_COPIED}
+    for key in _ALWAYS_COPIED:
+        if key in source.configs:
+            configs[key] = source.configs[key]
+    return TopicSpec(name, source.partitions, min(source.replicas, brokers), configs)
+
+
+def _policies(topic: TopicFacts) -> frozenset[str]:
+    return frozenset(filter(None, topic.configs.get("cleanup.policy", "").split(",")))
+
+
+def _number(topic: TopicFacts, key: str) -> int | None:
+    value = topic.configs.get(key, "")
+    return int(value) if value.isdigit() else None
+
+
+def _may(operations: int | None, operation: int) -> bool:
+    """Whether the operation is allowed, or whether that is not known."""
+    return operations is None or bool(operations >> operation & 1)

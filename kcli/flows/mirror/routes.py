@@ -1,0 +1,128 @@
+"""Which topics are copied, and what they are called on the target: selectors, rename rules, refused routes. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.topic_names import is_topic_name
+
+STATE_TOPIC = "__kcli_mirror"
+"""Holds the state of all jobs that write to a cluster."""
+
+_INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", STATE_TOPIC)
+_GLOB = frozenset("*?[")
+
+
+class Route(NamedTuple):
+    """A topic of the source and its copy."""
+
+    source: str
+    target: str
+
+
+class Rename(NamedTuple):
+    """``A=B`` renames a topic; ``^regex=replacement`` renames each one it matches, with ``\\1`` for its groups."""
+
+    pattern: re.Pattern[str] | str
+    replacement: str
+
+    def apply(self, name: str) -> str | None:
+        """The new name; None where the rule does not match."""
+        if isinstance(self.pattern, str):
+            return self.replacement if name == self.pattern else None
+        found = self.pattern.fullmatch(name)
+        return None if found is None else found.expand(self.replacement)
+
+
+def parse_rename(text: str) -> Rename:
+    """Parses ``A=B`` or ``^regex=replacement``; ConfigError for what is neither."""
+    old, equals, new = text.rpartition("=") if text.startswith("^") else text.partition("=")
+    if not old or not equals or not new:
+        raise ConfigError(
+            f"invalid rename rule {text!r}",
+            why="a rule has the form SOURCE=TARGET",
+            do=r"for example orders=orders-copy, or '^(.*)$=eu.\1' for all topics",
+        )
+    if not text.startswith("^"):
+        return Rename(old, new)
+    try:
+        pattern = re.compile(old)
+        re.sub(f"{old}|", new, "")  # checks the group references of the replacement
+    except (re.error, IndexError) as error:
+        raise ConfigError(f"invalid rename rule {text!r}", why=str(error)) from None
+    return Rename(pattern, new)
+
+
+def select_topics(available: Iterable[str], selectors: Sequence[str]) -> list[str]:
+    """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
+
+    Patterns never select the topics that brokers and kcli keep for themselves. NotFoundError for a name that is not
+    available; ConfigError for an internal topic that is named, or an invalid regex.
+    """
+    names = sorted(available)
+    chosen: set[str] = set()
+    for selector in selectors:
+        if selector.startswith("^"):
+            try:
+                pattern = re.compile(selector)
+            except re.error as error:
+                raise ConfigError(f"invalid regular expression {selector!r}", why=str(error)) from None
+            chosen.update(name for name in names if name not in _INTERNAL and pattern.fullmatch(name))
+        elif _GLOB.intersection(selector):
+            chosen.update(name for name in names if name not in _INTERNAL and fnmatchcase(name, selector))
+        elif selector in _INTERNAL:
+            raise ConfigError(
+                f"topic {selector} is not copied",
+                why="it belongs to the brokers or to kcli, and means nothing in another cluster",
+                do="--sync-groups copies committed offsets" if selector == "__consumer_offsets" else "",
+            )
+        elif selector in names:
+            chosen.add(selector)
+        else:
+            raise NotFoundError(f"topic {selector} does not exist on the source cluster")
+    return sorted(chosen)
+
+
+def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluster: bool) -> list[Route]:
+    """The route of each topic: the first rule that matches renames it, without one it keeps its name.
+
+    ConfigError where a target is not a legal name, is the topic itself, or is the target of two topics; or where a
+    target is also a source in the same cluster.
+    """
+    routes = [Route(name, _renamed(name, renames)) for name in topics]
+    sources: dict[str, str] = {}
+    for source, target in routes:
+        if not is_topic_name(target):
+            raise ConfigError(
+                f"topic {source} cannot be copied to {target!r}",
+                why="a topic name is 1 to 249 letters, digits, dots, underscores or hyphens",
+                do="check the --map-topic rules",
+            )
+        if target in _INTERNAL:
+            raise ConfigError(f"topic {source} cannot be copied to {target}", why="that is an internal topic")
+        if target in sources:
+            raise ConfigError(
+                f"topics {sources[target]} and {source} would both be copied to {target}",
+                why="each topic needs a target of its own: offsets could not be translated otherwise",
+                do="give one of them another name with --map-topic",
+            )
+        sources[target] = source
+    if same_cluster:
+        for source, target in routes:
+            if target in {route.source for route in routes}:
+                raise ConfigError(
+                    f"topic {source} would be copied to {target}, which is copied itself",
+                    why="source and target are the same cluster, so the copy would never end",
+                    do=f"name another target: --map-topic {source}={source}-copy",
+                )
+    return routes
+
+
+def _renamed(name: str, renames: Sequence[Rename]) -> str:
+    for rule in renames:
+        found = rule.apply(name)
+        if found is not None:
+            return found
+    return name

@@ -1,0 +1,212 @@
+"""What a mirror job knows of its progress, as records of a compacted topic on the target. Pure.
+
+One record for the job, one for each partition (its position and the segment of its offset map that still grows), one
+for each full segment. A position is written together with the segment that belongs to it, in one record: a broker that
+dies between two records cannot separate them. The same records are the lines of a checkpoint file.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.offset_map import OffsetMap
+
+VERSION = 1
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class JobState(msgspec.Struct, frozen=True, kw_only=True):
+    """The job as a whole. Times are milliseconds since the epoch, ``source`` and ``target`` cluster ids.
+
+    ``run`` names the process that wrote it: one that was fenced finds out here whether another took over.
+    """
+
+    kind: str = "MirrorJob"
+    version: int = VERSION
+    job: str
+    run: str
+    source: str
+    target: str
+    source_servers: str
+    delivery: str
+    partitions: str
+    topics: dict[str, str]
+    """Source topic → target topic."""
+    started_ms: int
+    updated_ms: int
+    host: str
+    finished: bool = False
+
+
+class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one partition was copied. Offsets and epochs are those of the source unless named otherwise.
+
+    ``position`` is the next offset to be copied, ``leader_epoch`` that of the record before it (−1: not known).
+    ``segments`` full segments of the offset map are in records of their own; ``runs`` is the one after them.
+    """
+
+    kind: str = "MirrorPartition"
+    version: int = VERSION
+    target: str
+    target_partition: int
+    topic_id: str
+    target_topic_id: str
+    start: int
+    target_start: int
+    position: int
+    leader_epoch: int
+    source_end: int
+    records: int
+    bytes: int
+    segments: int
+    runs: str
+    updated_ms: int
+
+
+class StateRecord(NamedTuple):
+    """A record of the state topic. ``value`` None deletes what was stored under the key."""
+
+    key: bytes
+    value: bytes | None
+
+
+class _Key(msgspec.Struct, omit_defaults=True):
+    job: str
+    topic: str = ""
+    partition: int = -1
+    segment: int = -1
+
+
+class SavedPartition(NamedTuple):
+    """A partition as loaded: its progress and its whole offset map."""
+
+    progress: PartitionProgress
+    offsets: OffsetMap
+
+
+class SavedJob(NamedTuple):
+    """A job as loaded."""
+
+    state: JobState
+    partitions: Mapping[TopicPartition, SavedPartition]
+
+
+def job_record(state: JobState) -> StateRecord:
+    """The record of the job as a whole."""
+    return StateRecord(_key(state.job), msgspec.json.encode(state))
+
+
+def partition_records(
+    job: str, tp: TopicPartition, progress: PartitionProgress, offsets: OffsetMap
+) -> list[StateRecord]:
+    """The records of a partition's progress: the segments completed since ``progress.segments``, then the progress.
+
+    ``progress.segments`` says how many segments are already stored; ``runs`` and ``segments`` are filled in here.
+    """
+    *full, (last, runs) = offsets.segments(progress.segments)
+    progress = msgspec.structs.replace(progress, segments=last, runs=base64.b64encode(runs).decode())
+    return [
+        *(StateRecord(_key(job, tp, number), data) for number, data in full),
+        StateRecord(_key(job, tp), msgspec.json.encode(progress)),
+    ]
+
+
+def deletion(job: SavedJob) -> list[StateRecord]:
+    """The tombstones that remove a job."""
+    name = job.state.job
+    found = [StateRecord(_key(name), None)]
+    for tp, saved in job.partitions.items():
+        found.append(StateRecord(_key(name, tp), None))
+        found += [StateRecord(_key(name, tp, number), None) for number in range(saved.progress.segments)]
+    return found
+
+
+def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str, SavedJob]:
+    """The jobs in (key, value) records, in the order in which they were written; the last record of a key counts.
+
+    Records that kcli did not write are ignored. CorruptRecordsError for a position whose segments are missing, and for
+    a state written by a later version.
+    """
+    latest: dict[bytes, bytes] = {}
+    for key, value in records:
+        if key is not None and value is None:
+            latest.pop(key, None)
+        elif key is not None and value is not None:
+            latest[key] = value
+    jobs: dict[str, JobState] = {}
+    found: dict[str, dict[TopicPartition, PartitionProgress]] = {}
+    segments: dict[tuple[str, TopicPartition, int], bytes] = {}
+    for name, data in _keyed(latest):
+        tp = TopicPartition(name.topic, name.partition)
+        if name.segment >= 0:
+            segments[name.job, tp, name.segment] = data
+        elif name.topic:
+            found.setdefault(name.job, {})[tp] = _decode(data, PartitionProgress, f"{name.job}, {tp}")
+        else:
+            jobs[name.job] = _decode(data, JobState, name.job)
+    return {
+        job: SavedJob(
+            state,
+            {
+                tp: SavedPartition(progress, _offsets(job, tp, progress, segments))
+                for tp, progress in found.get(job, {}).items()
+            },
+        )
+        for job, state in jobs.items()
+    }
+
+
+def _offsets(
+    job: str,
+    tp: TopicPartition,
+    progress: PartitionProgress,
+    segments: Mapping[tuple[str, TopicPartition, int], bytes],
+) -> OffsetMap:
+    made = OffsetMap(progress.start, progress.target_start)
+    try:
+        made.load(segments[job, tp, number] for number in range(progress.segments))
+        made.load([base64.b64decode(progress.runs, validate=True)])
+    except (KeyError, ValueError) as error:
+        raise CorruptRecordsError(
+            f"the state of job {job} for {tp} is incomplete", why=f"its offset map has no segment {error}"
+        ) from None
+    made.advance(progress.position)
+    return made
+
+
+def _keyed(latest: Mapping[bytes, bytes]) -> Iterator[tuple[_Key, bytes]]:
+    for data, value in latest.items():
+        try:
+            key = msgspec.json.decode(data, type=_Key)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        yield key, value
+
+
+def _decode(value: bytes, kind: type[S], whose: str) -> S:
+    try:
+        version = msgspec.json.decode(value, type=_Versioned).version
+        if version > VERSION:
+            raise CorruptRecordsError(
+                f"the state of mirror job {whose} has version {version}",
+                why=f"this kcli reads versions up to {VERSION}",
+                do="use the kcli that wrote it, or a later one",
+            )
+        return msgspec.json.decode(value, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptRecordsError(f"the state of mirror job {whose} cannot be read", why=str(error)) from None
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+def _key(job: str, tp: TopicPartition | None = None, segment: int = -1) -> bytes:
+    if tp is None:
+        return msgspec.json.encode(_Key(job))
+    return msgspec.json.encode(_Key(job, tp.topic, tp.partition, segment))

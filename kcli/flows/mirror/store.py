@@ -1,0 +1,197 @@
+"""Where the state of a mirror job is kept: a compacted topic on the target, or a file.
+
+In the topic, positions are written by the producer that copies: behind the records they stand for, and in the same
+transaction where there is one. All jobs that write to a cluster share the topic; it has one partition.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.producer.producer import Producer
+from kcli.core.types import TopicPartition, TopicSpec
+from kcli.files.atomic import replace_file
+from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.state import (
+    JobState,
+    PartitionProgress,
+    SavedJob,
+    StateRecord,
+    job_record,
+    load_jobs,
+    partition_records,
+)
+
+STATE = TopicPartition(STATE_TOPIC, 0)
+_REPLICAS = 3
+
+
+class Identity(NamedTuple):
+    """The topic ids of a partition's source and target, empty where brokers have none."""
+
+    source_id: str
+    target_id: str
+
+
+class Progress:
+    """Turns confirmed positions into records of the state; only of partitions that moved since the last call."""
+
+    def __init__(
+        self,
+        state: JobState,
+        identities: Mapping[TopicPartition, Identity],
+        source_end: Callable[[TopicPartition], int],
+        stored_segments: Mapping[TopicPartition, int],
+    ) -> None:
+        self._state = state
+        self._identities = identities
+        self._source_end = source_end
+        self._segments = dict(stored_segments)
+        self._saved: dict[TopicPartition, int] = {}
+
+    def records(self, copies: Iterable[PartitionCopy], *, finished: bool = False) -> list[StateRecord]:
+        """The records to be written now; empty if nothing moved."""
+        now = wall_ms()
+        found: list[StateRecord] = []
+        for copy in copies:
+            if self._saved.get(copy.source) != copy.position:
+                found += self._partition(copy, now)
+        if found or finished:
+            self._state = msgspec.structs.replace(self._state, updated_ms=now, finished=finished)
+            found.append(job_record(self._state))
+        return found
+
+    def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
+        offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
+        identity = self._identities[copy.source]
+        progress = PartitionProgress(
+            target=copy.target.topic,
+            target_partition=copy.target.partition,
+            topic_id=identity.source_id,
+            target_topic_id=identity.target_id,
+            start=offsets.start,
+            target_start=offsets.target_start,
+            position=copy.position,
+            leader_epoch=copy.leader_epoch,
+            source_end=self._source_end(copy.source),
+            records=copy.records,
+            bytes=copy.bytes,
+            segments=min(self._segments.get(copy.source, 0), offsets.last_segment),
+            runs="",
+            updated_ms=now,
+        )
+        self._saved[copy.source] = copy.position
+        self._segments[copy.source] = offsets.last_segment
+        return partition_records(self._state.job, copy.source, progress, offsets)
+
+
+class TopicStore:
+    """Checkpoints in the state topic, sent by the producer of the copy."""
+
+    def __init__(self, producer: Producer, progress: Progress) -> None:
+        self._producer = producer
+        self._progress = progress
+        self._error: KcliError | None = None
+
+    def save(self, copies: Iterable[PartitionCopy]) -> None:
+        """See Checkpoints."""
+        self.write(self._progress.records(copies))
+
+    def write(self, records: Iterable[StateRecord]) -> None:
+        """Sends records of the state; raises if earlier ones could not be stored."""
+        if self._error is not None:
+            raise self._error
+        now = wall_ms()
+        rows = [(key, value, NO_HEADERS, now) for key, value in records]
+        self._producer.send_rows(STATE.topic, rows, partition=STATE.partition, origin=self)
+
+    def failed(self, error: KcliError) -> None:
+        """See Checkpoints."""
+        self._error = self._error or KcliError(
+            f"the position of the mirror cannot be saved in {STATE_TOPIC}", why=str(error), do=error.do
+        )
+
+
+class FileStore:
+    """Checkpoints in a file of JSON lines: the records of the state, replaced as a whole."""
+
+    def __init__(self, path: str, progress: Progress, records: Iterable[StateRecord]) -> None:
+        self._path = path
+        self._progress = progress
+        self._records = dict(records)
+
+    def save(self, copies: Iterable[PartitionCopy]) -> None:
+        """See Checkpoints; FileError if the file cannot be written, and the old one stays."""
+        self.write(self._progress.records(copies))
+
+    def write(self, records: Iterable[StateRecord]) -> None:
+        """Writes the file anew, with these records."""
+        new = dict(records)
+        if new:
+            self._records |= new
+            lines = [msgspec.json.encode(_Line(key.decode(), value)) for key, value in self._records.items()]
+            replace_file(self._path, b"\n".join(lines) + b"\n")
+
+    def failed(self, error: KcliError) -> None:
+        """See Checkpoints; what is in the file was written."""
+        raise error
+
+
+class _Line(msgspec.Struct):
+    key: str
+    value: bytes | None  # base64 in the file
+
+
+def read_file_records(path: str) -> list[StateRecord]:
+    """The records in a checkpoint file, none if it does not exist. ConfigError if it is something else."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}", why=(error.strerror or "").lower()) from None
+    try:
+        found = [msgspec.json.decode(line, type=_Line) for line in lines if line]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path} is no checkpoint of a mirror", why=str(error).lower(), do="name another file"
+        ) from None
+    return [StateRecord(line.key.encode(), line.value) for line in found]
+
+
+def load_topic(admin: Admin, consumer: Consumer) -> dict[str, SavedJob]:
+    """All jobs in the state topic of the target; none if it does not exist. ``consumer``: read_committed, no group."""
+    return load_jobs(_topic_records(admin, consumer))
+
+
+def _topic_records(admin: Admin, consumer: Consumer) -> Iterator[tuple[bytes | None, bytes | None]]:
+    if isinstance(admin.describe_topics([STATE_TOPIC])[STATE_TOPIC], KcliError):
+        return
+    start = admin.list_offsets({STATE: EARLIEST})[STATE]
+    end = admin.list_offsets({STATE: LATEST})[STATE]
+    for found in (start, end):
+        if not isinstance(found, OffsetInfo):
+            raise found
+    assert isinstance(start, OffsetInfo)
+    assert isinstance(end, OffsetInfo)
+    if start.offset == end.offset:
+        return
+    consumer.assign({STATE: Span(start.offset, end.offset)})
+    for record in consumer:
+        yield record.key, record.value
+
+
+def state_topic_spec(brokers: int) -> TopicSpec:
+    """The state topic as it is created: one partition, compacted."""
+    return TopicSpec(STATE_TOPIC, 1, min(_REPLICAS, brokers), {"cleanup.policy": "compact"})

@@ -1,0 +1,115 @@
+"""Checks before a copy: every conflict of every route is found, permissions too, and new topics are like the source's."""
+
+import pytest
+
+from kcli.core.types import TopicSpec
+from kcli.flows.mirror.preflight import CREATE, READ, WRITE, Findings, TopicFacts, check_routes
+from kcli.flows.mirror.routes import Route
+
+ROUTE = Route("orders", "copy")
+CONFIGS = {
+    "cleanup.policy": "delete",
+    "max.message.bytes": "1048588",
+    "message.timestamp.type": "CreateTime",
+    "compression.type": "producer",
+}
+
+
+def topic(
+    partitions: int = 4, operations: int | None = None, replicas: int = 3, **configs: str
+) -> TopicFacts:
+    own = {key.replace("_", "."): value for key, value in configs.items()}
+    return TopicFacts("id", partitions, replicas, {**CONFIGS, **own}, own, operations)
+
+
+def check(
+    source: TopicFacts, target: TopicFacts | None, *, by_key: bool = False, allowed: int | None = None
+) -> Findings:
+    targets = {} if target is None else {"copy": target}
+    return check_routes(
+        [ROUTE], {"orders": source}, targets, by_key=by_key, brokers=2, cluster_operations=allowed
+    )
+
+
+def test_equal_topics_have_no_finding() -> None:
+    assert check(topic(), topic()) == Findings([], [], [], [])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "what", "do"),
+    [
+        (topic(4), topic(3), "the target has 3 partitions, the source 4", "--partitions by-key"),
+        (topic(), topic(message_timestamp_type="LogAppendTime"), "replaces timestamps", "CreateTime"),
+        (topic(cleanup_policy="compact"), topic(), "cleanup.policy=delete", "set cleanup.policy=compact"),
+        (topic(), topic(cleanup_policy="compact"), "cleanup.policy=compact", "set cleanup.policy=delete"),
+        (topic(), topic(cleanup_policy="compact,delete"), "cleanup.policy=compact,delete", "=delete on"),
+        (
+            topic(),
+            topic(max_message_bytes="1000"),
+            "accepts batches of 1000 bytes",
+            "max.message.bytes=1048588",
+        ),
+    ],
+)
+def test_conflicts_name_the_remedy(source: TopicFacts, target: TopicFacts, what: str, do: str) -> None:
+    (found,) = check(source, target).conflicts
+    assert what in found.what
+    assert do in found.do
+
+
+def test_all_conflicts_of_a_route_are_listed() -> None:
+    target = topic(1, cleanup_policy="compact", max_message_bytes="9", message_timestamp_type="LogAppendTime")
+    assert len(check(topic(), target).conflicts) == 4
+
+
+def test_partitions_by_key_need_no_equal_number() -> None:
+    assert not check(topic(4), topic(3), by_key=True).conflicts
+
+
+@pytest.mark.parametrize(
+    ("target", "what"),
+    [
+        (topic(6), "partitions 4 to 5 of the target stay empty"),
+        (topic(compression_type="zstd"), "compress all batches again (compression.type=zstd)"),
+    ],
+)
+def test_warnings(target: TopicFacts, what: str) -> None:
+    found = check(topic(), target)
+    assert what in found.warnings[0].what
+    assert not found.conflicts
+
+
+def test_a_new_topic_has_the_partitions_and_configs_of_the_source() -> None:
+    source = topic(7, retention_ms="5", cleanup_policy="compact", min_insync_replicas="2", segment_bytes="9")
+    (spec,) = check(source, None).create
+    assert spec == TopicSpec(
+        "copy",
+        7,
+        2,
+        {
+            "retention.ms": "5",
+            "segment.bytes": "9",
+            "cleanup.policy": "compact",
+            "max.message.bytes": "1048588",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "allowed", "what"),
+    [
+        (topic(operations=1 << WRITE), topic(), None, "READ on topic orders of the source"),
+        (topic(), topic(operations=1 << READ), None, "WRITE on topic copy of the target"),
+        (topic(), None, 1 << READ, "CREATE on the target cluster, for topic copy"),
+    ],
+)
+def test_missing_permissions_are_listed(
+    source: TopicFacts, target: TopicFacts | None, allowed: int | None, what: str
+) -> None:
+    assert [finding.what for finding in check(source, target, allowed=allowed).denied] == [what]
+
+
+def test_permissions_that_are_granted_or_not_reported_are_no_finding() -> None:
+    source, target = topic(operations=1 << READ), topic(operations=1 << WRITE)
+    assert not check(source, target).denied
+    assert not check(source, None, allowed=1 << CREATE).denied

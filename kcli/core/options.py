@@ -242,7 +242,7 @@ class ConsumerOptions(ClientOptions):
     )
     on_corrupt: str = option(
         "fail",
-        "a batch whose checksum is wrong ends the reading with an error, or is passed over with a warning",
+        "a batch whose checksum is wrong ends the reading with an error, or is skipped with a warning",
         choices=("fail", "skip"),
     )
     show_control_batches: bool = option(

@@ -44,7 +44,7 @@ class InternalTopicSerde(Serde):
         version = _number(data, context)
         if context.key is None:
             raise DecodeError(
-                "the value cannot be told apart", why="its key, which says what it is, is missing"
+                "the type of the value cannot be determined", why="its key, which says what it is, is missing"
             )
         kind = self._kinds.get(_number(context.key, context))
         if kind is None:

@@ -70,7 +70,7 @@ def _common_authorization(options: RegistryOptions) -> str:
     if options.basic_auth_user_info and options.bearer_auth_token:
         raise ConfigError(
             "basic.auth.user.info and bearer.auth.token together",
-            why="a registry is told one of them",
+            why="a registry accepts only one of them",
             do="leave one out",
         )
     if options.bearer_auth_token:

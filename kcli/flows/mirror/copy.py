@@ -202,7 +202,7 @@ class Copy:
                 copy.restart()
                 self._consumer.seek(copy.source, 0)
             else:
-                copy.fail(error)
+                copy.end(error)
 
     # --- sending -------------------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ class PartitionCopy:
         self.untouched_batches = self.encoded_batches = self.control_batches = 0
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
+        self._broken = False
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
 
@@ -110,14 +111,19 @@ class PartitionCopy:
 
         A target offset that goes backwards ends the copy: the target was truncated or recreated.
         """
-        if self.error is None:
+        if not self._broken:
             sent.stored.append((rows[0], len(rows), base_offset))
             sent.left -= len(rows)
             self._complete()
 
+    def end(self, error: KcliError) -> None:
+        """Nothing more can be read; what was sent may still be confirmed."""
+        self.error = self.error or error
+
     def fail(self, error: KcliError) -> None:
         """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
         self.error = self.error or error
+        self._broken = True
         self._sent.clear()
 
     def commit(self) -> None:

@@ -26,6 +26,7 @@ from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows import ranges
+from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
@@ -92,6 +93,8 @@ class _Run:
             with inv.first_contact(side.servers):
                 admin.connect()
         found = survey(self.source_admin, self.target_admin, flags["topics"], renames, by_key=self.by_key)
+        if flags["checkpoint"] is not None and not inv.dry_run:
+            self.stack.enter_context(locked(flags["checkpoint"]))
         name = flags["job"] or default_name(found.source_cluster, flags["topics"], flags["renames"])
         saved = self._saved(name)
         consumer = self._consumer(self.source, show_control_batches=True)

@@ -408,7 +408,6 @@ _kcli_argument() {
         "kcli groups delete "*) asked=groups ;;
         "kcli groups delete-offsets 0") asked=groups ;;
         "kcli groups remove-members 0") asked=groups ;;
-        "kcli mirror 0") reply="status" ;;
         "kcli sandbox up 0") asked=sandboxes ;;
         "kcli sandbox down 0") asked=sandboxes ;;
         "kcli sandbox status 0") asked=sandboxes ;;

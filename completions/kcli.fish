@@ -260,7 +260,6 @@ complete -c kcli -n '__kcli_at kcli groups delete-offsets' -s t -l topic -x -a '
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups remove-members' -a '(__kcli_names groups)'
 
-complete -c kcli -n '__kcli_at_argument 0 kcli mirror' -a 'status'
 complete -c kcli -n '__kcli_at kcli mirror' -l from -x -d 'brokers of the cluster that is copied'
 complete -c kcli -n '__kcli_at kcli mirror' -l to -x -d 'brokers of the cluster that is written'
 complete -c kcli -n '__kcli_at kcli mirror' -s t -l topic -x -d 'topics to copy: a name, a pattern, or a regular expression; repeatable'

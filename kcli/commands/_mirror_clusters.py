@@ -32,6 +32,9 @@ class Side:
         values = copy.copy(inv.values)
         values.bootstrap_server = servers
         self._configuration = Configuration(values, inv.talk, traced="conf" in inv.areas)
+        # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
+        self._configuration.client_options(ClientOptions, inv.timeout, {}, {})
+        self._configuration.check_no_registry()
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster; ``own`` by field name."""

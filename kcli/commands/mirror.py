@@ -32,7 +32,7 @@ from kcli.commands.shared.usage import usage
         ("kcli mirror status --to b:9092", "the jobs that write to a cluster"),
     ),
 )
-@click.argument("action", metavar="[status]", type=click.Choice(["status"]), required=False)
+@click.argument("words", metavar="[status]", nargs=-1)
 @click.option("--from", "source", metavar="HOST:PORT,…", help="Brokers of the cluster that is copied.")
 @click.option("--to", "target", metavar="HOST:PORT,…", help="Brokers of the cluster that is written.")
 @click.option(
@@ -107,7 +107,7 @@ from kcli.commands.shared.usage import usage
 )
 @pass_invocation
 def mirror(
-    inv: Invocation, /, action: str | None, source: str | None, target: str | None, **flags: Any
+    inv: Invocation, /, words: tuple[str, ...], source: str | None, target: str | None, **flags: Any
 ) -> int:
     """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
 
@@ -118,11 +118,17 @@ def mirror(
     A job that is started again continues where it ended. At least once is the default: after a kill, the records of
     about the last second may be stored twice. With --exactly-once they are not.
     """
+    if words not in ((), ("status",)):
+        raise usage(
+            f"kcli mirror: unexpected argument {words[-1]!r}",
+            why="clusters and topics are named by options; the only argument is status",
+            do="kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC",
+        )
     if not target:
         raise usage(
             "kcli mirror: --to is missing", why="it names the cluster that is written", do="--to HOST:PORT"
         )
-    if action == "status":
+    if words:
         from kcli.commands._mirror_status import status  # not for --help
 
         return status(inv, target, flags["job"])

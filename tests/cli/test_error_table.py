@@ -136,9 +136,9 @@ NOT_OURS = [
     Row(
         "mirror a b",
         2,
-        "no command 'mirror'",
-        "not available in this version",
-        "`kcli consume A -e -o ndjson",
+        "unexpected argument 'b'",
+        "named by options",
+        "kcli mirror --from HOST:PORT --to HOST:PORT",
     ),
     Row("top", 2, "no command 'top'", "not available in this version", "`kcli groups lag --watch`"),
     Row("topics alter orders", 2, "no command 'alter'", "not available in this version", "kafka-configs.sh"),

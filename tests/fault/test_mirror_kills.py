@@ -34,8 +34,8 @@ class Step(NamedTuple):
 
 
 STEPS = {
-    "fetching": Step("source", FetchRequest, "request", after=1),
-    "fetched": Step("source", FetchRequest, "answer", after=1),
+    "fetching": Step("source", FetchRequest, "request"),
+    "fetched": Step("source", FetchRequest, "answer"),
     "initialising": Step("target", InitProducerIdRequest, "request"),
     "initialised": Step("target", InitProducerIdRequest, "answer"),
     "records sent": Step("target", ProduceRequest, "request", "t"),

@@ -1,0 +1,29 @@
+"""The command line of kcli mirror: what it refuses before the first contact."""
+
+import pytest
+
+from tests.command import kcli
+
+CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["a", "b"], "unexpected argument 'b'"),
+        (["--from", "127.0.0.1:1", "-t", "t"], "--to is missing"),
+        (["--to", "127.0.0.1:1", "-t", "t"], "--from is missing"),
+        (CLUSTERS, "no topic is named"),
+        ([*CLUSTERS, "-t", "t", "-b", "127.0.0.1:3"], "-b names a third cluster"),
+        (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "profiles are not supported yet"),
+        ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
+        ([*CLUSTERS, "-t", "t", "--exactly-once", "--checkpoint", "f"], "--exactly-once with --checkpoint"),
+        ([*CLUSTERS, "-t", "t", "-X", "acks=1"], "acks"),
+        ([*CLUSTERS, "-t", "t", "-X", "auto.offset.reset=latest"], "auto.offset.reset"),
+        ([*CLUSTERS, "-t", "t", "-X", "schema.registry.url=http://a"], "schema.registry.url"),
+    ],
+)
+def test_a_mistake_is_a_usage_error_before_the_first_contact(arguments: list[str], what: str) -> None:
+    done = kcli("mirror", *arguments)
+    assert done.returncode == 2, done.stderr.decode()
+    assert what in done.stderr.decode().splitlines()[0]

@@ -210,8 +210,9 @@ def test_topics_are_created_described_and_deleted(kafka: Kafka) -> None:
         assert not isinstance(configs, Exception)
         assert {c.name: c.value for c in configs if not c.is_default} == {"retention.ms": "60000"}
         assert admin.delete_topics([name]) == {name: None}
-        gone = admin.describe_topics([name])[name]
-        assert isinstance(gone, NotFoundError)
+        deadline = time.monotonic() + 10  # until the broker's metadata follow the controller
+        while not isinstance(admin.describe_topics([name])[name], NotFoundError):
+            assert time.monotonic() < deadline
 
 
 @pytest.mark.case("N2")

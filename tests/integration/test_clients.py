@@ -1,6 +1,7 @@
 """The clients from Python against a real broker: futures, parking, positions, errors by name."""
 
 import threading
+import time
 
 import pytest
 

@@ -53,7 +53,13 @@ class Job:
         self.stop = Stop()
         isolation = "read_committed"
         self.consumer: Consumer = self._stack.enter_context(
-            quick_reader(source, isolation_level=isolation, max_poll_records=1 << 30, on_out_of_range="fail")
+            quick_reader(
+                source,
+                isolation_level=isolation,
+                max_poll_records=1 << 30,
+                on_out_of_range="fail",
+                show_control_batches=True,
+            )
         )
         deliveries = Deliveries()
         wishes = {"transactional_id": f"kcli-mirror-{JOB}"} if exactly_once else {}

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.core.types import TopicPartition
+from kcli.core.types import ProducerRecord, TopicPartition
 from kcli.flows.mirror.routes import STATE_TOPIC
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirroring import Job, saved_job
+from tests.fault.producing import quick
 
 COUNT = 60
 
@@ -66,3 +67,25 @@ def test_a_second_run_continues_where_the_first_ended(
     for partition in range(2):
         assert values(target, "copy", partition) == values(source, "t", partition)
     assert [copy.records for copy in copies.values()] == [COUNT - 20, COUNT - 32]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True], ids=["at least once", "exactly once"])
+def test_a_stop_before_a_batch_is_sent_does_not_pass_it(
+    source: FakeCluster, target: FakeCluster, exactly_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The transaction marker behind it is not counted either, or its records would never be copied."""
+    with quick(source, transactional_id="writer") as producer:
+        producer.init_transactions(20)
+        producer.begin_transaction()
+        producer.send(ProducerRecord("t", b"last", partition=0))
+        producer.commit_transaction(20)
+    expected = values(source, "t", 0)
+    with Job(source, target, 1, exactly_once=exactly_once, stops=[COUNT]) as job:
+        job.run()
+    with Job(source, target, 1, exactly_once=exactly_once) as job:
+        monkeypatch.setattr(job.copy, "_limit_rate", lambda *_: job.stop.request())
+        copies = job.run()
+    assert copies[TopicPartition("t", 0)].position == COUNT
+    with Job(source, target, 1, exactly_once=exactly_once) as job:
+        job.run()
+    assert values(target, "copy", 0) == expected

@@ -134,6 +134,7 @@ class Copy:
         self._progress = progress
         self._warn = warn
         self._saved_at = now
+        self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
     def run(self) -> None:
         """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``."""
@@ -164,6 +165,7 @@ class Copy:
         )
 
     def _poll(self) -> list[FetchedBatch]:
+        self._obsolete = False
         try:
             batches = self._consumer.poll(_POLL)
         except KcliError as error:
@@ -228,8 +230,8 @@ class Copy:
 
     def _send_batch(self, fetched: FetchedBatch) -> None:
         copy = self.copies[fetched.tp]
-        if copy.error is not None:
-            return
+        if copy.error is not None or self._stop or self._obsolete:
+            return  # no position may pass a batch that is not sent
         batch, first, stop = fetched.batch, fetched.first, fetched.stop
         if batch.is_control:
             copy.control_batches += 1
@@ -309,9 +311,8 @@ class Copy:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
-        for _ in range(
-            2
-        ):  # a position that was saved has to be confirmed as well: the second save raises if it is not
+        # A position that was saved has to be confirmed as well: the second save raises if it is not.
+        for _ in range(2):
             self._wait_for_deliveries()
             self._deliveries.process()
             self._save()

@@ -74,6 +74,7 @@ class ExactlyOnceCopy(Copy):
 
     def _abort(self, error: KcliError | None) -> None:
         failed = self._failed()
+        self._obsolete = True
         self._roll_back()
         self._aborted = 0 if self._failed() != failed else self._aborted + 1
         if self._aborted >= _TRIES and error is not None:

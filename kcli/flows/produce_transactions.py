@@ -36,6 +36,7 @@ from kcli.flows.checkpoint import Checkpoint
 from kcli.flows.inputs.chunk import InputPosition, RowChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.produce import ProduceRun
+from kcli.flows.transaction_commit import commit_transaction
 
 DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0
@@ -208,7 +209,7 @@ class TransactionalRun(ProduceRun):
             if self._broken is not None:
                 raise self._broken
             self._commit_position()
-            self._request_commit()
+            commit_transaction(self._producer, self._stop, patience=_PATIENCE, interval=_SLICE)
         except (TransactionAbortableError, TimedOutError) as error:
             self._abort(keep=True)
             return error
@@ -231,16 +232,6 @@ class TransactionalRun(ProduceRun):
         # one.
         offset = OffsetAndMetadata(0, msgspec.json.encode(bookmark).decode())
         self._producer.send_offsets_to_transaction({tp: offset}, limits.group, _PATIENCE)
-
-    def _request_commit(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._producer.commit_transaction(_SLICE)
-                return
-            except (TimedOutError, TransactionUnknownError):
-                if self._stop or time.monotonic() >= deadline:
-                    raise
 
     def _abort(self, *, keep: bool = False) -> None:
         self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)

@@ -6,9 +6,10 @@ the partitions that caused the abort.
 
 import time
 
-from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError, TransactionUnknownError
+from kcli.core.errors import KcliError, TransactionAbortableError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy import Copy
+from kcli.flows.transaction_commit import commit_transaction
 
 _PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
 _SLICE = 0.5
@@ -54,23 +55,13 @@ class ExactlyOnceCopy(Copy):
             return
         try:
             self._checkpoints.save(self.copies.values())
-            self._commit()
+            commit_transaction(self._producer, self._stop, patience=_PATIENCE, interval=_SLICE)
         except TransactionAbortableError as error:
             self._abort(error)
             return
         self._open, self._aborted = False, 0
         for copy in self.copies.values():
             copy.commit()
-
-    def _commit(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._producer.commit_transaction(_SLICE)
-                return
-            except (TimedOutError, TransactionUnknownError):
-                if self._stop or time.monotonic() >= deadline:
-                    raise
 
     def _abort(self, error: KcliError | None) -> None:
         failed = self._failed()

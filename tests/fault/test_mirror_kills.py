@@ -154,3 +154,18 @@ def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     assert first.returncode == 7, err.decode()
     assert b"is run by another process" in err
     assert stored(target) == stored(source)
+
+
+def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, target: FakeCluster) -> None:
+    hold = target.hold(ProduceRequest, after=3, when=concerns(target, "t"))
+    process = start(*mirror(source, target, "--rate", "100"))
+    try:
+        hold.wait(timeout=30)
+        target.expire_transaction("kcli-mirror-j")
+        hold.release()
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err.decode()
+    assert b"the transaction timed out" in err
+    assert stored(target) == stored(source)

@@ -12,6 +12,8 @@ from tests.fake.journal import ProducedBatch, Seen
 
 PATIENCE = 20.0
 """Seconds after which a test gives up; far above what any client here waits for."""
+DEADLINE = 1.5
+"""Timeout of a request that is to fail with the rest answered: enough for the rest on a busy machine."""
 
 
 def quick(cluster: FakeCluster, **options: Any) -> Producer:

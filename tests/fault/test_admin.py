@@ -57,6 +57,7 @@ from tests.fault.administering import (
     group_at,
     modern_member,
 )
+from tests.fault.producing import DEADLINE
 
 MOVING = [Code.NOT_COORDINATOR, Code.COORDINATOR_NOT_AVAILABLE, Code.COORDINATOR_LOAD_IN_PROGRESS]
 THREE = {"g1": {T0: 1}, "g2": {T1: 2}, "g3": {T2: 3}}
@@ -215,7 +216,7 @@ def test_at_the_deadline_a_group_has_its_error_and_the_rest_their_results() -> N
         names = [group_at(cluster, node) for node in (1, 2, 3)]
         committed(cluster, {name: {T0: 1} for name in names})
         cluster.fail(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER, node=2)
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.fetch_offsets(dict.fromkeys(names))
         assert found[names[0]] == found[names[2]] == {T0: at(1)}
         error = found[names[1]]
@@ -229,7 +230,7 @@ def test_a_coordinator_that_hangs_does_not_hold_up_another_that_moved() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
         committed(cluster, {name: {T0: 1} for name in names})
-        with administrator(cluster, timeout=1.0) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             admin.fetch_offsets(dict.fromkeys(names))
             held = cluster.hold(OffsetFetchRequest, node=3)
             cluster.fail(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=3, node=2)
@@ -340,7 +341,7 @@ def test_a_partition_that_the_answer_leaves_out_is_an_error_and_never_no_commit(
             cluster.cap_versions(LIKE_2_8)
         committed(cluster, {"g": {T0: 1, T1: 2}})
         cluster.replace(OffsetFetchRequest, _without(T1))
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.fetch_offsets({"g": [T0, T1, T2]})["g"]
         assert isinstance(found, Mapping)
         assert list(found) == [T0, T1, T2]
@@ -370,7 +371,7 @@ def test_a_group_that_the_answer_leaves_out_is_an_error() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster:
         committed(cluster, THREE)
         cluster.replace(OffsetFetchRequest, without_g2)
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.fetch_offsets(dict.fromkeys(THREE))
         assert (found["g1"], found["g3"]) == ({T0: at(1)}, {T2: at(3)})
         assert "does not contain it" in str(found["g2"])
@@ -399,7 +400,7 @@ def test_an_offset_that_stays_unstable_is_an_error_of_its_partition() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
         cluster.fail(OffsetFetchRequest, Code.UNSTABLE_OFFSET_COMMIT, where=T1, times=FOREVER)
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.fetch_offsets({"g": None}, require_stable=True)["g"]
         assert isinstance(found, Mapping)
         assert found[T0] == at(1)
@@ -543,7 +544,7 @@ def test_a_broker_that_does_not_report_its_groups_makes_the_listing_partial(how:
             cluster.fail(ListGroupsRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER, node=2)
         else:
             cluster.fail(ListGroupsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER, node=2)
-        with administrator(cluster, timeout=1.0) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             listing = admin.list_groups()
         assert [row.group_id for row in listing.groups] == sorted([names[0], names[2]])
         assert listing.is_partial
@@ -721,7 +722,7 @@ def test_a_member_that_the_answer_leaves_out_does_not_count_as_removed() -> None
 
     with FakeCluster(1, topics={"t": 3}) as cluster:
         cluster.replace(LeaveGroupRequest, without_members)
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             (error,) = admin.remove_members({"g": [GroupMember("m")]})["g"].values()
         assert "does not contain it" in str(error)
 
@@ -843,7 +844,7 @@ def test_a_partition_that_the_answer_leaves_out_is_an_error() -> None:
     """Asked for again, and at the deadline said aloud."""
     with FakeCluster(1, topics={"t": 3}) as cluster:
         cluster.replace(ListOffsetsRequest, _without(T1))
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.list_offsets({T0: LATEST, T1: LATEST})
         assert isinstance(found[T0], OffsetInfo)
         assert "does not contain it" in str(found[T1])

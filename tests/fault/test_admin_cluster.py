@@ -27,6 +27,7 @@ from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
 from tests.fault.administering import T0, T1, T2, administrator
+from tests.fault.producing import DEADLINE
 
 NONE = TopicPartition("none", 0)
 
@@ -238,7 +239,7 @@ def test_a_disk_that_cannot_be_described_leaves_the_rest_described() -> None:
         cluster.append("t", 0, batch(b"x" * 100))
         cluster.stop(2)
         cluster.fail(DescribeLogDirsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER, node=3)
-        with administrator(cluster, timeout=1.0) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             found = admin.describe_log_dirs()
         assert isinstance(found[2], KcliError)
         assert isinstance(found[3], BrokerError)
@@ -310,7 +311,7 @@ def test_transactions_of_a_broker_that_does_not_answer_are_missing_and_it_is_nam
     """The listing says that it is partial."""
     with FakeCluster(3) as cluster:
         cluster.fail(ListTransactionsRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER, node=2)
-        with administrator(cluster, timeout=0.5) as admin:
+        with administrator(cluster, timeout=DEADLINE) as admin:
             listing = admin.list_transactions()
             assert listing.is_partial
             assert list(listing.errors) == [2]

@@ -37,7 +37,16 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import Conversation, Peer
 from tests.fake.script import FOREVER
-from tests.fault.producing import PATIENCE, ids_asked_for, numbers, quick, send, sent_batches, values
+from tests.fault.producing import (
+    DEADLINE,
+    PATIENCE,
+    ids_asked_for,
+    numbers,
+    quick,
+    send,
+    sent_batches,
+    values,
+)
 from tests.fault.watching import Heard, soon
 
 T0 = TopicPartition("t", 0)
@@ -160,13 +169,13 @@ def test_at_the_deadline_a_request_names_the_last_error_and_how_long_it_tried(co
     """Exit 3; the other partition is answered."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         cluster.fail(ListOffsetsRequest, code, times=FOREVER, node=cluster.leader("t", 0))
-        with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.3, **QUICK) as admin:
+        with Admin(bootstrap_servers=cluster.bootstrap, timeout=DEADLINE, **QUICK) as admin:
             found = admin.list_offsets({TopicPartition("t", p): -1 for p in range(2)})
         assert not isinstance(found[TopicPartition("t", 1)], KcliError)
         error = found[T0]
         assert isinstance(error, TimedOutError)
         assert error.exit_code == 3
-        assert "t-0: gave up after 0." in error.what
+        assert re.search(r"t-0: gave up after \d\.\d s", error.what)
         assert f"{Code(code).name} ({code:d})" in error.why
 
 
@@ -814,7 +823,7 @@ def test_at_the_deadline_the_done_and_the_rest_are_distinguished() -> None:
     """By the command line too, where exit 3 comes before 6; the last error, and how long it was tried."""
     with FakeCluster(1) as cluster:
         cluster.fail(CreateTopicsRequest, Code.NOT_CONTROLLER, where="b", times=FOREVER)
-        with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.5) as admin:
+        with Admin(bootstrap_servers=cluster.bootstrap, timeout=DEADLINE) as admin:
             outcome = admin.create_topics(specs("a", "b"))
             with pytest.raises(TimedOutError, match="NOT_CONTROLLER"):
                 admin.create_topics(specs("b"))
@@ -824,7 +833,7 @@ def test_at_the_deadline_the_done_and_the_rest_are_distinguished() -> None:
     assert outcome["a"] is None
     error = outcome["b"]
     assert isinstance(error, TimedOutError)
-    assert "gave up after 0." in error.what
+    assert re.search(r"gave up after \d\.\d s", error.what)
     assert "NOT_CONTROLLER (41)" in error.why
     said = done.stderr.decode()
     assert done.returncode == 3, said  # above 6 in the order of codes
@@ -905,7 +914,7 @@ def test_an_unknown_error_of_metadata(code: int, said: str) -> None:
     with FakeCluster(3, topics={"t": 1}) as cluster:
         cluster.fail(MetadataRequest, code, top=True, times=FOREVER)
         for servers in (cluster.address(1), cluster.bootstrap):
-            with Admin(bootstrap_servers=servers, timeout=0.2) as admin, pytest.raises(KcliError) as error:
+            with Admin(bootstrap_servers=servers, timeout=DEADLINE) as admin, pytest.raises(KcliError) as error:
                 admin.connect()
             assert said in str(error.value)
         cluster.heal()
@@ -1024,7 +1033,7 @@ def test_a_peer_that_refuses_api_versions_is_named() -> None:
 
     with (
         Peer(serve) as peer,
-        Admin(bootstrap_servers=peer.address, timeout=0.2) as admin,
+        Admin(bootstrap_servers=peer.address, timeout=DEADLINE) as admin,
         pytest.raises(KcliError) as error,
     ):
         admin.connect()

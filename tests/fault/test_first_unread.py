@@ -16,6 +16,7 @@ from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.fault.producing import DEADLINE
 
 STAMP = 1_700_000_000_000
 
@@ -84,7 +85,7 @@ def test_what_was_deleted_under_a_commit_is_passed_over(cluster: FakeCluster) ->
 
 
 def test_a_missing_partition_does_not_affect_the_rest(cluster: FakeCluster) -> None:
-    first, second = look(cluster, at(7, 0), at(0, 1), timeout=1.0)
+    first, second = look(cluster, at(7, 0), at(0, 1), timeout=DEADLINE)
     assert isinstance(first, KcliError)
     assert second == Unread(STAMP + 1, drained=False)
 

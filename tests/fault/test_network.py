@@ -33,7 +33,16 @@ from tests.command import kcli, start
 from tests.fake import wire
 from tests.fake.cluster import FakeCluster
 from tests.fake.peers import PEERS, Conversation, Peer, drip
-from tests.fault.producing import PATIENCE, ids_asked_for, numbers, quick, send, sent_batches, values
+from tests.fault.producing import (
+    DEADLINE,
+    PATIENCE,
+    ids_asked_for,
+    numbers,
+    quick,
+    send,
+    sent_batches,
+    values,
+)
 from tests.fault.watching import Cost, Heard, closed_port, kcli_after, peak_memory, read, soon
 from tests.proxy.exchange import Fate
 from tests.proxy.proxy import Proxy
@@ -819,7 +828,7 @@ def test_the_reason_for_being_unreachable_is_reported(resolver: list[str], host:
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, host, port)
         wanted = {TopicPartition("t", p): -1 for p in range(2)}
-        with Admin(bootstrap_servers=cluster.address(1), timeout=1) as admin:
+        with Admin(bootstrap_servers=cluster.address(1), timeout=DEADLINE) as admin:
             found = {cluster.leader(*tp): told for tp, told in admin.list_offsets(wanted).items()}
     assert not isinstance(found[1], KcliError)
     error = found[2]
@@ -892,7 +901,7 @@ def test_a_broker_that_was_reached_before_is_simply_down() -> None:
     """Then its address is right, and nobody is sent to look at listeners."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         wanted = {TopicPartition("t", p): -1 for p in range(2)}
-        with Admin(bootstrap_servers=cluster.bootstrap, timeout=1) as admin:
+        with Admin(bootstrap_servers=cluster.bootstrap, timeout=DEADLINE) as admin:
             assert not any(isinstance(told, KcliError) for told in admin.list_offsets(wanted).values())
             cluster.stop(2)
             errors = [told for told in admin.list_offsets(wanted).values() if isinstance(told, KcliError)]

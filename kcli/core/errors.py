@@ -78,18 +78,30 @@ class ProtocolError(KcliError):
 class CorruptRecordsError(ProtocolError):
     """A record batch that fails its checksum, contradicts its header, or is too large when decompressed.
 
-    ``tp`` is its partition: the bytes do not contain it, so the reader adds it (``in_partition``).
+    ``tp`` is its partition: the bytes do not contain it, so the reader adds it (``in_partition``). ``next_offset`` is the
+    offset after the batch, −1 if its header is damaged as well.
     """
 
-    def __init__(self, what: str, *, why: str = "", do: str = "", tp: TopicPartition | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str = "",
+        do: str = "",
+        tp: TopicPartition | None = None,
+        next_offset: int = -1,
+    ) -> None:
         super().__init__(what if tp is None else f"{tp}: {what}", why=why, do=do)
         self.tp = tp
+        self.next_offset = next_offset
 
     def in_partition(self, tp: TopicPartition) -> "CorruptRecordsError":
         """The same error with the partition in front, and a remedy; unchanged if it has a partition already."""
         if self.tp is not None:
             return self
-        return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, tp=tp)
+        return CorruptRecordsError(
+            self.what, why=self.why, do=self.do or _DAMAGED, tp=tp, next_offset=self.next_offset
+        )
 
 
 _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read past it"

@@ -163,6 +163,15 @@ def _whole(
         found.damage = error.in_partition(tp)
 
 
+def _next_offset(batch: BatchView) -> int:
+    """The offset after a damaged batch; −1 if its header makes no sense."""
+    try:
+        batch.check()
+    except CorruptRecordsError:
+        return -1
+    return batch.next_offset
+
+
 def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:
     """Whether the batch is undamaged. A skipped batch ends the response: it may have held a transaction marker, so the
     aborted transactions after it are fetched again. A nonsensical header does not say where the batch ends.
@@ -171,6 +180,7 @@ def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:
         batch.verify()
     except CorruptRecordsError as error:
         if not skip:
+            error.next_offset = _next_offset(batch)
             raise
         batch.check()
         if batch.next_offset > found.position:

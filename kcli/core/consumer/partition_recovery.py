@@ -26,11 +26,15 @@ _NEVER = float("inf")
 
 
 class TopicRecreatedError(DataLossError):
-    """A subscribed topic was deleted and recreated; its partitions are not read until a seek."""
+    """A subscribed topic was deleted and recreated; its partitions are not read until a seek.
 
-    def __init__(self, topic: str, what: str, *, why: str = "", do: str = "") -> None:
+    ``topic_id`` is the id of the new topic.
+    """
+
+    def __init__(self, topic: str, topic_id: bytes, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what, why=why, do=do)
         self.topic = topic
+        self.topic_id = topic_id
 
 
 class Report(NamedTuple):
@@ -122,7 +126,7 @@ class PartitionRecovery:
         """A broker does not know the topic id: the topic was recreated, or brokers do not agree yet."""
         topic = self._cluster.view.topics.get(state.tp.topic)
         if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
-            self._fail_recreated(topic.name)
+            self._fail_recreated(topic)
         else:
             self.retry_later(state, error, now, patience=self._patience)
 
@@ -138,7 +142,7 @@ class PartitionRecovery:
             return False
         version = self._cluster.view.version
         if version > self._suspected.setdefault(state.tp, version):
-            self._fail_recreated(topic.name)
+            self._fail_recreated(topic)
         elif state.phase is not Phase.FAILED:
             self._cluster.topics.add(topic.name)
             self._cluster.request_refresh()
@@ -146,12 +150,12 @@ class PartitionRecovery:
 
     def fail(self, state: PartitionState, error: KcliError) -> None:
         """Fails the partition: no retry can help."""
-        state.phase = Phase.FAILED
+        state.fail(error)
         self._report_failure(error, [state])
 
     def fail_topic(self, topic: str, error: KcliError) -> None:
         """One error for all partitions of a topic; other topics continue."""
-        if states := self._subscription.fail_topic(topic):
+        if states := self._subscription.fail_topic(topic, error):
             self._report_failure(error, states)
 
     def _refresh_metadata(
@@ -171,17 +175,18 @@ class PartitionRecovery:
             self._cluster.topics.add(tp.topic)
             self._cluster.request_refresh()
 
-    def _fail_recreated(self, topic: str) -> None:
+    def _fail_recreated(self, topic: TopicView) -> None:
         """Positions in the old topic mean nothing in the new one: they are neither continued nor committed."""
         error = TopicRecreatedError(
-            topic,
-            f"topic {topic} was deleted and recreated while it was read",
+            topic.name,
+            topic.id,
+            f"topic {topic.name} was deleted and recreated while it was read",
             why="offsets of the old topic mean nothing in the new one",
             do="start again to read the new topic, or seek",
         )
-        for state in self._subscription.of_topic(topic):
+        for state in self._subscription.of_topic(topic.name):
             self._subscription.forget_position(state.tp)
-        self.fail_topic(topic, error)
+        self.fail_topic(topic.name, error)
 
     def _report_failure(self, error: KcliError, states: Iterable[PartitionState]) -> None:
         for state in states:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 UNKNOWN = -1
@@ -41,7 +42,8 @@ class PartitionState:
     (KIP-320). ``by_policy``: the consumer chose the start itself, so it may choose again. ``committed`` is the group's
     last known committed offset. ``topic_id`` is the id of the topic when it was first seen: offsets mean nothing in
     another topic of the same name. ``read_replica`` is the preferred read replica named by the leader, until
-    ``replica_until`` (KIP-392; −1: read from the leader).
+    ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it is FAILED: the same object that a poll
+    raised or will raise.
     """
 
     __slots__ = (
@@ -52,6 +54,7 @@ class PartitionState:
         "checked_epoch",
         "committed",
         "epoch",
+        "error",
         "fetch_epoch",
         "fetch_from",
         "high_watermark",
@@ -76,6 +79,7 @@ class PartitionState:
         self.version = version
         self.by_policy = span.start is None
         self._phase = Phase.COMMITTED if span.start is None else Phase.READING
+        self.error: KcliError | None = None
         self._paused = False
         self._changed = changed
         self.not_before = 0.0
@@ -95,7 +99,13 @@ class PartitionState:
     @phase.setter
     def phase(self, phase: Phase) -> None:
         self._phase = phase
+        self.error = None
         self._changed(self)
+
+    def fail(self, error: KcliError) -> None:
+        """Ends reading until a seek."""
+        self.phase = Phase.FAILED
+        self.error = error
 
     @property
     def paused(self) -> bool:
@@ -223,11 +233,11 @@ class Subscription:
         state.version = self._next_version()
         self._note(tp)
 
-    def fail_topic(self, topic: str) -> list[PartitionState]:
+    def fail_topic(self, topic: str, error: KcliError) -> list[PartitionState]:
         """Fails all partitions of the topic; returns those that had not failed before."""
         states = [state for state in self.of_topic(topic) if state.phase is not Phase.FAILED]
         for state in states:
-            state.phase = Phase.FAILED
+            state.fail(error)
         return states
 
     def of_topic(self, topic: str) -> list[PartitionState]:

@@ -4,8 +4,10 @@ import pytest
 
 from kcli.core.consumer import subscription as subscription_module
 from kcli.core.consumer.subscription import UNKNOWN, Phase, Span, Subscription
+from kcli.core.errors import NotFoundError
 from kcli.core.types import TopicPartition
 
+GONE = NotFoundError("topic t does not exist")
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
 
 
@@ -174,9 +176,17 @@ def test_partitions_are_found_by_what_they_wait_for() -> None:
 
 def test_a_topic_fails_as_a_whole_and_once() -> None:
     found = subscribed()
-    assert [state.tp for state in found.fail_topic("t")] == [P0, P1]
-    assert found.fail_topic("t") == []
-    assert found.fail_topic("other") == []
+    assert [state.tp for state in found.fail_topic("t", GONE)] == [P0, P1]
+    assert found.fail_topic("t", GONE) == []
+    assert found.fail_topic("other", GONE) == []
+    assert [state.error for _, state in found.items()] == [GONE, GONE]
+
+
+def test_a_seek_forgets_the_error() -> None:
+    found = subscribed()
+    found.fail_topic("t", GONE)
+    found.seek(P0, 3)
+    assert [state.error for _, state in found.items()] == [None, GONE]
 
 
 def test_a_forgotten_position_is_neither_read_nor_committed() -> None:

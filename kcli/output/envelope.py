@@ -88,11 +88,12 @@ def document(
     *,
     cluster: str | None,
     warnings: Sequence[str],
+    fields: Mapping[str, object],
 ) -> Rows:
-    """The document of the form ``json``, ``ndjson`` or ``yaml``."""
+    """The document of the form ``json``, ``ndjson`` or ``yaml``. ``fields``: further ones of its head."""
     if form == "ndjson":
         return JsonLines(out, columns, item)
-    head = {"kind": kind, "api": API, "cluster": cluster, "at": time_text(wall_ms())}
+    head = {"kind": kind, "api": API, "cluster": cluster, "at": time_text(wall_ms()), **fields}
     return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings)
 
 

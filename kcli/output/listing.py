@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from kcli.output.stdout import Output
 from kcli.output.tables import Aligned, Column, Rows, Screen, Separated
 
+NO_FIELDS: Mapping[str, object] = {}
+
 
 def list_rows(
     out: Output,
@@ -15,17 +17,18 @@ def list_rows(
     cluster: str | None = None,
     warnings: Sequence[str] = (),
     screen: Screen | None = None,
+    head: Mapping[str, object] = NO_FIELDS,
 ) -> Rows:
     """A list to be filled: ``with list_rows(out, "TopicList", "Topic", COLUMNS) as lines: lines.add({…})``.
 
-    ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``screen`` is for a table that is
-    shown again and again in its place.
+    ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``head``: further fields of the
+    document. ``screen`` is for a table that is shown again and again in its place.
     """
     form = out.list_kind()
     if form in ("json", "ndjson", "yaml"):
         from kcli.output.envelope import document  # json
 
-        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings)
+        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings, fields=head)
     if form in ("tsv", "csv", "name"):
         return Separated(out, columns, form)
     if form in ("table", "wide"):

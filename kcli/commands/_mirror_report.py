@@ -1,12 +1,12 @@
 """The plan of a mirror, and its report: the summary on stderr, rows for ``-o``, the exit status."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.state import SavedJob
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
 from kcli.flows.mirror.verify import Comparison
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy."""
+    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
 
     job: str
     survey: Survey
@@ -43,6 +43,7 @@ class Result(NamedTuple):
     comparisons: Sequence[Comparison]
     synced: Sequence[Translated]
     seconds: float
+    ends: Mapping[TopicPartition, int]
 
 
 class MismatchError(KcliError):
@@ -57,37 +58,20 @@ class GapsError(KcliError):
     exit_code = 6
 
 
-def plan_text(
-    job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
-) -> str:
-    """What the mirror is going to do."""
-    how = "exactly once" if flags["exactly_once"] else "at least once"
-    what = "Compare" if flags["verify_only"] else "Mirror"
-    lines = [f"{what} cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
-    created = {spec.name for spec in found.findings.create}
-    for route in found.routes:
-        own = [copy for copy in copies if copy.source.topic == route.source]
-        count = counted(len(own), "partition")
-        if saved is not None:
-            state = "continues"
-        elif route.target in created:
-            state = "is created"
-        else:
-            state = "exists"
-        lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
-    warnings = [*found.findings.conflicts, *found.findings.denied, *found.findings.warnings]
-    lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in warnings]
-    return "\n".join(lines)
-
-
 def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
     with list_rows(
-        inv.out, "MirrorReport", "MirrorPartition", COLUMNS, cluster=result.survey.source_cluster
+        inv.out,
+        "MirrorReport",
+        "MirrorPartition",
+        COLUMNS,
+        cluster=result.survey.source_cluster,
+        warnings=inv.talk.warnings,
+        head=_totals(result),
     ) as rows:
         for copy in result.copies:
-            rows.add(_row(copy, compared.get(copy.source)))
+            rows.add(_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)))
     inv.talk.note(_summary(result))
     for copy in result.copies:
         if copy.error is not None:
@@ -102,7 +86,24 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     return inv.finish(done=done, also=[stop.exit_code])
 
 
-def _row(copy: PartitionCopy, compared: Comparison | None) -> dict[str, object]:
+def _totals(result: Result) -> dict[str, object]:
+    copies = result.copies
+    return {
+        "target_cluster": result.survey.target_cluster,
+        "job": result.job,
+        "records": sum(copy.records for copy in copies),
+        "bytes": sum(copy.bytes for copy in copies),
+        "seconds": round(result.seconds, 3),
+        "passed_through_batches": sum(copy.untouched_batches for copy in copies),
+        "reencoded_batches": sum(copy.encoded_batches for copy in copies),
+        "dropped_control_batches": sum(copy.control_batches for copy in copies),
+        "gaps": sum(len(copy.gaps) for copy in copies),
+    }
+
+
+def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str, object]:
+    if copy.stop is not None:
+        end = copy.stop
     return {
         "topic": copy.source.topic,
         "partition": copy.source.partition,
@@ -111,7 +112,7 @@ def _row(copy: PartitionCopy, compared: Comparison | None) -> dict[str, object]:
         "to_offset": copy.position,
         "records": copy.records,
         "bytes": copy.bytes,
-        "lag_records": None if copy.stop is None else max(0, copy.stop - copy.position),
+        "lag_records": None if end < 0 else max(0, end - copy.position),
         "passed_through_batches": copy.untouched_batches,
         "reencoded_batches": copy.encoded_batches,
         "dropped_control_batches": copy.control_batches,

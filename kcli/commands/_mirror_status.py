@@ -3,10 +3,11 @@
 from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import NotFoundError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
-from kcli.flows.mirror.state import SavedJob
+from kcli.flows.mirror.state import SavedJob, is_running
 from kcli.flows.mirror.store import load_topic
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
@@ -21,6 +22,7 @@ COLUMNS = (
     Column("records", "number"),
     Column("delivery", spare=1),
     Column("updated_at", "time"),
+    Column("state", spare=3),
     Column("source_cluster", wide=True),
     Column("host", wide=True),
 )
@@ -43,16 +45,18 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
             why=f"this cluster has {len(jobs)} jobs",
             do="kcli mirror status",
         )
+    now = wall_ms()
     with list_rows(inv.out, "MirrorJobList", "MirrorPartition", COLUMNS, cluster=cluster) as rows:
         for name in sorted(jobs):
             if job in (None, name):
-                for row in _rows(jobs[name]):
+                for row in _rows(jobs[name], now):
                     rows.add(row)
     return 0
 
 
-def _rows(job: SavedJob) -> list[dict[str, object]]:
+def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:
     state = job.state
+    status = "ended" if state.ended else "running" if is_running(state, now) else "unknown"
     return [
         {
             "job": state.job,
@@ -64,6 +68,7 @@ def _rows(job: SavedJob) -> list[dict[str, object]]:
             "records": saved.progress.records,
             "delivery": state.delivery,
             "updated_at": saved.progress.updated_ms,
+            "state": status,
             "source_cluster": state.source,
             "host": state.host,
         }

@@ -12,7 +12,7 @@ from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.state import JobState, SavedJob, load_jobs
-from kcli.flows.mirror.store import Identity, Progress, TopicStore
+from kcli.flows.mirror.store import Progress, TopicStore
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.fetching import quick_reader
@@ -88,7 +88,7 @@ class Job:
             job=JOB, run="r", partitions="keep", source="a", target="b", source_servers="", delivery="",
             topics={"t": "copy"}, started_ms=0, updated_ms=0, host="",
         )  # fmt: skip
-        progress = Progress(state, {c.source: Identity("", "") for c in copies}, lambda _: 0, stored)
+        progress = Progress(state, lambda _: 0, stored)
         kind = ExactlyOnceCopy if exactly_once else Copy
         self.copy = kind(
             self.consumer,

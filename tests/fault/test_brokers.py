@@ -914,7 +914,10 @@ def test_an_unknown_error_of_metadata(code: int, said: str) -> None:
     with FakeCluster(3, topics={"t": 1}) as cluster:
         cluster.fail(MetadataRequest, code, top=True, times=FOREVER)
         for servers in (cluster.address(1), cluster.bootstrap):
-            with Admin(bootstrap_servers=servers, timeout=DEADLINE) as admin, pytest.raises(KcliError) as error:
+            with (
+                Admin(bootstrap_servers=servers, timeout=DEADLINE) as admin,
+                pytest.raises(KcliError) as error,
+            ):
                 admin.connect()
             assert said in str(error.value)
         cluster.heal()

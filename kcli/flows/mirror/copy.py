@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from kcli.core.admin.topics import id_text
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
-from kcli.core.consumer.subscription import Phase, Span
-from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import ClosedError, CorruptRecordsError, KcliError, TransactionAbortableError
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
@@ -40,9 +41,13 @@ _FLUSH_SLICE = 0.2
 
 
 class Pace(NamedTuple):
-    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
+    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction.
+
+    ``discovery``: seconds after which new topics and partitions are looked for.
+    """
 
     interval: float = 1.0
+    discovery: float = 30.0
     records_per_second: float | None = None
     bytes_per_second: float | None = None
 
@@ -53,8 +58,14 @@ STEADY = Pace()
 class Checkpoints(Protocol):
     """Where positions are saved."""
 
-    def save(self, copies: Iterable[PartitionCopy]) -> None:
-        """Saves the confirmed positions of these partitions; raises KcliError where that fails, or failed before."""
+    def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
+        """Whether there is something to be saved."""
+
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
+        """Saves the confirmed positions of these partitions; raises KcliError where that fails, or failed before.
+
+        ``ended``: the job ends in order.
+        """
 
     def failed(self, error: KcliError) -> None:
         """What an earlier call wrote could not be stored."""
@@ -73,8 +84,9 @@ class Deliveries:
         """Keeps one report."""
         self._reports.append(report)
 
-    def process(self) -> None:
-        """Confirms or fails what was reported since the last call."""
+    def process(self) -> set[PartitionCopy]:
+        """Confirms or fails what was reported since the last call; returns the copies that failed."""
+        failed = set()
         while self._reports:
             report = self._reports.popleft()
             for first, sent, rows in report.origins:
@@ -88,12 +100,16 @@ class Deliveries:
                 else:
                     base = -1 if report.base_offset < 0 else report.base_offset + first
                     sent.copy.confirm(sent, rows, base)
+                if isinstance(sent, SentBatch) and sent.copy.error is not None:
+                    failed.add(sent.copy)
+        return failed
 
 
 class Copy:
     """Copies partitions until all are done, or ``stop`` is requested.
 
     ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
+    ``discover`` returns the partitions that are to be copied as well from now on.
     """
 
     def __init__(
@@ -110,6 +126,7 @@ class Copy:
         clusters: tuple[str, str] | None = None,
         on_gap: str = "fail",
         on_recreate: str = "fail",
+        discover: Callable[[], Sequence[PartitionCopy]] = tuple,
         progress: Callable[[], None] = lambda: None,
         warn: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -131,9 +148,12 @@ class Copy:
         self._clusters = clusters
         self._on_gap = on_gap
         self._on_recreate = on_recreate
+        self._discover = discover
+        self._discovery = pace.discovery
         self._progress = progress
         self._warn = warn
-        self._saved_at = now
+        self._saved_at = self._discovered_at = now
+        self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
     def run(self) -> None:
@@ -147,10 +167,14 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
-        self._deliveries.process()
+        self._process_deliveries()
         self._drop_failed()
-        if time.monotonic() - self._saved_at >= self._interval:
+        now = time.monotonic()
+        if self._save_is_due(now):
             self._save()
+        if now - self._discovered_at >= self._discovery:
+            self._add(self._discover())
+            self._discovered_at = time.monotonic()
         self._progress()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -163,6 +187,10 @@ class Copy:
                 if not copy.done
             }
         )
+
+    def _add(self, copies: Sequence[PartitionCopy]) -> None:
+        self.copies.update({copy.source: copy for copy in copies})
+        self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
 
     def _poll(self) -> list[FetchedBatch]:
         self._obsolete = False
@@ -184,27 +212,31 @@ class Copy:
 
     def _failed_to_read(self, error: KcliError) -> None:
         """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
-        failed = [
-            copy
-            for tp, copy in self.copies.items()
-            if tp in self._consumer.assignment and self._consumer.state(tp).phase is Phase.FAILED
-            if copy.error is None
-        ]
+        assigned = self._consumer.assignment
+        failed = [tp for tp in self.copies if tp in assigned and self._consumer.state(tp).error is error]
         if not failed:
             raise error
-        for copy in failed:
+        for copy in (self.copies[tp] for tp in failed if self.copies[tp].error is None):
             if isinstance(error, OutOfRangeError) and self._on_gap == "record" and error.start > copy.sent_to:
-                copy.record_gap(error.start, "the source removed these records before they were copied")
-                self._warn(
-                    f"{copy.source}: offsets {copy.gaps[-1].first} to {error.start - 1} were not copied"
+                self._record_gap(
+                    copy, error.start, "the source removed these records before they were copied"
                 )
                 self._consumer.seek(copy.source, error.start)
+            elif (
+                isinstance(error, CorruptRecordsError) and self._on_gap == "record" and error.next_offset >= 0
+            ):
+                self._record_gap(copy, error.next_offset, f"damaged on the source: {error}")
+                self._consumer.seek(copy.source, error.next_offset)
             elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
                 self._warn(f"{copy.source}: the topic was recreated; copying it from its start")
-                copy.restart()
+                copy.restart(id_text(error.topic_id))
                 self._consumer.seek(copy.source, 0)
             else:
                 copy.end(error)
+
+    def _record_gap(self, copy: PartitionCopy, stop: int, why: str) -> None:
+        copy.record_gap(stop, why)
+        self._warn(f"{copy.source}: offsets {copy.gaps[-1].first} to {stop - 1} are not copied: {why}")
 
     # --- sending -------------------------------------------------------------------------------------
 
@@ -237,10 +269,14 @@ class Copy:
             copy.control_batches += 1
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
-        offsets = offsets_taken(batch, first, stop)
         rows: Sequence[Row] | None = None
-        if self._by_key or self._clusters is not None:
-            rows = rows_taken(batch, first, stop)
+        try:
+            offsets = offsets_taken(batch, first, stop)
+            if self._by_key or self._clusters is not None:
+                rows = rows_taken(batch, first, stop)
+        except CorruptRecordsError as error:
+            self._cannot_be_read(copy, fetched, error.in_partition(fetched.tp))
+            return
         if self._clusters is not None and rows is not None:
             offsets, rows = self._with_origins(fetched.tp, offsets, rows)
         if not offsets:
@@ -266,8 +302,20 @@ class Copy:
                 raise
         except TransactionAbortableError as error:
             self._abort(error)
+        except CorruptRecordsError as error:
+            copy.withdraw(sent)
+            self._cannot_be_read(copy, fetched, error.in_partition(fetched.tp))
         except KcliError as error:
             copy.fail(error)
+            self._failed.add(copy)
+
+    def _cannot_be_read(self, copy: PartitionCopy, fetched: FetchedBatch, error: KcliError) -> None:
+        """The checksum of the batch is right, its records are not what they should be."""
+        if self._on_gap == "record":
+            self._record_gap(copy, fetched.then, f"damaged on the source: {error}")
+        else:
+            copy.end(error)
+            self._failed.add(copy)
 
     def _with_origins(
         self, tp: TopicPartition, offsets: Sequence[int], rows: Sequence[Row]
@@ -289,12 +337,18 @@ class Copy:
 
     def _drop_failed(self) -> None:
         """Reads no more of partitions that ended with an error."""
-        assigned = self._consumer.assignment
-        gone = [tp for tp, copy in self.copies.items() if copy.error is not None and tp in assigned]
-        if gone:
-            self._consumer.pause(*gone)
+        if self._failed:
+            self._consumer.pause(*(copy.source for copy in self._failed))
+            self._failed.clear()
 
     # --- saving --------------------------------------------------------------------------------------
+
+    def _process_deliveries(self) -> None:
+        """Counts what was stored since the last call."""
+        self._failed |= self._deliveries.process()
+
+    def _save_is_due(self, now: float) -> bool:
+        return now - self._saved_at >= self._interval
 
     def _begin(self) -> None:
         """Called before records are sent."""
@@ -303,8 +357,8 @@ class Copy:
         """Called when the producer's transaction can only be aborted; there is none."""
         raise error
 
-    def _save(self) -> None:
-        self._checkpoints.save(self.copies.values())
+    def _save(self, *, ended: bool = False) -> None:
+        self._checkpoints.save(self.copies.values(), ended=ended)
         self._saved_at = time.monotonic()
 
     def _done(self) -> bool:
@@ -312,10 +366,12 @@ class Copy:
 
     def _finish(self) -> None:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
-        for _ in range(2):
+        for ended in (False, True):
             self._wait_for_deliveries()
             self._deliveries.process()
-            self._save()
+            self._save(ended=ended)
+        self._wait_for_deliveries()
+        self._deliveries.process()
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

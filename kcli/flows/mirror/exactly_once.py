@@ -21,16 +21,14 @@ class ExactlyOnceCopy(Copy):
 
     _open = False
     _aborted = 0
+    _rolled_back = False
 
-    def turn(self) -> None:
-        """One poll and what follows from it."""
-        for fetched in self._poll():
-            self._send(fetched)
-        self._drop_failed()
+    def _process_deliveries(self) -> None:
+        """They count when their transaction is committed."""
+
+    def _save_is_due(self, now: float) -> bool:
         sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
-        if sent_all or time.monotonic() - self._saved_at >= self._interval:
-            self._save()
-        self._progress()
+        return sent_all or super()._save_is_due(now)
 
     def _begin(self) -> None:
         if not self._open:
@@ -40,21 +38,23 @@ class ExactlyOnceCopy(Copy):
     def _done(self) -> bool:
         return not self._open and all(copy.done for copy in self.copies.values())
 
-    def _save(self) -> None:
+    def _save(self, *, ended: bool = False) -> None:
         """Commits the open transaction with the positions after it, or aborts it."""
         self._saved_at = time.monotonic()
         if not self._open:
-            return
-        failed = self._failed()
+            if not (ended or self._checkpoints.is_pending(self.copies.values())):
+                return
+            self._begin()
+        failed = self._ended()
         if not self._wait_for_deliveries():
             self._roll_back()
             return
-        self._deliveries.process()
-        if self._failed() != failed:
+        self._failed |= self._deliveries.process()
+        if self._ended() != failed:
             self._abort(None)
             return
         try:
-            self._checkpoints.save(self.copies.values())
+            self._checkpoints.save(self.copies.values(), ended=ended)
             commit_transaction(self._producer, self._stop, patience=_PATIENCE, interval=_SLICE)
         except TransactionAbortableError as error:
             self._abort(error)
@@ -63,11 +63,22 @@ class ExactlyOnceCopy(Copy):
         for copy in self.copies.values():
             copy.commit()
 
+    def _finish(self) -> None:
+        self._save()
+        if self._stop and self._rolled_back:
+            return
+        try:
+            self._save(ended=True)
+        except KcliError:
+            if not self._stop:  # else nothing is lost: the state says later that the job does not run
+                raise
+        self._progress()
+
     def _abort(self, error: KcliError | None) -> None:
-        failed = self._failed()
+        failed = self._ended()
         self._obsolete = True
         self._roll_back()
-        self._aborted = 0 if self._failed() != failed else self._aborted + 1
+        self._aborted = 0 if self._ended() != failed else self._aborted + 1
         if self._aborted >= _TRIES and error is not None:
             raise error
         for copy in self.copies.values():
@@ -76,10 +87,10 @@ class ExactlyOnceCopy(Copy):
 
     def _roll_back(self) -> None:
         self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
-        self._open = False
-        self._deliveries.process()
+        self._open, self._rolled_back = False, True
+        self._failed |= self._deliveries.process()
         for copy in self.copies.values():
             copy.rollback()
 
-    def _failed(self) -> set[TopicPartition]:
+    def _ended(self) -> set[TopicPartition]:
         return {tp for tp, copy in self.copies.items() if copy.error is not None}

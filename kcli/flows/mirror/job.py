@@ -11,7 +11,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import TopicFacts
 from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import JobState, SavedJob
@@ -33,7 +33,9 @@ def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequenc
     return f"{source_cluster or 'source'}-{zlib.crc32(words.encode()):08x}"
 
 
-def job_state(name: str, survey: Survey, servers: str, *, exactly_once: bool, by_key: bool) -> JobState:
+def job_state(
+    name: str, survey: Survey, servers: str, *, exactly_once: bool, by_key: bool, headers: bool
+) -> JobState:
     """The state of a job that begins now."""
     now = wall_ms()
     return JobState(
@@ -48,6 +50,7 @@ def job_state(name: str, survey: Survey, servers: str, *, exactly_once: bool, by
         started_ms=now,
         updated_ms=now,
         host=socket.gethostname(),
+        headers=headers,
     )
 
 
@@ -81,10 +84,11 @@ def partition_copies(
             tp, copy = TopicPartition(route.source, number), TopicPartition(route.target, number)
             old = saved.partitions.get(tp) if saved is not None else None
             span, end = spans[tp], target.ends.get(copy, 0)
+            ids = TopicIds(facts.topic_id)
             if old is None:
                 start = span.start or 0
                 offsets = None if by_key else OffsetMap(start, end)
-                found.append(PartitionCopy(tp, copy, offsets, position=start, stop=span.stop))
+                found.append(PartitionCopy(tp, copy, offsets, position=start, stop=span.stop, topic_ids=ids))
                 continue
             error = (
                 None
@@ -101,7 +105,7 @@ def partition_copies(
             recreated = bool(old.progress.topic_id) and old.progress.topic_id != facts.topic_id
             if recreated and on_recreate == "restart":
                 offsets = None if by_key else OffsetMap(0, end)
-                made = PartitionCopy(tp, copy, offsets, position=0, stop=span.stop)
+                made = PartitionCopy(tp, copy, offsets, position=0, stop=span.stop, topic_ids=ids)
             else:
                 made = PartitionCopy(
                     tp,
@@ -110,6 +114,7 @@ def partition_copies(
                     position=old.progress.position,
                     leader_epoch=old.progress.leader_epoch,
                     stop=span.stop,
+                    topic_ids=ids,
                 )
                 if recreated:
                     error = DataLossError(

@@ -25,6 +25,16 @@ class Gap(NamedTuple):
     why: str
 
 
+class TopicIds(NamedTuple):
+    """The topic ids of a partition's source and target in Kafka's text form, empty where brokers have none."""
+
+    source: str = ""
+    target: str = ""
+
+
+NO_IDS = TopicIds()
+
+
 class SentBatch:
     """Records passed to the producer. ``offsets`` are those of the source, ``then`` is the position after them.
 
@@ -60,9 +70,11 @@ class PartitionCopy:
         position: int,
         leader_epoch: int = -1,
         stop: int | None = None,
+        topic_ids: TopicIds = NO_IDS,
     ) -> None:
         self.source = source
         self.target = target
+        self.topic_ids = topic_ids
         self.offsets = offsets
         self.position = position
         self.leader_epoch = leader_epoch
@@ -98,6 +110,11 @@ class PartitionCopy:
         self._sent.append(sent)
         self.sent_to = then
         return sent
+
+    def withdraw(self, sent: SentBatch) -> None:
+        """The batch that was registered last was not sent after all."""
+        assert self._sent.pop() is sent
+        self.sent_to = self._sent[-1].then if self._sent else self.position
 
     def skip_to(self, position: int, epoch: int) -> None:
         """The source has no record to be copied before ``position``: markers, aborted or removed records."""
@@ -141,13 +158,15 @@ class PartitionCopy:
         del self.gaps[gaps:]
         self._sent.clear()
 
-    def restart(self) -> None:
-        """The source topic was recreated: offsets begin anew, and so does the map."""
+    def restart(self, topic_id: str) -> None:
+        """The source topic was recreated and has this id now: offsets begin anew, and so does the map."""
         self._sent.clear()
+        self.topic_ids = self.topic_ids._replace(source=topic_id)
         self.position = self.sent_to = 0
         self.leader_epoch = -1
         if self.offsets is not None:
             self.offsets = OffsetMap(0, self.offsets.target_end)
+        self.commit()
 
     def record_gap(self, stop: int, why: str) -> None:
         """Records that everything from the last sent record up to ``stop`` cannot be copied, and continues there."""

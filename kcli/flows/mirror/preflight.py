@@ -8,10 +8,11 @@ reported for all topics at once. Warnings leave the copy exact but cost somethin
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
 
-READ, WRITE, CREATE, DESCRIBE_CONFIGS = 3, 4, 5, 10
+READ, WRITE, CREATE, ALTER, DESCRIBE_CONFIGS = 3, 4, 5, 7, 10
 """Bits of Kafka's AclOperation."""
 
 _NOT_COPIED = frozenset(
@@ -32,6 +33,15 @@ _NOT_COPIED = frozenset(
     }
 )
 _ALWAYS_COPIED = ("cleanup.policy", "max.message.bytes")
+
+
+NO_TOPICS: Mapping[str, str] = {}
+
+
+class ConflictError(KcliError):
+    """The target does not allow an exact copy."""
+
+    exit_code = 7
 
 
 class TopicFacts(NamedTuple):
@@ -57,12 +67,16 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The result of all checks. ``create`` are the topics that the target lacks."""
+    """The result of all checks. ``create`` are the topics that the target lacks.
+
+    ``grow`` are the target's topics that get as many partitions as the source has now: those that the job copies already.
+    """
 
     conflicts: list[Finding]
     denied: list[Finding]
     warnings: list[Finding]
     create: list[TopicSpec]
+    grow: dict[str, int]
 
 
 def check_routes(
@@ -73,9 +87,13 @@ def check_routes(
     by_key: bool,
     brokers: int,
     cluster_operations: int | None,
+    continues: Mapping[str, str] = NO_TOPICS,
 ) -> Findings:
-    """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target."""
-    found = Findings([], [], [], [])
+    """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target.
+
+    ``continues``: the topics that the job copies already, from source to target.
+    """
+    found = Findings([], [], [], [], {})
     for route in routes:
         source, target = sources[route.source], targets.get(route.target)
         if not _may(source.operations, READ):
@@ -87,6 +105,15 @@ def check_routes(
             continue
         if not _may(target.operations, WRITE):
             found.denied.append(Finding(route, f"WRITE on topic {route.target} of the target"))
+        if (
+            target.partitions < source.partitions
+            and not by_key
+            and continues.get(route.source) == route.target
+        ):
+            found.grow[route.target] = source.partitions
+            if not _may(target.operations, ALTER):
+                found.denied.append(Finding(route, f"ALTER on topic {route.target} of the target"))
+            target = target._replace(partitions=source.partitions)
         found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
         found.warnings.extend(_warnings(route, source, target, by_key=by_key))
     return found

@@ -55,6 +55,11 @@ def parse_rename(text: str) -> Rename:
     return Rename(pattern, new)
 
 
+def is_pattern(selector: str) -> bool:
+    """Whether the selector is a glob or a regex, not a name."""
+    return selector.startswith("^") or bool(_GLOB.intersection(selector))
+
+
 def select_topics(available: Iterable[str], selectors: Sequence[str]) -> list[str]:
     """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
 

@@ -40,7 +40,19 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int
     updated_ms: int
     host: str
-    finished: bool = False
+    headers: bool = False
+    """Whether records get a header with their origin, which ends loops."""
+    ended: bool = False
+    """Whether its last run ended in order; after a kill it says False for ever, and ``updated_ms`` gets old."""
+
+
+RUNNING_MS = 300_000
+"""A job that was not updated for so long is not running; a running one is updated every minute at least."""
+
+
+def is_running(state: JobState, now: int) -> bool:
+    """Whether a process runs the job, as far as its state says. ``now``: milliseconds since the epoch."""
+    return not state.ended and now - state.updated_ms < RUNNING_MS
 
 
 class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,16 +126,6 @@ def partition_records(
         *(StateRecord(_key(job, tp, number), data) for number, data in full),
         StateRecord(_key(job, tp), msgspec.json.encode(progress)),
     ]
-
-
-def deletion(job: SavedJob) -> list[StateRecord]:
-    """The tombstones that remove a job."""
-    name = job.state.job
-    found = [StateRecord(_key(name), None)]
-    for tp, saved in job.partitions.items():
-        found.append(StateRecord(_key(name, tp), None))
-        found += [StateRecord(_key(name, tp, number), None) for number in range(saved.progress.segments)]
-    return found
 
 
 def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str, SavedJob]:

@@ -5,7 +5,6 @@ transaction where there is one. All jobs that write to a cluster share the topic
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 import msgspec
 
@@ -21,7 +20,7 @@ from kcli.core.types import TopicPartition, TopicSpec
 from kcli.files.atomic import replace_file
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.routes import STATE_TOPIC, Route
 from kcli.flows.mirror.state import (
     JobState,
     PartitionProgress,
@@ -34,13 +33,7 @@ from kcli.flows.mirror.state import (
 
 STATE = TopicPartition(STATE_TOPIC, 0)
 _REPLICAS = 3
-
-
-class Identity(NamedTuple):
-    """The topic ids of a partition's source and target, empty where brokers have none."""
-
-    source_id: str
-    target_id: str
+_UPDATE_MS = 60_000
 
 
 class Progress:
@@ -49,36 +42,44 @@ class Progress:
     def __init__(
         self,
         state: JobState,
-        identities: Mapping[TopicPartition, Identity],
         source_end: Callable[[TopicPartition], int],
         stored_segments: Mapping[TopicPartition, int],
     ) -> None:
         self._state = state
-        self._identities = identities
         self._source_end = source_end
         self._segments = dict(stored_segments)
         self._saved: dict[TopicPartition, int] = {}
 
-    def records(self, copies: Iterable[PartitionCopy], *, finished: bool = False) -> list[StateRecord]:
-        """The records to be written now; empty if nothing moved."""
+    def add_topics(self, routes: Iterable[Route]) -> None:
+        """Topics that the job copies from now on."""
+        topics = {**self._state.topics, **{route.source: route.target for route in routes}}
+        self._state = msgspec.structs.replace(self._state, topics=topics)
+
+    def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
+        """Whether a position has moved since the last call of ``records``, or the job was not updated for long."""
+        return wall_ms() - self._state.updated_ms >= _UPDATE_MS or any(
+            self._saved.get(copy.source) != copy.position for copy in copies
+        )
+
+    def records(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> list[StateRecord]:
+        """The records to be written now; empty if there is nothing new. ``ended``: the job ends in order."""
         now = wall_ms()
         found: list[StateRecord] = []
         for copy in copies:
             if self._saved.get(copy.source) != copy.position:
                 found += self._partition(copy, now)
-        if found or finished:
-            self._state = msgspec.structs.replace(self._state, updated_ms=now, finished=finished)
+        if found or ended or now - self._state.updated_ms >= _UPDATE_MS:
+            self._state = msgspec.structs.replace(self._state, updated_ms=now, ended=ended)
             found.append(job_record(self._state))
         return found
 
     def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
         offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
-        identity = self._identities[copy.source]
         progress = PartitionProgress(
             target=copy.target.topic,
             target_partition=copy.target.partition,
-            topic_id=identity.source_id,
-            target_topic_id=identity.target_id,
+            topic_id=copy.topic_ids.source,
+            target_topic_id=copy.topic_ids.target,
             start=offsets.start,
             target_start=offsets.target_start,
             position=copy.position,
@@ -103,9 +104,13 @@ class TopicStore:
         self._progress = progress
         self._error: KcliError | None = None
 
-    def save(self, copies: Iterable[PartitionCopy]) -> None:
+    def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """See Checkpoints."""
-        self.write(self._progress.records(copies))
+        return self._progress.is_pending(copies)
+
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
+        """See Checkpoints."""
+        self.write(self._progress.records(copies, ended=ended))
 
     def write(self, records: Iterable[StateRecord]) -> None:
         """Sends records of the state; raises if earlier ones could not be stored."""
@@ -130,9 +135,13 @@ class FileStore:
         self._progress = progress
         self._records = dict(records)
 
-    def save(self, copies: Iterable[PartitionCopy]) -> None:
+    def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
+        """See Checkpoints."""
+        return self._progress.is_pending(copies)
+
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
         """See Checkpoints; FileError if the file cannot be written, and the old one stays."""
-        self.write(self._progress.records(copies))
+        self.write(self._progress.records(copies, ended=ended))
 
     def write(self, records: Iterable[StateRecord]) -> None:
         """Writes the file anew, with these records."""

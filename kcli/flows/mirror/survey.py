@@ -7,8 +7,16 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.mirror.preflight import Findings, TopicFacts, check_routes
+from kcli.flows.mirror.preflight import NO_TOPICS, Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Rename, Route, plan_routes, select_topics
+
+
+class Selection(NamedTuple):
+    """What a job copies: selectors of topics, rename rules, and whether partitions are chosen by key."""
+
+    selectors: Sequence[str]
+    renames: Sequence[Rename]
+    by_key: bool = False
 
 
 class Survey(NamedTuple):
@@ -27,23 +35,23 @@ class Survey(NamedTuple):
 
 
 def survey(
-    source: Admin, target: Admin, selectors: Sequence[str], renames: Sequence[Rename], *, by_key: bool
+    source: Admin, target: Admin, selection: Selection, continues: Mapping[str, str] = NO_TOPICS
 ) -> Survey:
-    """Describes the topics of both clusters and checks all routes.
+    """Describes the topics of both clusters and checks all routes. ``continues``: see ``check_routes``.
 
     NotFoundError if no topic is selected; ConfigError for routes that cannot be; errors of brokers.
     """
     here, there = source.describe_cluster(), target.describe_cluster(include_operations=True)
     same = bool(here.cluster_id) and here.cluster_id == there.cluster_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
-    chosen = select_topics(available, selectors)
+    chosen = select_topics(available, selection.selectors)
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
             why=f"the source has {len(available)} topics and none matches",
             do="check -t",
         )
-    routes = plan_routes(chosen, renames, same_cluster=same)
+    routes = plan_routes(chosen, selection.renames, same_cluster=same)
     existing = {topic.name: topic for topic in target.list_topics()}
     wanted = {route.target: existing[route.target] for route in routes if route.target in existing}
     sources = _facts(source, {name: available[name] for name in chosen})
@@ -52,9 +60,10 @@ def survey(
         routes,
         sources,
         targets,
-        by_key=by_key,
+        by_key=selection.by_key,
         brokers=len(there.brokers),
         cluster_operations=there.operations,
+        continues=continues,
     )
     return Survey(here.cluster_id, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
 

@@ -12,7 +12,6 @@ from kcli.flows.mirror.state import (
     JobState,
     PartitionProgress,
     StateRecord,
-    deletion,
     job_record,
     load_jobs,
     partition_records,
@@ -103,16 +102,6 @@ def test_jobs_do_not_mix() -> None:
     written += partition_records("a", TP, progress(one), one) + partition_records("b", TP, progress(two), two)
     jobs = load_jobs(written)
     assert {name: job.partitions[TP].offsets.target_end for name, job in jobs.items()} == {"a": 5, "b": 7}
-
-
-def test_a_deleted_job_leaves_nothing() -> None:
-    offsets = OffsetMap(0, 0)
-    for _ in range(RUNS_PER_SEGMENT + 3):
-        offsets.append(offsets.position + 1, offsets.target_end, 1)
-    written = [job_record(state()), *partition_records("j", TP, progress(offsets), offsets)]
-    gone = deletion(load_jobs(written)["j"])
-    assert {record.key for record in gone} == {record.key for record in written}
-    assert load_jobs([*written, *gone]) == {}
 
 
 def test_a_missing_segment_is_reported() -> None:

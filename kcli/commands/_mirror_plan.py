@@ -1,0 +1,83 @@
+"""The plan of a mirror: shown, refused for conflicts, and confirmed where a target has records of somebody else."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kcli.commands.shared.confirm import confirm, show_plan
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import AuthError
+from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.preflight import ConflictError
+from kcli.flows.mirror.state import SavedJob
+from kcli.flows.mirror.survey import Survey
+from kcli.output.progress import counted
+
+
+def may_begin(
+    inv: Invocation,
+    job: str,
+    found: Survey,
+    saved: SavedJob | None,
+    copies: Sequence[PartitionCopy],
+    ends: Ends,
+    flags: Mapping[str, Any],
+) -> bool:
+    """Shows the plan and asks where necessary; False for a dry run, and for a refusal.
+
+    AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
+    """
+    findings = found.findings
+    plan = _plan_text(job, found, saved, copies, flags)
+    if findings.denied:
+        show_plan(inv, plan)
+        raise AuthError(
+            f"{counted(len(findings.denied), 'permission')} missing",
+            why="; ".join(finding.what for finding in findings.denied),
+            do="grant them, or leave these topics out",
+        )
+    if findings.conflicts and not flags["verify_only"]:
+        show_plan(inv, plan)
+        first = findings.conflicts[0]
+        raise ConflictError(
+            f"topic {first.route.target} cannot hold an exact copy of {first.route.source}",
+            why="; ".join(finding.what for finding in findings.conflicts),
+            do=first.do,
+        )
+    own = {} if saved is None else saved.state.topics
+    filled = [
+        route.target
+        for route in found.routes
+        if own.get(route.source) != route.target
+        and any(ends.ends[tp] > ends.starts[tp] for tp in ends.ends if tp.topic == route.target)
+    ]
+    if not filled or flags["verify_only"]:
+        show_plan(inv, plan)
+        return not inv.dry_run
+    question = f"Copy to {', '.join(filled)}, which has records already?"
+    return confirm(inv, plan, question, name=filled[0], among=filled)
+
+
+def _plan_text(
+    job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
+) -> str:
+    """What the mirror is going to do."""
+    how = "exactly once" if flags["exactly_once"] else "at least once"
+    what = "Compare" if flags["verify_only"] else "Mirror"
+    lines = [f"{what} cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
+    findings, own = found.findings, {} if saved is None else saved.state.topics
+    created = {spec.name for spec in findings.create}
+    for route in found.routes:
+        partitions = sum(copy.source.topic == route.source for copy in copies)
+        if route.target in created:
+            state = "is created"
+        elif route.target in findings.grow:
+            state = f"continues and gets {findings.grow[route.target]} partitions"
+        else:
+            state = "continues" if route.source in own else "exists"
+        lines.append(
+            f"  {route.source} → {route.target}: {counted(partitions, 'partition')}, the target {state}"
+        )
+    notes = [*findings.conflicts, *findings.denied, *findings.warnings]
+    lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in notes]
+    return "\n".join(lines)

@@ -1,0 +1,121 @@
+"""Topics and partitions that appear on the source while a job runs: each begins at its first record.
+
+What cannot be copied exactly is refused once, with the reason; the other topics are not affected.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.offsets import EARLIEST
+from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
+from kcli.flows.mirror.preflight import ConflictError, Finding, Findings
+from kcli.flows.mirror.routes import Route, is_pattern, select_topics
+from kcli.flows.mirror.survey import Selection, Survey, survey
+from kcli.flows.mirror.targets import create_targets, identify, offsets, target_ends
+
+
+class Additions(NamedTuple):
+    """What a job copies from now on, and why it does not copy other topics."""
+
+    routes: list[Route]
+    copies: list[PartitionCopy]
+    refused: list[KcliError]
+
+
+class Discovery:
+    """``may_fill``: target topics that have records already are written without a question."""
+
+    def __init__(
+        self, source: Admin, target: Admin, selection: Selection, found: Survey, *, may_fill: bool
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._selection = selection
+        self._may_fill = may_fill
+        self._topics = {route.source: route.target for route in found.routes}
+        self._partitions = {name: found.sources[name].partitions for name in self._topics}
+        self._refused: dict[str, int] = {}
+
+    def look(self) -> Additions:
+        """What has appeared since the last call; its targets are created. Raises errors of brokers."""
+        additions = Additions([], [], [])
+        available = {
+            topic.name: len(topic.partitions) for topic in self._source.list_topics() if not topic.internal
+        }
+        grown = self._grown(available)
+        if not grown:
+            return additions
+        names = sorted({*grown, *(name for name in self._topics if name in available)})
+        selection = self._selection._replace(selectors=names)
+        found = survey(self._source, self._target, selection, continues=self._topics)
+        ends = target_ends(self._target, found)
+        for route in found.routes:
+            if route.source in grown:
+                self._add(route, found, ends, additions)
+        identify(self._target, additions.copies)
+        return additions
+
+    def _grown(self, available: Mapping[str, int]) -> set[str]:
+        """The selected topics with partitions that are not copied. ``available``: what the source has."""
+        selectors = [one for one in self._selection.selectors if one in available or is_pattern(one)]
+        return {
+            name
+            for name in select_topics(available, selectors)
+            if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
+        }
+
+    def _add(self, route: Route, found: Survey, ends: Ends, additions: Additions) -> None:
+        facts = found.sources[route.source]
+        error = self._objection(route, found.findings, ends)
+        if error is None:
+            create = [spec for spec in found.findings.create if spec.name == route.target]
+            grow = {name: count for name, count in found.findings.grow.items() if name == route.target}
+            try:
+                create_targets(self._target, Findings([], [], [], create, grow))
+            except ConnectError:
+                raise
+            except KcliError as failure:
+                error = failure
+        if error is not None:
+            self._refused[route.source] = facts.partitions
+            additions.refused.append(error)
+            return
+        numbers = range(self._partitions.get(route.source, 0), facts.partitions)
+        starts = offsets(self._source, [TopicPartition(route.source, n) for n in numbers], EARLIEST)
+        for tp, start in starts.items():
+            target = TopicPartition(route.target, tp.partition)
+            runs = None if self._selection.by_key else OffsetMap(start, ends.ends.get(target, 0))
+            ids = TopicIds(facts.topic_id)
+            additions.copies.append(PartitionCopy(tp, target, runs, position=start, topic_ids=ids))
+        additions.routes.append(route)
+        self._topics[route.source] = route.target
+        self._partitions[route.source] = facts.partitions
+
+    def _objection(self, route: Route, findings: Findings, ends: Ends) -> KcliError | None:
+        what = f"topic {route.source} has been created since and is not copied"
+        if route.source in self._topics:
+            what = f"topic {route.source} has more partitions now, which are not copied"
+        denied, conflicts = _of(route, findings.denied), _of(route, findings.conflicts)
+        if denied:
+            why = "permission missing: " + "; ".join(finding.what for finding in denied)
+            return AuthError(what, why=why, do="grant it and start the mirror again")
+        if conflicts:
+            why = "; ".join(finding.what for finding in conflicts)
+            return ConflictError(what, why=why, do=conflicts[0].do)
+        if route.source not in self._topics and not self._may_fill and _has_records(route.target, ends):
+            why = f"topic {route.target} of the target has records already"
+            return ConflictError(what, why=why, do="start the mirror again to confirm it")
+        return None
+
+
+def _of(route: Route, findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.route == route]
+
+
+def _has_records(topic: str, ends: Ends) -> bool:
+    return any(ends.ends[tp] > ends.starts[tp] for tp in ends.ends if tp.topic == topic)

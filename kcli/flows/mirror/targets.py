@@ -1,0 +1,63 @@
+"""The topics of the target: creates what is missing, and looks up ids and ends."""
+
+from collections.abc import Iterable
+
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.preflight import Findings
+from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.store import state_topic_spec
+from kcli.flows.mirror.survey import Survey
+
+
+def create_targets(admin: Admin, findings: Findings) -> None:
+    """Creates the topics that the target lacks, and the partitions; raises the first error."""
+    for error in admin.create_topics(findings.create).values() if findings.create else ():
+        if error is not None:
+            raise error
+    for error in admin.create_partitions(findings.grow).values() if findings.grow else ():
+        if error is not None:
+            raise error
+
+
+def create_state_topic(admin: Admin, brokers: int) -> None:
+    """Creates the topic for the state of jobs unless it exists. ``brokers``: how many the target has."""
+    if isinstance(admin.describe_topics([STATE_TOPIC])[STATE_TOPIC], KcliError):
+        for error in admin.create_topics([state_topic_spec(brokers)]).values():
+            if error is not None:
+                raise error
+
+
+def target_ends(admin: Admin, found: Survey) -> Ends:
+    """Log start and end of all partitions of the target topics that exist."""
+    partitions = [
+        TopicPartition(name, number)
+        for name, facts in found.targets.items()
+        for number in range(facts.partitions)
+    ]
+    return Ends(offsets(admin, partitions, EARLIEST), offsets(admin, partitions, LATEST))
+
+
+def identify(admin: Admin, copies: Iterable[PartitionCopy]) -> None:
+    """Sets the target's topic id of each copy, as far as the target knows its topics yet."""
+    copies = list(copies)
+    described = admin.describe_topics(sorted({copy.target.topic for copy in copies})) if copies else {}
+    for copy in copies:
+        info = described[copy.target.topic]
+        if not isinstance(info, KcliError):
+            copy.topic_ids = copy.topic_ids._replace(target=info.topic_id)
+
+
+def offsets(admin: Admin, partitions: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
+    """An end of the log of each partition: EARLIEST or LATEST; raises the first error."""
+    found: dict[TopicPartition, int] = {}
+    wanted = dict.fromkeys(partitions, which)
+    for tp, one in admin.list_offsets(wanted).items() if wanted else ():
+        if not isinstance(one, OffsetInfo):
+            raise one
+        found[tp] = one.offset
+    return found

@@ -146,12 +146,12 @@ class PartitionRecovery:
 
     def fail(self, state: PartitionState, error: KcliError) -> None:
         """Fails the partition: no retry can help."""
-        state.phase = Phase.FAILED
+        state.fail(error)
         self._report_failure(error, [state])
 
     def fail_topic(self, topic: str, error: KcliError) -> None:
         """One error for all partitions of a topic; other topics continue."""
-        if states := self._subscription.fail_topic(topic):
+        if states := self._subscription.fail_topic(topic, error):
             self._report_failure(error, states)
 
     def _refresh_metadata(

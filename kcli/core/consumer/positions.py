@@ -230,7 +230,7 @@ class Positions:
                 self._cluster.topics.add(tp.topic)
                 gone = self._cluster.gone(tp.topic)
                 if gone is not None:
-                    if self._subscription.fail_topic(tp.topic):  # one error for the whole topic
+                    if self._subscription.fail_topic(tp.topic, gone):  # one error for the whole topic
                         self.errors.append(gone)
                 else:
                     self._again(tp, state, KcliError(f"{tp} has no leader"), now, always=True)
@@ -371,7 +371,7 @@ class Positions:
         state = self._subscription.get(tp)
         if state is not None:
             self._subscription.step_back(tp)
-            state.phase = Phase.FAILED
+            state.fail(error)
         self.errors.append(error)
 
 

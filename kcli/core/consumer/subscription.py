@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 UNKNOWN = -1
@@ -41,7 +42,7 @@ class PartitionState:
     (KIP-320). ``by_policy``: the consumer chose the start itself, so it may choose again. ``committed`` is the group's
     last known committed offset. ``topic_id`` is the id of the topic when it was first seen: offsets mean nothing in
     another topic of the same name. ``read_replica`` is the preferred read replica named by the leader, until
-    ``replica_until`` (KIP-392; −1: read from the leader).
+    ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it last failed.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class PartitionState:
         "checked_epoch",
         "committed",
         "epoch",
+        "error",
         "fetch_epoch",
         "fetch_from",
         "high_watermark",
@@ -86,6 +88,7 @@ class PartitionState:
         self.read_replica, self.replica_until = -1, 0.0
         self.committed = UNKNOWN
         self.high_watermark = self.last_stable = -1
+        self.error: KcliError | None = None
 
     @property
     def phase(self) -> Phase:
@@ -96,6 +99,11 @@ class PartitionState:
     def phase(self, phase: Phase) -> None:
         self._phase = phase
         self._changed(self)
+
+    def fail(self, error: KcliError) -> None:
+        """The partition is not read until a seek."""
+        self.error = error
+        self.phase = Phase.FAILED
 
     @property
     def paused(self) -> bool:
@@ -223,11 +231,11 @@ class Subscription:
         state.version = self._next_version()
         self._note(tp)
 
-    def fail_topic(self, topic: str) -> list[PartitionState]:
+    def fail_topic(self, topic: str, error: KcliError) -> list[PartitionState]:
         """Fails all partitions of the topic; returns those that had not failed before."""
         states = [state for state in self.of_topic(topic) if state.phase is not Phase.FAILED]
         for state in states:
-            state.phase = Phase.FAILED
+            state.fail(error)
         return states
 
     def of_topic(self, topic: str) -> list[PartitionState]:

@@ -170,7 +170,9 @@ def test_a_topic_that_is_gone_fails_once_not_once_for_each_partition(monkeypatch
     world.cluster.view = ClusterView()
     monkeypatch.setattr(world.cluster, "gone", lambda _topic: NotFoundError("t does not exist"))
     fail, failed = world.subscription.fail_topic, list[str]()
-    monkeypatch.setattr(world.subscription, "fail_topic", lambda topic: failed.append(topic) or fail(topic))
+    monkeypatch.setattr(
+        world.subscription, "fail_topic", lambda topic, error: failed.append(topic) or fail(topic, error)
+    )
     world.positions.pump(world.cluster.loop.now())
     assert failed == ["t"]
     assert len(world.positions.errors) == 1

@@ -4,6 +4,7 @@ import pytest
 
 from kcli.core.consumer import subscription as subscription_module
 from kcli.core.consumer.subscription import UNKNOWN, Phase, Span, Subscription
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
@@ -173,10 +174,11 @@ def test_partitions_are_found_by_what_they_wait_for() -> None:
 
 
 def test_a_topic_fails_as_a_whole_and_once() -> None:
-    found = subscribed()
-    assert [state.tp for state in found.fail_topic("t")] == [P0, P1]
-    assert found.fail_topic("t") == []
-    assert found.fail_topic("other") == []
+    found, error = subscribed(), KcliError("gone")
+    assert [state.tp for state in found.fail_topic("t", error)] == [P0, P1]
+    assert found.fail_topic("t", error) == []
+    assert found.fail_topic("other", error) == []
+    assert [state.error for _, state in found.items()] == [error, error]
 
 
 def test_a_forgotten_position_is_neither_read_nor_committed() -> None:

@@ -1,7 +1,7 @@
 """What ``kcli mirror`` does: checks both clusters, shows the plan, copies, compares, and reports."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +11,7 @@ from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Rate
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import id_text
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
@@ -103,7 +104,13 @@ class _Run:
         spans = self._spans(consumer, found)
         ends = self._target_ends(found)
         copies = partition_copies(
-            found, saved, spans, ends, by_key=self.by_key, on_recreate=flags["on_recreate"]
+            found,
+            saved,
+            spans,
+            self._offsets(self.source_admin, spans, LATEST),
+            ends,
+            by_key=self.by_key,
+            on_recreate=flags["on_recreate"],
         )
         if not self._may_begin(found, name, saved, copies, ends):
             return 0
@@ -111,7 +118,7 @@ class _Run:
             with Stop() as stop:
                 comparisons = self._compare(copies, stop, whole=saved is None)
             return report(inv, Result(name, found, copies, comparisons, [], 0.0), stop)
-        self._create_topics(found)
+        self._create_topics(found, copies)
         return self._copy(name, found, saved, copies, consumer)
 
     # before the first record
@@ -158,11 +165,14 @@ class _Run:
         ]
         if not partitions:
             return Ends({}, {})
-        return Ends(self._offsets(partitions, EARLIEST), self._offsets(partitions, LATEST))
+        admin = self.target_admin
+        return Ends(self._offsets(admin, partitions, EARLIEST), self._offsets(admin, partitions, LATEST))
 
-    def _offsets(self, partitions: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
+    def _offsets(
+        self, admin: Admin, partitions: Iterable[TopicPartition], which: int
+    ) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
-        for tp, one in self.target_admin.list_offsets(dict.fromkeys(partitions, which)).items():
+        for tp, one in admin.list_offsets(dict.fromkeys(partitions, which)).items():
             if not isinstance(one, OffsetInfo):
                 raise one
             found[tp] = one.offset
@@ -183,11 +193,14 @@ class _Run:
             )
         if findings.conflicts and not self.flags["verify_only"]:
             show_plan(inv, plan)
-            first = findings.conflicts[0]
+            routes = dict.fromkeys(finding.route for finding in findings.conflicts)
             raise ConflictError(
-                f"topic {first.route.target} cannot hold an exact copy of {first.route.source}",
-                why="; ".join(finding.what for finding in findings.conflicts),
-                do=first.do,
+                "; ".join(f"topic {one.target} cannot hold an exact copy of {one.source}" for one in routes),
+                why="; ".join(
+                    finding.what if len(routes) == 1 else f"{finding.route.target}: {finding.what}"
+                    for finding in findings.conflicts
+                ),
+                do="; ".join(dict.fromkeys(finding.do for finding in findings.conflicts)),
             )
         filled = [
             route.target
@@ -200,8 +213,10 @@ class _Run:
         question = f"Copy to {', '.join(filled)}, which has records already?"
         return confirm(inv, plan, question, name=filled[0], among=filled)
 
-    def _create_topics(self, found: Survey) -> None:
-        specs = list(found.findings.create)
+    def _create_topics(self, found: Survey, copies: list[PartitionCopy]) -> None:
+        """Creates what the target lacks; not a topic that was deleted there since an earlier run."""
+        wanted = _targets(copies)
+        specs = [spec for spec in found.findings.create if spec.name in wanted]
         if self.flags["checkpoint"] is None:
             specs += [state_topic_spec(found.brokers)] if not self._has_state_topic() else []
         for error in self.target_admin.create_topics(specs).values() if specs else ():
@@ -238,6 +253,7 @@ class _Run:
                         found,
                         saved,
                         {copy.source: Span(copy.started_at, copy.stop) for copy in copies},
+                        self._offsets(self.source_admin, [copy.source for copy in copies], LATEST),
                         self._target_ends(found),
                         by_key=self.by_key,
                         on_recreate=flags["on_recreate"],
@@ -267,7 +283,7 @@ class _Run:
         )
         deliveries = Deliveries()
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
-            topics = [route.target for route in found.routes]
+            topics = _targets(copies)
             with inv.first_contact(self.target.servers):
                 producer.connect(
                     topics if flags["checkpoint"] is not None else [*topics, STATE_TOPIC],
@@ -307,7 +323,9 @@ class _Run:
         consumer: Consumer,
     ) -> FileStore | TopicStore:
         """Where positions are saved; the job itself is written now, so that an earlier run finds out that it is over."""
-        progress = Progress(state, self._identities(found), self._source_end(consumer), _segments(saved))
+        progress = Progress(
+            state, self._identities(found), self._source_end(consumer), _segments(saved), _topic_id(consumer)
+        )
         store: FileStore | TopicStore
         if self.flags["checkpoint"] is not None:
             store = FileStore(self.flags["checkpoint"], progress, self.records)
@@ -415,6 +433,19 @@ def _pair(copy: PartitionCopy, source_start: int) -> Pair:
     first = offsets.translate(start)
     assert isinstance(first, int)
     return Pair(Extent(copy.source, start, copy.position), Extent(copy.target, first, offsets.target_end))
+
+
+def _targets(copies: list[PartitionCopy]) -> list[str]:
+    """The topics that are written."""
+    return list(dict.fromkeys(copy.target.topic for copy in copies if copy.error is None))
+
+
+def _topic_id(consumer: Consumer) -> Callable[[TopicPartition], str]:
+    def topic_id(tp: TopicPartition) -> str:
+        found = consumer.state(tp).topic_id if tp in consumer.assignment else None
+        return "" if found is None else id_text(found)
+
+    return topic_id
 
 
 def _pace(rate: Rate | None) -> Pace:

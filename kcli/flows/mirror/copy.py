@@ -13,11 +13,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
-from kcli.core.consumer.subscription import Phase, Span
+from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
@@ -37,6 +38,7 @@ _LARGEST_JOINED = 1_000_000
 _POLL = 0.2  # seconds
 _STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
 _FLUSH_SLICE = 0.2
+_LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 
 class Pace(NamedTuple):
@@ -84,7 +86,9 @@ class Deliveries:
                     if report.error is not None:
                         sent.failed(report.error)
                 elif report.error is not None:
-                    sent.copy.fail(report.error)
+                    sent.copy.reject(report.error)
+                elif report.log_append_time >= 0:
+                    sent.copy.reject_times()
                 else:
                     base = -1 if report.base_offset < 0 else report.base_offset + first
                     sent.copy.confirm(sent, rows, base)
@@ -184,27 +188,44 @@ class Copy:
 
     def _failed_to_read(self, error: KcliError) -> None:
         """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
+        assigned = self._consumer.assignment
         failed = [
             copy
             for tp, copy in self.copies.items()
-            if tp in self._consumer.assignment and self._consumer.state(tp).phase is Phase.FAILED
-            if copy.error is None
+            if tp in assigned and self._consumer.state(tp).error is error
         ]
         if not failed:
             raise error
+        restarts = isinstance(error, TopicRecreatedError) and self._on_recreate == "restart"
+        if restarts:
+            self._complete_sent()
         for copy in failed:
+            if copy.error is not None:
+                continue
             if isinstance(error, OutOfRangeError) and self._on_gap == "record" and error.start > copy.sent_to:
                 copy.record_gap(error.start, "the source removed these records before they were copied")
                 self._warn(
                     f"{copy.source}: offsets {copy.gaps[-1].first} to {error.start - 1} were not copied"
                 )
                 self._consumer.seek(copy.source, error.start)
-            elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
-                self._warn(f"{copy.source}: the topic was recreated; copying it from its start")
-                copy.restart()
-                self._consumer.seek(copy.source, 0)
+            elif restarts:
+                self._restart(copy)
             else:
                 copy.end(error)
+
+    def _restart(self, copy: PartitionCopy) -> None:
+        """Copies a topic that was created anew from its start; a bounded copy ends where it ends now."""
+        tp = copy.source
+        self._warn(f"{tp}: the topic was recreated; copying it from its start")
+        stop = None
+        if copy.stop is not None:
+            end = self._consumer.list_offsets({tp: LATEST}, _LOOKUP)[tp]
+            if isinstance(end, KcliError):
+                copy.end(end)
+                return
+            stop = end.offset
+        copy.restart(stop)
+        self._consumer.add_partitions({tp: Span(0, stop)})
 
     # --- sending -------------------------------------------------------------------------------------
 
@@ -267,7 +288,7 @@ class Copy:
         except TransactionAbortableError as error:
             self._abort(error)
         except KcliError as error:
-            copy.fail(error)
+            copy.reject(error)
 
     def _with_origins(
         self, tp: TopicPartition, offsets: Sequence[int], rows: Sequence[Row]
@@ -307,15 +328,19 @@ class Copy:
         self._checkpoints.save(self.copies.values())
         self._saved_at = time.monotonic()
 
+    def _complete_sent(self) -> None:
+        """Waits until what was sent is confirmed, and saves the positions."""
+        self._wait_for_deliveries()
+        self._deliveries.process()
+        self._save()
+
     def _done(self) -> bool:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         for _ in range(2):
-            self._wait_for_deliveries()
-            self._deliveries.process()
-            self._save()
+            self._complete_sent()
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

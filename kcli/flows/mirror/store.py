@@ -44,7 +44,11 @@ class Identity(NamedTuple):
 
 
 class Progress:
-    """Turns confirmed positions into records of the state; only of partitions that moved since the last call."""
+    """Turns confirmed positions into records of the state; only of partitions that moved since the last call.
+
+    A partition that could not begin is left as it was saved: its position belongs to other topics than those of now.
+    ``topic_id`` returns the id of a topic that was recreated during the copy.
+    """
 
     def __init__(
         self,
@@ -52,28 +56,38 @@ class Progress:
         identities: Mapping[TopicPartition, Identity],
         source_end: Callable[[TopicPartition], int],
         stored_segments: Mapping[TopicPartition, int],
+        topic_id: Callable[[TopicPartition], str] = lambda _tp: "",
     ) -> None:
         self._state = state
         self._identities = identities
         self._source_end = source_end
+        self._topic_id = topic_id
         self._segments = dict(stored_segments)
-        self._saved: dict[TopicPartition, int] = {}
+        self._saved: dict[TopicPartition, tuple[int, str]] = {}
 
     def records(self, copies: Iterable[PartitionCopy], *, finished: bool = False) -> list[StateRecord]:
         """The records to be written now; empty if nothing moved."""
         now = wall_ms()
         found: list[StateRecord] = []
         for copy in copies:
-            if self._saved.get(copy.source) != copy.position:
-                found += self._partition(copy, now)
+            if copy.error is not None and copy.position == copy.started_at and not copy.restarted:
+                continue
+            identity = self._identity(copy)
+            state = copy.position, identity.source_id
+            if self._saved.get(copy.source) != state:
+                self._saved[copy.source] = state
+                found += self._partition(copy, identity, now)
         if found or finished:
             self._state = msgspec.structs.replace(self._state, updated_ms=now, finished=finished)
             found.append(job_record(self._state))
         return found
 
-    def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
-        offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
+    def _identity(self, copy: PartitionCopy) -> Identity:
         identity = self._identities[copy.source]
+        return identity._replace(source_id=self._topic_id(copy.source)) if copy.restarted else identity
+
+    def _partition(self, copy: PartitionCopy, identity: Identity, now: int) -> list[StateRecord]:
+        offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
         progress = PartitionProgress(
             target=copy.target.topic,
             target_partition=copy.target.partition,
@@ -90,7 +104,6 @@ class Progress:
             runs="",
             updated_ms=now,
         )
-        self._saved[copy.source] = copy.position
         self._segments[copy.source] = offsets.last_segment
         return partition_records(self._state.job, copy.source, progress, offsets)
 

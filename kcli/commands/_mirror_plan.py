@@ -38,11 +38,14 @@ def may_begin(
         )
     if findings.conflicts and not flags["verify_only"]:
         show_plan(inv, plan)
-        first = findings.conflicts[0]
+        routes = dict.fromkeys(finding.route for finding in findings.conflicts)
         raise ConflictError(
-            f"topic {first.route.target} cannot hold an exact copy of {first.route.source}",
-            why="; ".join(finding.what for finding in findings.conflicts),
-            do=first.do,
+            "; ".join(f"topic {one.target} cannot hold an exact copy of {one.source}" for one in routes),
+            why="; ".join(
+                finding.what if len(routes) == 1 else f"{finding.route.target}: {finding.what}"
+                for finding in findings.conflicts
+            ),
+            do="; ".join(dict.fromkeys(finding.do for finding in findings.conflicts)),
         )
     own = {} if saved is None else saved.state.topics
     filled = [

@@ -14,6 +14,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Rate
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
+from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, ProducerFencedError, TransactionUnknownError
@@ -34,7 +35,7 @@ from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record,
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, load_topic, read_file_records
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.sync_groups import Mapped, sync_groups
-from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, target_ends
+from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, offsets, target_ends
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 
@@ -102,7 +103,7 @@ class _Run:
             with Stop() as stop:
                 comparisons = self._compare(plan.copies, stop, whole=plan.saved is None)
             return report(inv, Result(name, plan.found, plan.copies, comparisons, [], 0.0, {}), stop)
-        create_targets(self.target_admin, plan.found.findings)
+        create_targets(self.target_admin, plan.found.findings, _targets(plan.copies))
         if flags["checkpoint"] is None:
             create_state_topic(self.target_admin, plan.found.brokers)
         return self._copy(name, plan, consumer)
@@ -131,7 +132,13 @@ class _Run:
         spans |= {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
         ends = target_ends(self.target_admin, found)
         copies = partition_copies(
-            found, saved, spans, ends, by_key=self.selection.by_key, on_recreate=self.flags["on_recreate"]
+            found,
+            saved,
+            spans,
+            offsets(self.source_admin, spans, LATEST),
+            ends,
+            by_key=self.selection.by_key,
+            on_recreate=self.flags["on_recreate"],
         )
         return _Plan(found, saved, ends, copies)
 
@@ -224,7 +231,7 @@ class _Run:
         deliveries = Deliveries()
         saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
-            topics = [route.target for route in found.routes]
+            topics = _targets(plan.copies)
             with inv.first_contact(self.target.servers):
                 producer.connect(
                     topics if flags["checkpoint"] is not None else [*topics, STATE_TOPIC],
@@ -338,6 +345,11 @@ def _pace(rate: Rate | None, options: ConsumerOptions) -> Pace:
     if rate is None:
         return Pace(discovery=discovery)
     return Pace(discovery=discovery, records_per_second=rate.records, bytes_per_second=rate.bytes)
+
+
+def _targets(copies: Sequence[PartitionCopy]) -> list[str]:
+    """The topics that are written."""
+    return list(dict.fromkeys(copy.target.topic for copy in copies if copy.error is None))
 
 
 def _segments(saved: SavedJob | None) -> dict[TopicPartition, int]:

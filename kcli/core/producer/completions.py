@@ -26,7 +26,15 @@ class Completions:
     def complete_batch(self, batch: ProducerBatch) -> None:
         """A batch was confirmed or has failed."""
         delivery, size = batch.delivery, batch.size - HEADER_SIZE
-        report = Report(batch.tp, batch.count, size, delivery.base_offset, delivery.error, batch.origins)
+        report = Report(
+            batch.tp,
+            batch.count,
+            size,
+            delivery.base_offset,
+            delivery.error,
+            batch.origins,
+            delivery.log_append_time,
+        )
         self._count_and_report(report)
         with self._thread.lock:  # last: a flush must find the batch counted and reported
             delivery.reported = True

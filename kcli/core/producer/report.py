@@ -11,7 +11,7 @@ from kcli.core.types import TopicPartition
 @dataclass(slots=True, eq=False, repr=False)
 class Report:
     """A completed batch, or records that were never in one (partition −1). ``base_offset`` −1: not known. ``size``: of
-    its records before compression.
+    its records before compression. ``log_append_time``: the broker's timestamp for all its records, −1 if it kept theirs.
 
     ``origins`` are those passed to the calls, for the records that had one.
     """
@@ -22,6 +22,7 @@ class Report:
     base_offset: int
     error: KcliError | None
     origins: Sequence[Origin] = ()
+    log_append_time: int = -1
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from kcli.core.admin.topics import id_text
+from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import OutOfRangeError
@@ -38,6 +39,7 @@ _LARGEST_JOINED = 1_000_000
 _POLL = 0.2  # seconds
 _STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
 _FLUSH_SLICE = 0.2
+_LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 
 class Pace(NamedTuple):
@@ -96,7 +98,9 @@ class Deliveries:
                     if report.error is not None:
                         sent.failed(report.error)
                 elif report.error is not None:
-                    sent.copy.fail(report.error)
+                    sent.copy.reject(report.error)
+                elif report.log_append_time >= 0:
+                    sent.copy.reject_times()
                 else:
                     base = -1 if report.base_offset < 0 else report.base_offset + first
                     sent.copy.confirm(sent, rows, base)
@@ -213,10 +217,18 @@ class Copy:
     def _failed_to_read(self, error: KcliError) -> None:
         """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
         assigned = self._consumer.assignment
-        failed = [tp for tp in self.copies if tp in assigned and self._consumer.state(tp).error is error]
+        failed = [
+            copy
+            for tp, copy in self.copies.items()
+            if tp in assigned and self._consumer.state(tp).error is error
+        ]
         if not failed:
             raise error
-        for copy in (self.copies[tp] for tp in failed if self.copies[tp].error is None):
+        if isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
+            self._complete_sent()
+        for copy in failed:
+            if copy.error is not None:
+                continue
             if isinstance(error, OutOfRangeError) and self._on_gap == "record" and error.start > copy.sent_to:
                 self._record_gap(
                     copy, error.start, "the source removed these records before they were copied"
@@ -228,15 +240,27 @@ class Copy:
                 self._record_gap(copy, error.next_offset, f"damaged on the source: {error}")
                 self._consumer.seek(copy.source, error.next_offset)
             elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
-                self._warn(f"{copy.source}: the topic was recreated; copying it from its start")
-                copy.restart(id_text(error.topic_id))
-                self._consumer.seek(copy.source, 0)
+                self._restart(copy, id_text(error.topic_id))
             else:
                 copy.end(error)
 
     def _record_gap(self, copy: PartitionCopy, stop: int, why: str) -> None:
         copy.record_gap(stop, why)
         self._warn(f"{copy.source}: offsets {copy.gaps[-1].first} to {stop - 1} are not copied: {why}")
+
+    def _restart(self, copy: PartitionCopy, topic_id: str) -> None:
+        """Copies a topic that was created anew from its start; a bounded copy ends where it ends now."""
+        tp = copy.source
+        self._warn(f"{tp}: the topic was recreated; copying it from its start")
+        stop = None
+        if copy.stop is not None:
+            end = self._consumer.list_offsets({tp: LATEST}, _LOOKUP)[tp]
+            if isinstance(end, KcliError):
+                copy.end(end)
+                return
+            stop = end.offset
+        copy.restart(topic_id, stop)
+        self._consumer.add_partitions({tp: Span(0, stop)})
 
     # --- sending -------------------------------------------------------------------------------------
 
@@ -306,7 +330,7 @@ class Copy:
             copy.withdraw(sent)
             self._cannot_be_read(copy, fetched, error.in_partition(fetched.tp))
         except KcliError as error:
-            copy.fail(error)
+            copy.reject(error)
             self._failed.add(copy)
 
     def _cannot_be_read(self, copy: PartitionCopy, fetched: FetchedBatch, error: KcliError) -> None:
@@ -361,15 +385,19 @@ class Copy:
         self._checkpoints.save(self.copies.values(), ended=ended)
         self._saved_at = time.monotonic()
 
+    def _complete_sent(self, *, ended: bool = False) -> None:
+        """Waits until what was sent is confirmed, and saves the positions."""
+        self._wait_for_deliveries()
+        self._process_deliveries()
+        self._save(ended=ended)
+
     def _done(self) -> bool:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         for ended in (False, True):
-            self._wait_for_deliveries()
-            self._deliveries.process()
-            self._save(ended=ended)
+            self._complete_sent(ended=ended)
         self._wait_for_deliveries()
         self._deliveries.process()
         self._progress()

@@ -73,10 +73,8 @@ class Discovery:
         facts = found.sources[route.source]
         error = self._objection(route, found.findings, ends)
         if error is None:
-            create = [spec for spec in found.findings.create if spec.name == route.target]
-            grow = {name: count for name, count in found.findings.grow.items() if name == route.target}
             try:
-                create_targets(self._target, Findings([], [], [], create, grow))
+                create_targets(self._target, found.findings, [route.target])
             except ConnectError:
                 raise
             except KcliError as failure:

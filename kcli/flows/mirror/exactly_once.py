@@ -35,6 +35,9 @@ class ExactlyOnceCopy(Copy):
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
 
+    def _complete_sent(self, *, ended: bool = False) -> None:
+        self._save(ended=ended)
+
     def _done(self) -> bool:
         return not self._open and all(copy.done for copy in self.copies.values())
 

@@ -10,6 +10,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import TopicFacts
@@ -67,6 +68,7 @@ def partition_copies(
     survey: Survey,
     saved: SavedJob | None,
     spans: Mapping[TopicPartition, Span],
+    source_ends: Mapping[TopicPartition, int],
     target: Ends,
     *,
     by_key: bool,
@@ -75,7 +77,7 @@ def partition_copies(
     """Where each partition begins: at the position of an earlier run, else at its span.
 
     A partition whose earlier copy no longer fits has an error: the source topic was recreated (unless ``on_recreate`` is
-    ``restart``), the target topic was, or the target lost records.
+    ``restart``), its log ends before the position, the target topic was recreated, or the target lost records.
     """
     found = []
     for route in survey.routes:
@@ -117,11 +119,9 @@ def partition_copies(
                     topic_ids=ids,
                 )
                 if recreated:
-                    error = DataLossError(
-                        f"topic {tp.topic} of the source was deleted and created again",
-                        why=f"{tp} was copied up to offset {old.progress.position} of the old topic",
-                        do="--on-recreate restart copies the new topic from its start",
-                    )
+                    error = recreated_source(tp, old.progress.position)
+                elif old.progress.position > source_ends[tp]:
+                    error = truncated_source(tp, source_ends[tp], old.progress.position)
             if error is not None:
                 made.fail(error)
             found.append(made)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import of_source, of_target, replaced_timestamps
 from kcli.flows.mirror.offset_map import OffsetMap
 
 _LOST = "compare both with --verify-only; to copy it all again, delete the topic on the target"
@@ -59,6 +60,7 @@ class PartitionCopy:
     """``offsets`` is None where records go to partitions by key: then no offset corresponds to another.
 
     ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition.
+    ``restarted``: the source topic was recreated during the copy, and the offsets are those of the new one.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class PartitionCopy:
         self.untouched_batches = self.encoded_batches = self.control_batches = 0
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
+        self.restarted = False
         self._broken = False
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
@@ -135,7 +138,15 @@ class PartitionCopy:
 
     def end(self, error: KcliError) -> None:
         """Nothing more can be read; what was sent may still be confirmed."""
-        self.error = self.error or error
+        self.error = self.error or of_source(error, self.source, self.sent_to)
+
+    def reject(self, error: KcliError) -> None:
+        """The target did not store what was sent."""
+        self.fail(of_target(error, self.source, self.target, self.position))
+
+    def reject_times(self) -> None:
+        """The target stored what was sent, with other timestamps."""
+        self.fail(replaced_timestamps(self.source, self.target, self.position))
 
     def fail(self, error: KcliError) -> None:
         """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
@@ -158,12 +169,17 @@ class PartitionCopy:
         del self.gaps[gaps:]
         self._sent.clear()
 
-    def restart(self, topic_id: str) -> None:
-        """The source topic was recreated and has this id now: offsets begin anew, and so does the map."""
+    def restart(self, topic_id: str, stop: int | None) -> None:
+        """The source topic was recreated and has this id now: offsets begin anew, and so does the map.
+
+        Nothing that was sent is open.
+        """
         self._sent.clear()
         self.topic_ids = self.topic_ids._replace(source=topic_id)
         self.position = self.sent_to = 0
         self.leader_epoch = -1
+        self.stop = stop
+        self.restarted = True
         if self.offsets is not None:
             self.offsets = OffsetMap(0, self.offsets.target_end)
         self.commit()

@@ -37,7 +37,10 @@ _UPDATE_MS = 60_000
 
 
 class Progress:
-    """Turns confirmed positions into records of the state; only of partitions that moved since the last call."""
+    """Turns confirmed positions into records of the state; only of partitions that moved since the last call.
+
+    A partition that could not begin is left as it was saved: its position belongs to other topics than those of now.
+    """
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class Progress:
         self._state = state
         self._source_end = source_end
         self._segments = dict(stored_segments)
-        self._saved: dict[TopicPartition, int] = {}
+        self._saved: dict[TopicPartition, tuple[int, str]] = {}
 
     def add_topics(self, routes: Iterable[Route]) -> None:
         """Topics that the job copies from now on."""
@@ -58,7 +61,7 @@ class Progress:
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """Whether a position has moved since the last call of ``records``, or the job was not updated for long."""
         return wall_ms() - self._state.updated_ms >= _UPDATE_MS or any(
-            self._saved.get(copy.source) != copy.position for copy in copies
+            self._has_moved(copy) for copy in copies if not _could_not_begin(copy)
         )
 
     def records(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> list[StateRecord]:
@@ -66,12 +69,15 @@ class Progress:
         now = wall_ms()
         found: list[StateRecord] = []
         for copy in copies:
-            if self._saved.get(copy.source) != copy.position:
+            if self._has_moved(copy) and not _could_not_begin(copy):
                 found += self._partition(copy, now)
         if found or ended or now - self._state.updated_ms >= _UPDATE_MS:
             self._state = msgspec.structs.replace(self._state, updated_ms=now, ended=ended)
             found.append(job_record(self._state))
         return found
+
+    def _has_moved(self, copy: PartitionCopy) -> bool:
+        return self._saved.get(copy.source) != (copy.position, copy.topic_ids.source)
 
     def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
         offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
@@ -91,9 +97,13 @@ class Progress:
             runs="",
             updated_ms=now,
         )
-        self._saved[copy.source] = copy.position
         self._segments[copy.source] = offsets.last_segment
+        self._saved[copy.source] = copy.position, copy.topic_ids.source
         return partition_records(self._state.job, copy.source, progress, offsets)
+
+
+def _could_not_begin(copy: PartitionCopy) -> bool:
+    return copy.error is not None and copy.position == copy.started_at and not copy.restarted
 
 
 class TopicStore:

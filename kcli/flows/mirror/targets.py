@@ -1,6 +1,6 @@
 """The topics of the target: creates what is missing, and looks up ids and ends."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
@@ -14,12 +14,17 @@ from kcli.flows.mirror.store import state_topic_spec
 from kcli.flows.mirror.survey import Survey
 
 
-def create_targets(admin: Admin, findings: Findings) -> None:
-    """Creates the topics that the target lacks, and the partitions; raises the first error."""
-    for error in admin.create_topics(findings.create).values() if findings.create else ():
+def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:
+    """Creates those of ``topics`` that the target lacks, and their partitions; raises the first error.
+
+    A topic that was deleted there since an earlier run is not among them.
+    """
+    specs = [spec for spec in findings.create if spec.name in topics]
+    for error in admin.create_topics(specs).values() if specs else ():
         if error is not None:
             raise error
-    for error in admin.create_partitions(findings.grow).values() if findings.grow else ():
+    counts = {name: count for name, count in findings.grow.items() if name in topics}
+    for error in admin.create_partitions(counts).values() if counts else ():
         if error is not None:
             raise error
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.subscription import Phase, Span
+from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.digest import Chunk, PartitionDigest
@@ -82,19 +82,16 @@ class _Side:
         try:
             batches = self._consumer.poll(_POLL)
         except KcliError as error:
-            failed = [tp for tp in self._consumer.assignment if self._has_failed(tp)]
-            if all(tp in self.errors for tp in failed):
+            failed = [tp for tp in self._consumer.assignment if self._consumer.state(tp).error is error]
+            if not failed:
                 raise  # it is no error of a partition
-            self.errors = {**dict.fromkeys(failed, error), **self.errors}
+            self.errors |= dict.fromkeys(failed, error)
             return
         for one in batches:
             digest = self.digests[one.tp]
             before = digest.records
             digest.update(one.batch, one.first, one.stop)
             self.records += digest.records - before
-
-    def _has_failed(self, tp: TopicPartition) -> bool:
-        return self._consumer.state(tp).phase is Phase.FAILED
 
 
 @dataclass(slots=True)

@@ -1,0 +1,87 @@
+"""Errors of one partition in the mirror's terms: which side, which offsets, what to do. Pure."""
+
+from kcli.core.consumer.fetcher import OutOfRangeError
+from kcli.core.consumer.partition_recovery import TopicRecreatedError
+from kcli.core.consumer.positions import TruncatedError
+from kcli.core.error_codes import MESSAGE_TOO_LARGE
+from kcli.core.errors import BrokerError, DataLossError, KcliError, NotFoundError
+from kcli.core.types import TopicPartition
+
+_COMPARE = "--verify-only compares both; --job NAME with another name begins a new copy"
+
+
+class TargetChangedError(KcliError):
+    """The target no longer holds an exact copy: its configuration was changed."""
+
+    exit_code = 7
+
+
+def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
+    """The error that ends the copy of ``tp`` at ``position``."""
+    if isinstance(error, OutOfRangeError) and error.start > position:
+        return DataLossError(
+            f"{tp} of the source: offset {position} is out of range",
+            why=f"offsets {position} to {error.start - 1} were removed before they were copied; "
+            f"the log goes from {error.start} to {error.end}",
+            do="--on-gap record copies what is left and reports the gap",
+        )
+    if isinstance(error, OutOfRangeError):
+        return DataLossError(
+            f"{tp} of the source: offset {position} is out of range",
+            why=f"the log goes from {error.start} to {error.end}: it was truncated, or the topic was recreated",
+            do=_COMPARE,
+        )
+    if isinstance(error, TruncatedError):
+        return DataLossError(
+            error.what.replace(f"{tp}: the log", f"{tp} of the source: the log", 1),
+            why=f"{error.why}; they were copied before",
+            do=_COMPARE,
+        )
+    if isinstance(error, TopicRecreatedError):
+        return recreated_source(tp, position)
+    return error
+
+
+def recreated_source(tp: TopicPartition, position: int) -> KcliError:
+    """The topic of the source is another one than that which was copied up to ``position``."""
+    return DataLossError(
+        f"topic {tp.topic} of the source was deleted and created again",
+        why=f"{tp} was copied up to offset {position} of the old topic",
+        do="--on-recreate restart copies the new topic from its start",
+    )
+
+
+def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
+    """The log of the source ends at ``end``, before the ``position`` up to which it was copied."""
+    return DataLossError(
+        f"{tp} of the source: the log was truncated: offsets {end} to {position - 1} are lost",
+        why=f"it ends at offset {end}, and an earlier run copied it up to offset {position}",
+        do=_COMPARE,
+    )
+
+
+def of_target(error: KcliError, source: TopicPartition, target: TopicPartition, position: int) -> KcliError:
+    """The error for records that were not stored; ``position`` is the source offset of the first one."""
+    if isinstance(error, NotFoundError):
+        return DataLossError(
+            f"{target} of the target was deleted",
+            why=f"{error}; {source} was copied to it up to offset {position}",
+            do="--job NAME with another name begins a new copy",
+        )
+    if isinstance(error, BrokerError) and error.code == MESSAGE_TOO_LARGE:
+        return KcliError(
+            f"{target} of the target rejected a record that follows offset {position} of {source}",
+            why=error.why,
+            do=f"raise max.message.bytes of topic {target.topic} on the target",
+        )
+    return error
+
+
+def replaced_timestamps(source: TopicPartition, target: TopicPartition, position: int) -> KcliError:
+    """The target stored records with times of its own."""
+    return TargetChangedError(
+        f"topic {target.topic} of the target replaces timestamps",
+        why=f"message.timestamp.type=LogAppendTime was set while the mirror ran; "
+        f"records of {source} from offset {position} on do not have the times of the source",
+        do=f"set message.timestamp.type=CreateTime on topic {target.topic}, and compare with --verify-only",
+    )

@@ -1,0 +1,127 @@
+"""``kcli mirror`` in the process of the test: a run to its end, or one in a thread that the test stops. Not a test.
+
+A process of its own costs half a second of imports; only tests of signals and kills need one.
+"""
+
+import io
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from threading import Thread
+from typing import Any, NamedTuple
+
+import pytest
+
+from kcli.__main__ import run
+from kcli.core.types import TopicPartition
+from kcli.flows.stop import Stop
+from tests.fake.cluster import FakeCluster
+from tests.fault.producing import PATIENCE
+
+Row = dict[str, Any]
+
+
+class Done(NamedTuple):
+    """What a command left: its exit status, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> dict[TopicPartition, Row]:
+        """The rows of a report in JSON."""
+        return {TopicPartition(one["topic"], one["partition"]): one for one in json.loads(self.out)["items"]}
+
+    @property
+    def errors(self) -> list[Row]:
+        """The errors of a run with ``-o json``, in order."""
+        lines = [json.loads(line) for line in self.err.splitlines() if line.startswith("{")]
+        return [line for line in lines if line["kind"] == "Error"]
+
+
+def command(*arguments: str) -> Done:
+    """Runs kcli to its end."""
+    with io.TextIOWrapper(io.BytesIO(), "utf-8") as out, io.StringIO() as err:
+        with redirect_stdout(out), redirect_stderr(err):
+            code = run(list(arguments))
+        out.flush()
+        return Done(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+
+
+def arguments(source: FakeCluster, target: FakeCluster, *more: str) -> list[str]:
+    """A mirror of job ``j``; the topics are those of ``more``, else ``t``."""
+    topics = () if {"-t", "--topic"} & set(more) else ("-t", "t")
+    return ["mirror", "--from", source.bootstrap, "--to", target.bootstrap, "--job", "j", *topics, *more]
+
+
+def mirrored(source: FakeCluster, target: FakeCluster, *more: str) -> Done:
+    """Copies what is there now."""
+    return command(*arguments(source, target, "--until-caught-up", "-o", "json", *more))
+
+
+class Running:
+    """A command in a thread."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self._done: Done | None = None
+        self._thread = Thread(target=self._run)
+        self.stops: list[Stop] = []
+
+    def _run(self) -> None:
+        self._done = command(*self._arguments)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """As Ctrl-C does."""
+        for stop in self.stops:
+            if not stop:
+                stop.request(signal.SIGINT)
+
+    def done(self) -> Done:
+        """The result, when it has ended by itself or by ``stop``."""
+        self._thread.join(PATIENCE)
+        assert self._done is not None, "the mirror did not end"
+        return self._done
+
+
+@contextmanager
+def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Running]:
+    """Starts a command; it is stopped at the end of the block if it still runs."""
+    made = Running(*arguments)
+
+    def stop() -> Stop:
+        made.stops.append(Stop())
+        return made.stops[-1]
+
+    monkeypatch.setattr("kcli.commands._mirror_run.Stop", stop)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+        made._thread.join(PATIENCE)
+
+
+def until(condition: Callable[[], Any]) -> None:
+    """Waits for a state of a cluster."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "the state was not reached"
+        time.sleep(0.01)
+
+
+def stored(cluster: FakeCluster, topic: str, partition: int = 0) -> list[Any]:
+    """The committed records as readers see them, without their offsets."""
+    log = cluster.log(topic, partition)
+    return [(r.key, r.value, r.headers, r.timestamp) for r in log.records(committed=True)]
+
+
+def values(cluster: FakeCluster, topic: str, partition: int = 0) -> list[bytes | None]:
+    """The committed values."""
+    return cluster.log(topic, partition).values(committed=True)

@@ -3,6 +3,7 @@
 from kcli.core.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    INVALID_TIMESTAMP,
     LEADER_NOT_AVAILABLE,
     NOT_COORDINATOR,
     NOT_ENOUGH_REPLICAS,
@@ -37,14 +38,18 @@ REMEDIES = {
     "DELETE to delete it",
     31: "have an ACL granted (kafka-acls.sh): DESCRIBE on the cluster to list, CREATE to create topics, "
     "IDEMPOTENT_WRITE to produce on brokers before 2.8",
+    INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "
+    "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
     38: "use a replication factor of at most the number of brokers",
     40: "correct the configuration: Kafka's documentation lists the keys of topics and their values",
+    43: "set message.format.version of the topic to 0.11.0 or later",
     53: "have an ACL granted (kafka-acls.sh): WRITE on the transactional id",
     56: "check the disks and the log of that broker",
     76: "choose another codec with -z, or check compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",
 }
 """By Kafka's number. Codes without a constant in kcli are given as numbers: 30 and 31 no permission for group and
-cluster, 38 replication factor, 40 configuration, 53 no permission for a transactional id, 56 disk, 76 compression.
+cluster, 38 replication factor, 40 configuration, 43 message format, 53 no permission for a transactional id, 56 disk,
+76 compression.
 """

@@ -1,8 +1,8 @@
 """What stands in the way of a mirror, found before the first record is copied. Pure.
 
 A conflict is something that the copy could not undo or would only meet half-way: fewer partitions, timestamps that the
-target would replace, a clean-up that removes what the source keeps, batches that are too large. A missing permission is
-reported for all topics at once. Warnings leave the copy exact but cost something.
+target would replace, a clean-up that removes what the source keeps, batches that are too large, a message format without
+headers. A missing permission is reported for all topics at once. Warnings leave the copy exact but cost something.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +19,8 @@ _NOT_COPIED = frozenset(
     {
         "follower.replication.throttled.replicas",
         "leader.replication.throttled.replicas",
+        "message.downconversion.enable",
+        "message.format.version",
         "message.timestamp.type",
         "message.timestamp.difference.max.ms",
         "message.timestamp.after.max.ms",
@@ -32,7 +34,10 @@ _NOT_COPIED = frozenset(
         "unclean.leader.election.enable",
     }
 )
+"""Settings of one cluster, those that only old brokers have, and limits that could refuse what the source accepted."""
+
 _ALWAYS_COPIED = ("cleanup.policy", "max.message.bytes")
+_FUTURE, _FUTURE_DEFAULT = "message.timestamp.after.max.ms", 3_600_000
 
 
 NO_TOPICS: Mapping[str, str] = {}
@@ -137,6 +142,15 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 f"set message.timestamp.type=CreateTime on topic {route.target}",
             )
         )
+    version = target.configs.get("message.format.version", "")
+    if _is_old_format(version):
+        found.append(
+            Finding(
+                route,
+                f"the target stores a format without headers and producer ids (message.format.version={version})",
+                f"set message.format.version=0.11.0 or later on topic {route.target}",
+            )
+        )
     here, there = _policies(source), _policies(target)
     if here and there and not there <= here:
         found.append(
@@ -182,11 +196,19 @@ def _new_topic(name: str, source: TopicFacts, brokers: int) -> TopicSpec:
     for key in _ALWAYS_COPIED:
         if key in source.configs:
             configs[key] = source.configs[key]
+    if _FUTURE in source.own and (_number(source, _FUTURE) or 0) > _FUTURE_DEFAULT:
+        configs[_FUTURE] = source.own[_FUTURE]  # its records may be further in the future than others accept
     return TopicSpec(name, source.partitions, min(source.replicas, brokers), configs)
 
 
 def _policies(topic: TopicFacts) -> frozenset[str]:
     return frozenset(filter(None, topic.configs.get("cleanup.policy", "").split(",")))
+
+
+def _is_old_format(version: str) -> bool:
+    """Whether ``version``, such as ``0.10.2-IV0``, is one before magic 2."""
+    numbers = version.partition("-")[0].split(".")[:2]
+    return len(numbers) == 2 and all(map(str.isdigit, numbers)) and [*map(int, numbers)] < [0, 11]
 
 
 def _number(topic: TopicFacts, key: str) -> int | None:

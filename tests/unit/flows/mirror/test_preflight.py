@@ -49,6 +49,13 @@ def test_equal_topics_have_no_finding() -> None:
             "accepts batches of 1000 bytes",
             "max.message.bytes=1048588",
         ),
+        (
+            topic(),
+            topic(message_format_version="0.10.2-IV0"),
+            "a format without headers and producer ids (message.format.version=0.10.2-IV0)",
+            "message.format.version=0.11.0 or later on topic copy",
+        ),
+        (topic(), topic(message_format_version="0.9.0"), "message.format.version=0.9.0", "0.11.0 or later"),
     ],
 )
 def test_conflicts_name_the_remedy(source: TopicFacts, target: TopicFacts, what: str, do: str) -> None:
@@ -60,6 +67,11 @@ def test_conflicts_name_the_remedy(source: TopicFacts, target: TopicFacts, what:
 def test_all_conflicts_of_a_route_are_listed() -> None:
     target = topic(1, cleanup_policy="compact", max_message_bytes="9", message_timestamp_type="LogAppendTime")
     assert len(check(topic(), target).conflicts) == 4
+
+
+@pytest.mark.parametrize("version", ["0.11.0-IV2", "1.0-IV0", "2.8-IV1", "3.0-IV1"])
+def test_a_format_with_headers_is_no_conflict(version: str) -> None:
+    assert not check(topic(), topic(message_format_version=version)).conflicts
 
 
 def test_partitions_by_key_need_no_equal_number() -> None:
@@ -93,6 +105,30 @@ def test_a_new_topic_has_the_partitions_and_configs_of_the_source() -> None:
             "max.message.bytes": "1048588",
         },
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "copied"),
+    [("9223372036854775807", {"message.timestamp.after.max.ms": "9223372036854775807"}), ("9", {})],
+    ids=["wider than the default", "narrower"],
+)
+def test_a_new_topic_accepts_the_timestamps_of_the_source(own: str, copied: dict[str, str]) -> None:
+    (spec,) = check(topic(message_timestamp_after_max_ms=own), None).create
+    assert {key: value for key, value in spec.configs.items() if "timestamp" in key} == copied
+
+
+def test_a_new_topic_has_no_setting_that_only_old_brokers_have() -> None:
+    source = topic(
+        message_timestamp_before_max_ms="9",
+        message_timestamp_difference_max_ms="9",
+        message_format_version="0.10.2-IV0",
+        message_downconversion_enable="false",
+    )
+    (spec,) = check(source, None).create
+    assert spec.configs == {
+        "cleanup.policy": "delete",
+        "max.message.bytes": "1048588",
+    }
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import DataLossError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
-from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicSpec
 from kcli.flows import round_trip
 from kcli.flows.stop import Stop
@@ -70,9 +69,10 @@ def _round_trip(
             if error is not None:
                 raise error
     options = ProducerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
-    with Producer(options, hooks=inv.hooks) as producer, inv.progress("sent", total=records) as bar:
-        producer.connect([TOPIC], inv.timeout, inv.timeout)
-        sent = round_trip.send_file(producer, TOPIC, file, stop, bar.update)
+    with inv.progress("sent", total=records) as bar:
+        sent = round_trip.send_file(
+            options, TOPIC, file, stop, bar.update, hooks=inv.hooks, timeout=inv.timeout
+        )
     if stop:
         return None
     if sent.error is not None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
@@ -56,21 +58,34 @@ def _line(number: int, width: int) -> bytes:
 
 
 def send_file(
-    producer: Producer, topic: str, path: Path, stop: Stop, progress: Callable[[int], None]
+    options: ProducerOptions,
+    topic: str,
+    path: Path,
+    stop: Stop,
+    progress: Callable[[int], None],
+    *,
+    hooks: Hooks = NO_HOOKS,
+    timeout: float,
 ) -> ProduceResult:
-    """Produces the lines of a file; ``progress`` receives the number of records confirmed so far."""
-    form = InputFormat(longest=producer.options.max_request_size)
+    """Produces the lines of a file to partition 0; ``progress`` receives the number of records confirmed so far.
+
+    ``timeout`` limits the first contact, in seconds.
+    """
     tracker = AckTracker()
-    run = ProduceRun(
-        producer,
-        Sending(topic, partition=0, longest=form.longest),
-        stop=stop,
-        progress=lambda _read, confirmed, _failed: progress(confirmed),
-        tracker=tracker,
-        outcomes=Outcomes(tracker, None),
-    )
-    opened = lambda name: os.open(name, os.O_RDONLY | os.O_CLOEXEC)  # noqa: E731
-    return run.run(Feed([str(path)], opened, form, stop, short=True).portions())
+    outcomes = Outcomes(tracker, None)
+    with Producer(options, hooks=hooks, on_delivery=outcomes.delivered) as producer:
+        producer.connect([topic], timeout, timeout)
+        form = InputFormat(longest=producer.options.max_request_size)
+        run = ProduceRun(
+            producer,
+            Sending(topic, partition=0, longest=form.longest),
+            stop=stop,
+            progress=lambda _read, confirmed, _failed: progress(confirmed),
+            tracker=tracker,
+            outcomes=outcomes,
+        )
+        opened = lambda name: os.open(name, os.O_RDONLY | os.O_CLOEXEC)  # noqa: E731
+        return run.run(Feed([str(path)], opened, form, stop, short=True).portions())
 
 
 class DigestSink:

@@ -390,7 +390,7 @@ class _Run:
                 Extent(copy.target, there.starts[copy.target], there.ends[copy.target]),
             )
             if whole
-            else _pair(copy, starts[copy.source])
+            else _pair(copy, starts[copy.source], to_end=self.flags["verify_only"])
             for copy in copies
             if copy.error is None
         ]
@@ -407,14 +407,19 @@ class _Run:
             )
 
 
-def _pair(copy: PartitionCopy, source_start: int) -> Pair:
-    """What the offset map covers, from the first record on that the source still has."""
+def _pair(copy: PartitionCopy, source_start: int, *, to_end: bool) -> Pair:
+    """What the offset map covers, from the first record on that the source still has.
+
+    ``to_end``: on the side of the source up to its end, so that records that are not copied yet are a difference.
+    """
     offsets = copy.offsets
     assert offsets is not None
-    start = max(offsets.start, source_start)
-    first = offsets.translate(start)
+    start, stop = max(offsets.start, source_start), copy.position
+    first = offsets.translate(start) if start < stop else offsets.target_end
     assert isinstance(first, int)
-    return Pair(Extent(copy.source, start, copy.position), Extent(copy.target, first, offsets.target_end))
+    if to_end and copy.stop is not None:
+        stop = max(stop, copy.stop)
+    return Pair(Extent(copy.source, start, stop), Extent(copy.target, first, offsets.target_end))
 
 
 def _pace(rate: Rate | None) -> Pace:

@@ -24,7 +24,7 @@ SUITES := $(wildcard $(ORDER)) \
 .PHONY: help demo test test-brokers chaos lost-lines rewind-ledger sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
-	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
+	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
 	@echo 'make test       the static checks, then every suite but what the next two run'
 	@echo 'make test-brokers    the tests on older versions of Kafka'
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'

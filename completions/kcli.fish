@@ -74,7 +74,7 @@ complete -c kcli -n '__kcli_at kcli' -a topics -d 'list, describe, create and de
 complete -c kcli -n '__kcli_at kcli' -a groups -d 'list, describe and change groups and their offsets'
 complete -c kcli -n '__kcli_at kcli' -a mirror -d 'copy topics to another cluster, and prove that they are equal'
 complete -c kcli -n '__kcli_at kcli' -a sandbox -d 'run a real Apache Kafka on this machine'
-complete -c kcli -n '__kcli_at kcli' -a demo -d 'a round trip of a million records on a throw-away sandbox'
+complete -c kcli -n '__kcli_at kcli' -a demo -d 'see it work on a throw-away sandbox, with proofs'
 complete -c kcli -n '__kcli_at kcli' -a completion -d 'print or install the completion script of a shell'
 complete -c kcli -n '__kcli_at kcli' -a help -d 'help on a command, on client options, on exit codes'
 
@@ -312,7 +312,7 @@ complete -c kcli -n '__kcli_at kcli help' -a topics -d 'list, describe, create a
 complete -c kcli -n '__kcli_at kcli help' -a groups -d 'list, describe and change groups and their offsets'
 complete -c kcli -n '__kcli_at kcli help' -a mirror -d 'copy topics to another cluster, and prove that they are equal'
 complete -c kcli -n '__kcli_at kcli help' -a sandbox -d 'run a real Apache Kafka on this machine'
-complete -c kcli -n '__kcli_at kcli help' -a demo -d 'a round trip of a million records on a throw-away sandbox'
+complete -c kcli -n '__kcli_at kcli help' -a demo -d 'see it work on a throw-away sandbox, with proofs'
 complete -c kcli -n '__kcli_at kcli help' -a completion -d 'print or install the completion script of a shell'
 complete -c kcli -n '__kcli_at kcli help' -a options -d 'help on options'
 complete -c kcli -n '__kcli_at kcli help' -a exit-codes -d 'help on exit-codes'

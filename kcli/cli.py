@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "copy topics to another cluster, and prove that they are equal",
     ),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
-    "demo": ("kcli.commands.demo:demo", "a round trip of a million records on a throw-away sandbox"),
+    "demo": ("kcli.commands.demo:demo", "see it work on a throw-away sandbox, with proofs"),
     "completion": (
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",

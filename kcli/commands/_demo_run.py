@@ -1,26 +1,29 @@
-"""What ``kcli demo`` does: a round trip of lines through a Kafka that it starts and removes, checked by digests."""
+"""What ``kcli demo`` does on a Kafka that it starts and removes: a round trip, then lag, rewind, mirror and verify.
+
+Each step uses the flows of the command whose line it prints, and is followed by its proof.
+"""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kcli.commands._demo_groups import show_lag, show_rewind
+from kcli.commands._demo_mirror import check_comparison, show_mirror, show_verify
+from kcli.commands._demo_stage import TOPIC, Stage
 from kcli.commands._sandbox_run import Download
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.orderly_end import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import DataLossError
+from kcli.core.errors import DataLossError, KcliError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
-from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicSpec
 from kcli.flows import round_trip
 from kcli.flows.stop import Stop
 from kcli.output.progress import size_text
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
-
-TOPIC = "kcli-demo"
 
 
 def run(inv: Invocation, records: int, record_size: int, kafka_version: str | None) -> int:
@@ -29,17 +32,35 @@ def run(inv: Invocation, records: int, record_size: int, kafka_version: str | No
         inv.talk.note(f"would start a throw-away Kafka and send {records:,} records through it")
         return 0
     with _throw_away_kafka(inv, kafka_version) as (bootstrap, folder), Stop() as stop:
-        digests = _round_trip(inv, bootstrap, folder, records, record_size, stop)
-        if stop or digests is None:
+        options = ClientOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
+        with Admin(options, inv.hooks, timeout=inv.timeout) as admin:
+            stage = Stage(inv, admin, bootstrap, folder, records, stop)
+            try:
+                show_all(stage, record_size)
+            except KcliError:
+                if not stop:  # else a client was interrupted by it
+                    raise
+        if stop:
             inv.talk.note("stopped; everything is being cleaned up")
-            return stop.exit_code
-    inv.out.text(f"sent      {digests[0]}\nreceived  {digests[1]}\n")
-    if digests[0] != digests[1]:
-        raise DataLossError(
-            "the digests differ", why="what was received is not what was sent", do="report this"
-        )
-    inv.out.text("the digests are equal: every byte was received, in order\n")
-    return 0
+    return stop.exit_code
+
+
+def show_all(stage: Stage, record_size: int) -> None:
+    """All steps, until one fails or a stop is requested."""
+    digests = _round_trip(stage, record_size)
+    for show in (show_lag, show_rewind, show_mirror):
+        if stage.stop:
+            return
+        show(stage)
+    found = None if stage.stop else show_verify(stage)
+    if found is None:
+        return
+    stage.inv.out.text("\n")
+    _show_digests(stage, digests)
+    stage.line("source", found.source_digest)
+    stage.line("copy", found.target_digest)
+    check_comparison(found)
+    stage.inv.out.text("the digests are equal: every byte was received, in order, and so was the copy\n")
 
 
 @contextmanager
@@ -56,44 +77,46 @@ def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[tuple[st
         sandbox.down(delete=True)
 
 
-def _round_trip(
-    inv: Invocation, bootstrap: str, folder: Path, records: int, record_size: int, stop: Stop
-) -> tuple[str, str] | None:
-    """The digests of what was sent and of what was received; None if it was stopped."""
-    file = folder / "lines.txt"
+def _round_trip(stage: Stage, record_size: int) -> tuple[str, str]:
+    """The digests of what was sent and of what was received, empty after a stop; DataLossError where they differ."""
+    inv, stop, records = stage.inv, stage.stop, stage.records
+    file = stage.folder / "lines.txt"
     written = round_trip.generate_lines(file, records, record_size, stop)
     if stop:
-        return None
-    inv.out.text(f"generated {written.lines:,} lines, {size_text(written.size)}\n")
-    with Admin(ClientOptions(bootstrap_servers=bootstrap), inv.hooks) as admin:
-        for error in admin.create_topics([TopicSpec(TOPIC, partitions=1)]).values():
-            if error is not None:
-                raise error
-    options = ProducerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
-    with Producer(options, hooks=inv.hooks) as producer, inv.progress("sent", total=records) as bar:
-        producer.connect([TOPIC], inv.timeout, inv.timeout)
-        sent = round_trip.send_file(producer, TOPIC, file, stop, bar.update)
+        return "", ""
+    stage.line("generated", f"{written.lines:,} lines, {size_text(written.size)}")
+    for error in stage.admin.create_topics([TopicSpec(TOPIC, partitions=1)]).values():
+        if error is not None:
+            raise error
+    stage.command("produce", TOPIC, file.name)
+    options = stage.options(ProducerOptions)
+    with inv.progress("sent", total=records) as bar:
+        sent = round_trip.send_file(
+            options, TOPIC, file, stop, bar.update, hooks=inv.hooks, timeout=inv.timeout
+        )
     if stop:
-        return None
+        return "", ""
     if sent.error is not None:
         raise sent.error
-    _say(inv, "produced", sent.confirmed, sent.bytes, sent.seconds)
-    consumer_options = ConsumerOptions(
-        bootstrap_servers=bootstrap, client_id="kcli-demo", max_poll_records=WHOLE_BATCHES
-    )
+    stage.figures("produced", sent.confirmed, sent.bytes, sent.seconds)
+    stage.command("consume", TOPIC, "--exit", "|", "sha256sum")
+    consumer_options = stage.options(ConsumerOptions, max_poll_records=WHOLE_BATCHES)
     with Consumer(consumer_options, hooks=inv.hooks) as consumer, inv.progress("read", total=records) as bar:
         consumer.connect(inv.timeout)
         read, digest = round_trip.read_back(consumer, TOPIC, sent.confirmed, stop, bar.update)
     if stop:
-        return None
-    _say(inv, "consumed", read.records, read.bytes, read.seconds)
-    return written.digest, digest
+        return "", ""
+    stage.figures("consumed", read.records, read.bytes, read.seconds)
+    digests = written.digest, digest
+    if written.digest != digest:
+        _show_digests(stage, digests)
+        raise DataLossError(
+            "the digests differ", why="what was received is not what was sent", do="report this"
+        )
+    stage.line("proof", "the digests of what was sent and of what was received are equal")
+    return digests
 
 
-def _say(inv: Invocation, done: str, records: int, size: int, seconds: float) -> None:
-    rate = records / seconds if seconds else 0
-    inv.out.text(
-        f"{done:<9} {records:,} records, {size_text(size)}, in {seconds:.1f} s: "
-        f"{rate:,.0f} records/s, {size_text(size / seconds if seconds else 0)}/s\n"
-    )
-    inv.out.flush()
+def _show_digests(stage: Stage, digests: tuple[str, str]) -> None:
+    for word, digest in zip(("sent", "received"), digests, strict=True):
+        stage.line(word, digest)

@@ -20,11 +20,13 @@ def compare_copies(
     copies: Sequence[PartitionCopy],
     stop: Stop,
     *,
-    whole: bool = False,
+    whole: bool,
+    to_end: bool,
 ) -> list[Comparison]:
     """Compares what the job has copied and the source still has; ``whole``: all of both topics.
 
-    ``reader`` makes a consumer of one side. ConfigError for a job that chooses partitions by key.
+    ``to_end``: records of the source that are not copied yet are a difference. ``reader`` makes a consumer of one
+    side. ConfigError for a job that chooses partitions by key.
     """
     if any(copy.offsets is None for copy in copies):
         raise ConfigError(
@@ -44,7 +46,7 @@ def compare_copies(
             Extent(copy.target, there.starts[copy.target], there.ends[copy.target]),
         )
         if whole
-        else _pair(copy, starts[copy.source])
+        else _pair(copy, starts[copy.source], to_end=to_end)
         for copy in copies
         if copy.error is None
     ]
@@ -61,11 +63,16 @@ def compare_copies(
         )
 
 
-def _pair(copy: PartitionCopy, source_start: int) -> Pair:
-    """What the offset map covers, from the first record on that the source still has."""
+def _pair(copy: PartitionCopy, source_start: int, *, to_end: bool) -> Pair:
+    """What the offset map covers, from the first record on that the source still has.
+
+    ``to_end``: on the side of the source up to its end, so that records that are not copied yet are a difference.
+    """
     offsets = copy.offsets
     assert offsets is not None
-    start = max(offsets.start, source_start)
-    first = offsets.translate(start)
+    start, stop = max(offsets.start, source_start), copy.position
+    first = offsets.translate(start) if start < stop else offsets.target_end
     assert isinstance(first, int)
-    return Pair(Extent(copy.source, start, copy.position), Extent(copy.target, first, offsets.target_end))
+    if to_end and copy.stop is not None:
+        stop = max(stop, copy.stop)
+    return Pair(Extent(copy.source, start, stop), Extent(copy.target, first, offsets.target_end))

@@ -337,7 +337,16 @@ class _Run:
         return rows
 
     def _compare(self, copies: Sequence[PartitionCopy], stop: Stop, *, whole: bool = False) -> list[Any]:
-        return compare_copies(self.inv, self.source, self.target, self._consumer, copies, stop, whole=whole)
+        return compare_copies(
+            self.inv,
+            self.source,
+            self.target,
+            self._consumer,
+            copies,
+            stop,
+            whole=whole,
+            to_end=self.flags["verify_only"],
+        )
 
 
 def _pace(rate: Rate | None, options: ConsumerOptions) -> Pace:

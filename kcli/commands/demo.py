@@ -32,7 +32,14 @@ from kcli.commands.shared.types import CountType
 @click.option("--kafka-version", metavar="VERSION", help="Version of Apache Kafka to start.")
 @pass_invocation
 def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str | None) -> int:
-    """See it work: start a Kafka, send a million records, read them back, compare.
+    """See it work: round trip, lag, rewind, mirror and verify, each with its proof.
+
+    On a Kafka that is started for it, a million records are sent, read back and compared. A group reads half of them
+    and has the rest as its lag; it is rewound, and the rewind is undone. The topic is copied exactly once, and the copy
+    is compared with it.
+
+    Each step prints the command line that it stands for, and its proof. A proof that fails ends the demo with exit code
+    8, or 5 if what was read back is not what was sent. The digests are last.
 
     Everything that it starts and writes is removed when it ends, also after Ctrl-C. It uses no Kafka that is running
     already.

@@ -44,12 +44,11 @@ def test_all_steps_are_proved_and_nothing_is_left(own_state: Path, tmp_path: Pat
     assert left_over(own_state) == []
 
 
-@pytest.mark.parametrize("step", ["kcli groups rewind", "kcli mirror"])
-def test_ctrl_c_in_a_step_removes_everything(own_state: Path, step: str) -> None:
+def test_ctrl_c_in_a_step_removes_everything(own_state: Path) -> None:
     demo = start("demo", "--records", "100000", stdin=subprocess.DEVNULL)
     assert demo.stdout is not None
     for line in demo.stdout:
-        if step.encode() in line:
+        if b"kcli mirror" in line:
             demo.send_signal(signal.SIGINT)
             break
     rest, errors = demo.communicate(timeout=60)

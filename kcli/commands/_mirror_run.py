@@ -253,7 +253,7 @@ class _Run:
                 clusters=(found.source_cluster, found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
                 on_recreate=flags["on_recreate"],
-                discover=self._discover(plan, saving),
+                discover=self._discover(plan, producer, saving),
                 progress=progress,
                 warn=inv.talk.warn,
             )
@@ -274,7 +274,9 @@ class _Run:
             store.write([job_record(state)])
         return store
 
-    def _discover(self, plan: _Plan, saving: Progress) -> Callable[[], Sequence[PartitionCopy]]:
+    def _discover(
+        self, plan: _Plan, producer: Producer, saving: Progress
+    ) -> Callable[[], Sequence[PartitionCopy]]:
         """Looks for topics and partitions that appeared since; a run with an end has none."""
         if any(copy.stop is not None for copy in plan.copies):
             return tuple
@@ -296,6 +298,9 @@ class _Run:
             for refusal in found.refused:
                 inv.failed(refusal, partly=True)
             for route in found.routes:
+                own = [copy.target.partition for copy in found.copies if copy.source.topic == route.source]
+                if not self.selection.by_key:
+                    producer.wait_for_partitions(route.target, max(own) + 1, _CREATED_PATIENCE)
                 inv.talk.note(f"{route.source} → {route.target}: new partitions are copied from now on")
             saving.add_topics(found.routes)
             plan.copies.extend(found.copies)

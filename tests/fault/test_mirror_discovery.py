@@ -1,7 +1,8 @@
 """Topics and partitions that appear on the source while a mirror runs, or between two runs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import Running, arguments, command, mirrored, running, until, values
 
+Follow = Callable[[], AbstractContextManager[Running]]
 SOON = ("-X", "metadata.max.age.ms=200")
 PATTERN = ("-t", "^(t|new.*)$")
 
@@ -29,18 +31,25 @@ def target() -> Iterator[FakeCluster]:
 
 
 @pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
+def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    found: tuple[str, ...] = request.param
+    return found
+
+
+@pytest.fixture
 def follow(
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    source: FakeCluster,
-    target: FakeCluster,
-) -> Iterator[Running]:
-    """A mirror that has copied what there is."""
-    with running(
-        monkeypatch, *arguments(source, target, *PATTERN, *SOON, "-o", "json", *request.param)
-    ) as made:
-        until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
-        yield made
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]
+) -> Callable[[], AbstractContextManager[Running]]:
+    """Starts a mirror; the block begins when it has copied what there is."""
+
+    @contextmanager
+    def start() -> Iterator[Running]:
+        words = arguments(source, target, *PATTERN, *SOON, "-o", "json", *delivery)
+        with running(monkeypatch, *words) as made:
+            until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
+            yield made
+
+    return start
 
 
 def create(cluster: FakeCluster, name: str, partitions: int, **configs: str) -> None:
@@ -61,46 +70,49 @@ def partitions(cluster: FakeCluster, name: str) -> int:
 
 
 def test_a_new_topic_that_the_pattern_selects_is_copied_from_its_start(
-    source: FakeCluster, target: FakeCluster, follow: Running
+    source: FakeCluster, target: FakeCluster, follow: Follow
 ) -> None:
-    create(source, "new", 2, cleanup_policy="compact")
-    create(source, "unselected", 1)
-    source.append("new", 1, batch(b"n1", timestamp=1_000))
-    until(lambda: partitions(target, "new") and values(target, "new", 1) == [b"n1"])
-    source.append("new", 0, batch(b"n0", timestamp=1_000))
-    until(lambda: values(target, "new", 0) == [b"n0"])
-    follow.stop()
-    done = follow.done()
-    assert done.code == 130
-    assert sorted((str(tp), row["records"]) for tp, row in done.rows.items()) == [
-        ("new-0", 1), ("new-1", 1), ("t-0", 2),
-    ]  # fmt: skip
-    assert "new → new: new partitions are copied from now on" in done.err
-    assert not partitions(target, "unselected")
+    with follow() as mirror:
+        create(source, "new", 2, retention_ms="60000")
+        create(source, "unselected", 1)
+        source.append("new", 1, batch(b"n1", timestamp=1_000))
+        until(lambda: partitions(target, "new") and values(target, "new", 1) == [b"n1"])
+        source.append("new", 0, batch(b"n0", timestamp=1_000))
+        until(lambda: values(target, "new", 0) == [b"n0"])
+        mirror.stop()
+        done = mirror.done()
+        assert done.code == 130
+        assert sorted((str(tp), row["records"]) for tp, row in done.rows.items()) == [
+            ("new-0", 1), ("new-1", 1), ("t-0", 2),
+        ]  # fmt: skip
+        assert "new → new: new partitions are copied from now on" in done.err
+        assert not partitions(target, "unselected")
 
 
 def test_a_resumed_job_continues_a_topic_that_appeared_while_it_ran(
-    source: FakeCluster, target: FakeCluster, follow: Running
+    source: FakeCluster, target: FakeCluster, follow: Follow
 ) -> None:
-    create(source, "new", 1)
-    source.append("new", 0, batch(b"n0", timestamp=1_000))
-    until(lambda: partitions(target, "new") and values(target, "new", 0) == [b"n0"])
-    follow.stop()
-    assert follow.done().code == 130
-    source.append("new", 0, batch(b"n1", timestamp=1_000))
-    again = mirrored(source, target, *PATTERN)
-    assert again.code == 0, again.err
-    assert values(target, "new", 0) == [b"n0", b"n1"]
+    with follow() as mirror:
+        create(source, "new", 1)
+        source.append("new", 0, batch(b"n0", timestamp=1_000))
+        until(lambda: partitions(target, "new") and values(target, "new", 0) == [b"n0"])
+        mirror.stop()
+        assert mirror.done().code == 130
+        source.append("new", 0, batch(b"n1", timestamp=1_000))
+        again = mirrored(source, target, *PATTERN)
+        assert again.code == 0, again.err
+        assert values(target, "new", 0) == [b"n0", b"n1"]
 
 
 def test_new_partitions_are_added_to_the_target_and_copied(
-    source: FakeCluster, target: FakeCluster, follow: Running
+    source: FakeCluster, target: FakeCluster, follow: Follow
 ) -> None:
-    grow(source, "t", 3)
-    source.append("t", 2, batch(b"p2", timestamp=1_000))
-    until(lambda: partitions(target, "t") == 3 and values(target, "t", 2) == [b"p2"])
-    follow.stop()
-    assert follow.done().code == 130
+    with follow() as mirror:
+        grow(source, "t", 3)
+        source.append("t", 2, batch(b"p2", timestamp=1_000))
+        until(lambda: partitions(target, "t") == 3 and values(target, "t", 2) == [b"p2"])
+        mirror.stop()
+        assert mirror.done().code == 130
 
 
 def test_a_job_that_is_started_again_adds_the_partitions_as_well(
@@ -127,25 +139,26 @@ def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
 
 
 def test_a_new_topic_whose_target_has_records_is_refused_once_and_the_rest_continues(
-    source: FakeCluster, target: FakeCluster, follow: Running
+    source: FakeCluster, target: FakeCluster, follow: Follow
 ) -> None:
-    create(target, "new", 1)
-    target.append("new", 0, batch(b"own", timestamp=1_000))
-    create(source, "new", 1)
-    create(source, "new2", 1)
-    source.append("new", 0, batch(b"n", timestamp=1_000))
-    source.append("new2", 0, batch(b"n2", timestamp=1_000))
-    until(lambda: partitions(target, "new2") and values(target, "new2") == [b"n2"])
-    source.append("t", 0, batch(b"3", timestamp=1_000))
-    until(lambda: values(target, "t") == [b"1", b"2", b"3"])
-    follow.stop()
-    done = follow.done()
-    assert values(target, "new") == [b"own"]
-    (error,) = done.errors
-    assert error["code"] == 6
-    assert error["what"] == "topic new has been created since and is not copied"
-    assert error["why"] == "topic new of the target has records already"
-    assert done.code == 130
+    with follow() as mirror:
+        create(target, "new", 1)
+        target.append("new", 0, batch(b"own", timestamp=1_000))
+        create(source, "new", 1)
+        create(source, "new2", 1)
+        source.append("new", 0, batch(b"n", timestamp=1_000))
+        source.append("new2", 0, batch(b"n2", timestamp=1_000))
+        until(lambda: partitions(target, "new2") and values(target, "new2") == [b"n2"])
+        source.append("t", 0, batch(b"3", timestamp=1_000))
+        until(lambda: values(target, "t") == [b"1", b"2", b"3"])
+        mirror.stop()
+        done = mirror.done()
+        assert values(target, "new") == [b"own"]
+        (error,) = done.errors
+        assert error["code"] == 6
+        assert error["what"] == "topic new has been created since and is not copied"
+        assert error["why"] == "topic new of the target has records already"
+        assert done.code == 130
 
 
 def test_a_run_with_an_end_copies_no_topic_that_appears_later(
@@ -156,12 +169,14 @@ def test_a_run_with_an_end_copies_no_topic_that_appears_later(
     assert len(source.requests) - asked < 40
 
 
-def test_the_job_says_whether_it_runs(source: FakeCluster, target: FakeCluster, follow: Running) -> None:
-    def states() -> set[str]:
-        done = command("mirror", "status", "--to", target.bootstrap, "-o", "json")
-        return {row["state"] for row in json.loads(done.out)["items"]}
+def test_the_job_says_whether_it_runs(source: FakeCluster, target: FakeCluster, follow: Follow) -> None:
+    with follow() as mirror:
 
-    until(lambda: states() == {"running"})
-    follow.stop()
-    follow.done()
-    assert states() == {"ended"}
+        def states() -> set[str]:
+            done = command("mirror", "status", "--to", target.bootstrap, "-o", "json")
+            return {row["state"] for row in json.loads(done.out)["items"]}
+
+        until(lambda: states() == {"running"})
+        mirror.stop()
+        mirror.done()
+        assert states() == {"ended"}

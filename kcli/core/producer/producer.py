@@ -8,6 +8,7 @@ the calling thread. So each record of a call that returned is reported exactly o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 
 _LAST_PATIENCE = 2.0  # seconds a close may exceed its timeout to end a transaction or the thread
+_METADATA_PAUSE = 0.02  # seconds between two looks at the metadata
 _MOST_IN_FLIGHT = 5
 
 
@@ -157,6 +159,23 @@ class Producer:
         """The number of partitions of the topic; 0 while unknown."""
         view = self._cluster.view.topics.get(topic)
         return len(view.partitions) if view else 0
+
+    def wait_for_partitions(self, topic: str, count: int, timeout: float) -> bool:
+        """Waits until the topic is known to have so many partitions, after they were added; False after ``timeout`` s."""
+        self._thread.ensure_started()
+        cluster = self._cluster
+
+        def refresh() -> None:
+            cluster.topics.add(topic)
+            cluster.request_refresh()
+
+        deadline = clock.monotonic() + timeout
+        while self.partitions_of(topic) < count:
+            if clock.monotonic() >= deadline:
+                return False
+            cluster.loop.call_threadsafe(refresh)
+            time.sleep(_METADATA_PAUSE)
+        return True
 
     # --- sending ------------------------------------------------------------------------------------
 

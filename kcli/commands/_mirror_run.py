@@ -93,7 +93,15 @@ class _Run:
         for side, admin in ((self.source, self.source_admin), (self.target, self.target_admin)):
             with inv.first_contact(side.servers):
                 admin.connect()
-        found = survey(self.source_admin, self.target_admin, flags["topics"], renames, by_key=self.by_key)
+        found = survey(
+            self.source_admin,
+            self.target_admin,
+            flags["topics"],
+            renames,
+            by_key=self.by_key,
+            back=self._jobs_of_the_source(),
+            marks_origins=flags["headers"],
+        )
         if flags["checkpoint"] is not None and not inv.dry_run:
             self.stack.enter_context(locked(flags["checkpoint"]))
         name = flags["job"] or default_name(found.source_cluster, flags["topics"], flags["renames"])
@@ -127,11 +135,23 @@ class _Run:
         if self.flags["checkpoint"] is not None:
             self.records = read_file_records(self.flags["checkpoint"])
             return load_jobs(self.records).get(name)
-        options = self.target.options(
+        return self._jobs(self.target, self.target_admin).get(name)
+
+    def _jobs(self, side: Side, admin: Admin) -> dict[str, SavedJob]:
+        """The jobs that write to a cluster."""
+        options = side.options(
             ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
         )
         with Consumer(options, hooks=self.inv.hooks) as reader:
-            return load_topic(self.target_admin, reader).get(name)
+            return load_topic(admin, reader)
+
+    def _jobs_of_the_source(self) -> list[JobState]:
+        """As far as they can be read: without permission for the state of the source there is no guard against loops."""
+        try:
+            return [job.state for job in self._jobs(self.source, self.source_admin).values()]
+        except KcliError as error:
+            self.inv.talk.detail(f"the mirror jobs of the source cannot be read: {error}")
+            return []
 
     def _consumer(self, side: Side, **own: Any) -> Consumer:
         options = side.options(

@@ -1,14 +1,15 @@
 """Reads what a mirror must know of both clusters before it copies: topics, configurations, permissions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.mirror.preflight import Findings, TopicFacts, check_routes
+from kcli.flows.mirror.preflight import Finding, Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Rename, Route, plan_routes, select_topics
+from kcli.flows.mirror.state import JobState
 
 
 class Survey(NamedTuple):
@@ -27,16 +28,32 @@ class Survey(NamedTuple):
 
 
 def survey(
-    source: Admin, target: Admin, selectors: Sequence[str], renames: Sequence[Rename], *, by_key: bool
+    source: Admin,
+    target: Admin,
+    selectors: Sequence[str],
+    renames: Sequence[Rename],
+    *,
+    by_key: bool,
+    back: Iterable[JobState] = (),
+    marks_origins: bool = False,
 ) -> Survey:
     """Describes the topics of both clusters and checks all routes.
+
+    ``back`` are jobs that write to the source: what they copied from the target under another name is selected by its
+    name only. ``marks_origins``: records say where they are from, so none is copied back.
 
     NotFoundError if no topic is selected; ConfigError for routes that cannot be; errors of brokers.
     """
     here, there = source.describe_cluster(), target.describe_cluster(include_operations=True)
     same = bool(here.cluster_id) and here.cluster_id == there.cluster_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
-    chosen = select_topics(available, selectors)
+    returns = {
+        Route(copied, name): job.job
+        for job in back
+        if job.source and job.source == there.cluster_id and not same
+        for name, copied in job.topics.items()
+    }
+    chosen = select_topics(available, selectors, {one.source for one in returns if one.source != one.target})
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
@@ -56,6 +73,15 @@ def survey(
         brokers=len(there.brokers),
         cluster_operations=there.operations,
     )
+    if not marks_origins:
+        findings.warnings.extend(
+            Finding(
+                route,
+                f"job {returns[route]} copies {route.target} to {route.source}: records go round without --headers",
+            )
+            for route in routes
+            if route in returns
+        )
     return Survey(here.cluster_id, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
 
 

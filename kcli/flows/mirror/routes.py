@@ -60,8 +60,8 @@ def select_topics(
 ) -> list[str]:
     """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
 
-    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``. NotFoundError for a name that is not
-    available; ConfigError for an internal topic that is named, or an invalid regex.
+    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``. NotFoundError for a name
+    that is not available; ConfigError for an internal topic that is named, or an invalid regex.
     """
     names = sorted(available)
     open_to_patterns = [name for name in names if name not in _INTERNAL and name not in copies]

@@ -28,7 +28,7 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
-from kcli.flows.mirror.loops import returning_routes
+from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
@@ -95,8 +95,11 @@ class _Run:
         consumer = self._consumer(self.source, show_control_batches=True)
         with inv.first_contact(self.source.servers):
             consumer.connect(inv.timeout)
+        jobs = self._jobs_on_source()
+        copies = copies_of_target(jobs, source_id, self.target_admin.cluster_id())
+        self.selection = self.selection._replace(copies=copies)
         plan = self._plan(name, consumer)
-        self._find_loops(plan.found)
+        self._find_loops(plan.found, jobs)
         if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
         if flags["verify_only"]:
@@ -156,16 +159,19 @@ class _Run:
         with Consumer(options, hooks=self.inv.hooks) as reader:
             return load_topic(admin, reader)
 
-    def _find_loops(self, found: Survey) -> None:
-        """Adds to the findings that a job copies the other way."""
+    def _jobs_on_source(self) -> list[JobState]:
+        """The jobs that write to the source; without permission to read them there is no guard against loops."""
         try:
-            jobs = self._jobs(self.source, self.source_admin)
+            return [job.state for job in self._jobs(self.source, self.source_admin).values()]
         except KcliError as error:
             self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
-            return
+            return []
+
+    def _find_loops(self, found: Survey, jobs: Sequence[JobState]) -> None:
+        """Adds to the findings that a job copies the other way."""
         conflicts, warnings = returning_routes(
             found.routes,
-            [job.state for job in jobs.values()],
+            jobs,
             found.target_cluster,
             headers=self.flags["headers"],
             now=wall_ms(),

@@ -17,6 +17,7 @@ from kcli.core.errors import (
     ConfigError,
     KcliError,
     OutcomeUnknownError,
+    UnknownPartitionError,
 )
 from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
@@ -583,3 +584,21 @@ def test_an_unclosed_producer_is_flushed_at_the_end_of_its_process(more: str) ->
         assert (done.returncode, done.stderr) == (0, "")
         assert values(cluster, "t") == numbers(100)
     assert ("a fork has no sender thread" in done.stdout) is bool(more)
+
+
+def test_records_for_a_partition_that_a_recreated_topic_lacks_fail_and_the_others_are_stored() -> None:
+    """They do not wait for their delivery timeout, which may be days."""
+    with (
+        FakeCluster(1, topics={"t": 2}) as cluster,
+        quick(cluster, delivery_timeout_ms=0x7FFFFFFF) as producer,
+    ):
+        for future in send(producer, "t", 0, b"a") + send(producer, "t", 1, b"a"):
+            future.result(PATIENCE)
+        cluster.recreate_topic("t", 1)
+        (kept,), (lost,) = send(producer, "t", 0, b"b"), send(producer, "t", 1, b"b")
+        kept.result(PATIENCE)
+        with pytest.raises(
+            UnknownPartitionError, match="topic t has no partition 1: the topic has 1 partition"
+        ):
+            lost.result(PATIENCE)
+        assert values(cluster, "t") == [b"b"]

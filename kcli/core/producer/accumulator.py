@@ -291,6 +291,17 @@ class Accumulator:
             self._release_parked(parked)
             return batches, parked
 
+    def remove_partition(self, tp: TopicPartition) -> list[ProducerBatch]:
+        """Removes everything queued for one partition."""
+        with self._lock:
+            queue = self._queues.get(tp)
+            if queue is None:
+                return []
+            batches = list(queue.batches)
+            self._close_open(queue)
+            queue.batches.clear()
+            return batches
+
     def remove_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
         """Removes everything queued: none of it will be sent."""
         with self._lock:

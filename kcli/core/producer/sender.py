@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
-from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import topic_error
+from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
+from kcli.core.cluster.metadata import no_partition, topic_error
 from kcli.core.cluster.retry import Backoff, classify_code, classify_error, outcome_is_ambiguous
 from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.error_codes import (
@@ -101,6 +101,7 @@ class Sender:
         self._stalls = StallReporter(cluster.hooks, "proto")
         self.counters = Counters()
         self._wanted: set[str] = set()
+        self._missing_since: dict[TopicPartition, float] = {}
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
         self.stop_when_idle = False
@@ -214,12 +215,27 @@ class Sender:
         for tp in ready:
             leader = self._cluster.view.leader(tp)
             if leader is None:
-                self._stalls.met(tp, KcliError(f"{tp} has no leader"), now)
-                self._request_metadata(tp.topic)
+                self._wait_for_leader(tp, now)
             else:
+                if self._missing_since:
+                    self._missing_since.pop(tp, None)
                 by_leader.setdefault(leader, []).append(tp)
         for leader, partitions in by_leader.items():
             self._send_to(leader, partitions, now)
+
+    def _wait_for_leader(self, tp: TopicPartition, now: float) -> None:
+        """Requests metadata; the records fail if the topic has not had the partition for a while."""
+        topic = self._cluster.view.topics.get(tp.topic)
+        if topic is None or not topic.partitions or topic.partition(tp.partition) is not None:
+            self._missing_since.pop(tp, None)
+        elif now - self._missing_since.setdefault(tp, now) >= TOPIC_PATIENCE:
+            del self._missing_since[tp]
+            error = no_partition(tp, len(topic.partitions))
+            for batch in self._accumulator.remove_partition(tp):
+                self._fail(batch, error)
+            return
+        self._stalls.met(tp, KcliError(f"{tp} has no leader"), now)
+        self._request_metadata(tp.topic)
 
     def _send_to(self, leader: Node, partitions: list[TopicPartition], now: float) -> None:
         brokers = self._cluster.brokers

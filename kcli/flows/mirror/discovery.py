@@ -65,7 +65,7 @@ class Discovery:
         selectors = [one for one in self._selection.selectors if one in available or is_pattern(one)]
         return {
             name
-            for name in select_topics(available, selectors)
+            for name in select_topics(available, selectors, self._selection.copies)
             if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
         }
 

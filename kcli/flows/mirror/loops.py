@@ -10,6 +10,19 @@ from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import JobState, is_running
 
 
+def copies_of_target(jobs: Iterable[JobState], source_cluster: str, target_cluster: str) -> set[str]:
+    """Topics of the source that its jobs have copied from the target under another name."""
+    if not target_cluster or source_cluster == target_cluster:
+        return set()
+    return {
+        copy
+        for job in jobs
+        if job.source == target_cluster
+        for name, copy in job.topics.items()
+        if copy != name
+    }
+
+
 def returning_routes(
     routes: Sequence[Route], jobs: Iterable[JobState], target_cluster: str, *, headers: bool, now: int
 ) -> tuple[list[Finding], list[Finding]]:
@@ -31,5 +44,10 @@ def returning_routes(
                 conflicts.append(Finding(route, what, do))
             else:
                 what = f"mirror job {job.job} has copied {route.target} of the target to {route.source}"
-                warnings.append(Finding(route, f"{what}: its records are copied back"))
+                which = (
+                    "unless --headers is given"
+                    if job.headers
+                    else "since they have no header with their origin"
+                )
+                warnings.append(Finding(route, f"{what}: its records are copied back {which}"))
     return conflicts, warnings

@@ -1,7 +1,7 @@
 """Which topics are copied, and what they are called on the target: selectors, rename rules, refused routes. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -60,13 +60,16 @@ def is_pattern(selector: str) -> bool:
     return selector.startswith("^") or bool(_GLOB.intersection(selector))
 
 
-def select_topics(available: Iterable[str], selectors: Sequence[str]) -> list[str]:
+def select_topics(
+    available: Iterable[str], selectors: Sequence[str], copies: Collection[str] = ()
+) -> list[str]:
     """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
 
-    Patterns never select the topics that brokers and kcli keep for themselves. NotFoundError for a name that is not
-    available; ConfigError for an internal topic that is named, or an invalid regex.
+    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``. NotFoundError for a name
+    that is not available; ConfigError for an internal topic that is named, or an invalid regex.
     """
     names = sorted(available)
+    open_to_patterns = [name for name in names if name not in _INTERNAL and name not in copies]
     chosen: set[str] = set()
     for selector in selectors:
         if selector.startswith("^"):
@@ -74,9 +77,9 @@ def select_topics(available: Iterable[str], selectors: Sequence[str]) -> list[st
                 pattern = re.compile(selector)
             except re.error as error:
                 raise ConfigError(f"invalid regular expression {selector!r}", why=str(error)) from None
-            chosen.update(name for name in names if name not in _INTERNAL and pattern.fullmatch(name))
+            chosen.update(name for name in open_to_patterns if pattern.fullmatch(name))
         elif _GLOB.intersection(selector):
-            chosen.update(name for name in names if name not in _INTERNAL and fnmatchcase(name, selector))
+            chosen.update(name for name in open_to_patterns if fnmatchcase(name, selector))
         elif selector in _INTERNAL:
             raise ConfigError(
                 f"topic {selector} is not copied",

@@ -1,6 +1,6 @@
 """Reads what a mirror must know of both clusters before it copies: topics, configurations, permissions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -12,11 +12,15 @@ from kcli.flows.mirror.routes import Rename, Route, plan_routes, select_topics
 
 
 class Selection(NamedTuple):
-    """What a job copies: selectors of topics, rename rules, and whether partitions are chosen by key."""
+    """What a job copies: selectors of topics, rename rules, and whether partitions are chosen by key.
+
+    ``copies`` are topics of the source that were copied from the target: patterns do not select them.
+    """
 
     selectors: Sequence[str]
     renames: Sequence[Rename]
     by_key: bool = False
+    copies: Collection[str] = ()
 
 
 class Survey(NamedTuple):
@@ -44,7 +48,7 @@ def survey(
     here, there = source.describe_cluster(), target.describe_cluster(include_operations=True)
     same = bool(here.cluster_id) and here.cluster_id == there.cluster_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
-    chosen = select_topics(available, selection.selectors)
+    chosen = select_topics(available, selection.selectors, selection.copies)
     if not chosen:
         raise NotFoundError(
             "no topic is selected",

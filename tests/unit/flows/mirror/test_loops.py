@@ -37,7 +37,8 @@ def test_a_job_that_ended_or_was_killed_is_a_warning(over: dict[str, object]) ->
     conflicts, warnings = check(job(**over))
     assert not conflicts
     assert warnings == [
-        "mirror job back has copied eu.orders of the target to orders: its records are copied back"
+        "mirror job back has copied eu.orders of the target to orders: its records are copied back "
+        "since they have no header with their origin"
     ]
 
 
@@ -61,6 +62,12 @@ def test_a_job_that_ended_or_was_killed_is_a_warning(over: dict[str, object]) ->
 )
 def test_what_is_no_loop(state: JobState, headers: bool, target: str) -> None:
     assert check(state, headers=headers, target=target) == ([], [])
+
+
+@pytest.mark.case("M16")
+def test_a_job_with_headers_needs_them_on_the_way_back() -> None:
+    _, warnings = check(job(headers=True, ended=True))
+    assert warnings[0].endswith("its records are copied back unless --headers is given")
 
 
 @pytest.mark.case("M16")

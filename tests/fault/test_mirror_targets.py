@@ -1,0 +1,301 @@
+"""A target that cannot hold an exact copy: refused before the first record, or ended with its cause when it becomes one.
+
+And a target that is created: with the configuration that keeps what the source keeps.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.types import TopicPartition
+from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import batch
+from tests.fault.mirror_command import Done, arguments, command, mirrored, running, stored, until, values
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+TOPICS = ("-t", "t", "-t", "u")
+
+
+@pytest.fixture
+def source() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={"t": 2, "u": 1}) as made:
+        for tp in (T0, T1, U0):
+            made.append(*tp, batch(*[b"%d" % number for number in range(8)], timestamp=1_000))
+        yield made
+
+
+@pytest.fixture
+def target() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={}, cluster_id="there") as made:
+        yield made
+
+
+@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
+def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    found: tuple[str, ...] = request.param
+    return found
+
+
+def wrote_nothing(target: FakeCluster) -> bool:
+    """Whether nothing was created, stored or begun."""
+    return not target.seen((CreateTopicsRequest, ProduceRequest, InitProducerIdRequest))
+
+
+@pytest.mark.case("M7", "M8", "R8")
+@pytest.mark.parametrize("more", [(), ("--exactly-once",), ("--dry-run",), ("--yes",)])
+def test_all_conflicts_of_all_topics_are_listed_before_the_first_record(
+    source: FakeCluster, target: FakeCluster, more: tuple[str, ...]
+) -> None:
+    target.create_topic(
+        "t", 1, configs={"message.timestamp.type": "LogAppendTime", "compression.type": "zstd"}
+    )
+    target.create_topic("u", 1, configs={"max.message.bytes": "1000", "cleanup.policy": "compact"})
+    done = mirrored(source, target, *TOPICS, *more)
+    assert done.code == 7, done
+    (error,) = done.errors
+    assert error["what"] == ("topic t cannot hold an exact copy of t; topic u cannot hold an exact copy of u")
+    for words in (
+        "t: the target has 1 partitions, the source 2",
+        "t: the target replaces timestamps (message.timestamp.type=LogAppendTime)",
+        "u: the target removes records that the source keeps (cleanup.policy=compact, the source has delete)",
+        "u: the target accepts batches of 1000 bytes, the source of 1048588 (max.message.bytes)",
+    ):
+        assert words in error["why"]
+        assert words.replace(": ", " → " + words[0] + ": ", 1) in done.err, "it is in the plan as well"
+    assert "compress all batches again (compression.type=zstd)" in done.err
+    for remedy in (
+        "--partitions by-key",
+        "message.timestamp.type=CreateTime",
+        "cleanup.policy=delete",
+        "=1048588",
+    ):
+        assert remedy in error["do"]
+    assert done.out == ""
+    assert wrote_nothing(target)
+
+
+@pytest.mark.case("M7")
+def test_a_job_that_continues_is_refused_as_well(source: FakeCluster, target: FakeCluster) -> None:
+    assert mirrored(source, target, *TOPICS).code == 0
+    target.configure("u", max_message_bytes="1000")
+    source.append("t", 0, batch(b"new"))
+    before = target.log("t").end_offset
+    done = mirrored(source, target, *TOPICS)
+    assert done.code == 7, done
+    assert "topic u cannot hold an exact copy of u" in done.errors[0]["what"]
+    assert target.log("t").end_offset == before
+    target.configure("u", max_message_bytes="1048588")
+    assert mirrored(source, target, *TOPICS).code == 0
+    assert values(target, "t")[-1] == b"new"
+
+
+Change = Callable[[FakeCluster, FakeCluster], None]
+
+
+def limit(_source: FakeCluster, target: FakeCluster) -> None:
+    target.configure("t", max_message_bytes="100")
+
+
+def stamp(_source: FakeCluster, target: FakeCluster) -> None:
+    target.configure("t", message_timestamp_type="LogAppendTime")
+
+
+def shrink(_source: FakeCluster, target: FakeCluster) -> None:
+    target.recreate_topic("t", 1)
+
+
+@pytest.mark.case("M7", "R8")
+@pytest.mark.parametrize(
+    ("change", "code", "ended", "says", "remedy"),
+    [
+        (limit, 6, (T0,), ("follows offset 8 of t-0", "max.message.bytes=100"), "raise max.message.bytes of topic t"),
+        (stamp, 7, (T0, T1), ("topic t of the target replaces timestamps", "offset 8 on"), "CreateTime on topic t"),
+        (shrink, 5, (T0, T1), ("t-", "offset 8"), "copy"),
+    ],
+    ids=["smaller batches", "its own timestamps", "fewer partitions"],
+)  # fmt: skip
+def test_a_target_that_becomes_unfit_ends_its_partitions_with_the_cause(
+    source: FakeCluster,
+    target: FakeCluster,
+    delivery: tuple[str, ...],
+    change: Change,
+    code: int,
+    ended: tuple[TopicPartition, ...],
+    says: tuple[str, ...],
+    remedy: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = arguments(source, target, *TOPICS, "--offset", "0:10", "-o", "json", *delivery)
+    with running(monkeypatch, *words) as mirror:
+        until(lambda: all(len(copied(target, tp)) == 8 for tp in (T0, T1, U0)))
+        change(source, target)
+        source.append("t", 0, batch(b"x" * 200, b"y", timestamp=1_000))
+        for tp in (T1, U0):
+            source.append(*tp, batch(b"8", b"9", timestamp=1_000))
+        done = mirror.done()
+    assert done.code == code, done
+    assert {tp for tp, row in done.rows.items() if row["error"]} == set(ended)
+    for tp in ended:
+        assert all(part in str(done.rows[tp]["error"]) for part in says), done.rows[tp]
+        assert (done.rows[tp]["to_offset"], done.rows[tp]["records"]) == (8, 8)
+    assert all(remedy in error["do"] for error in done.errors), done.errors
+    assert stored(target, "u") == stored(source, "u")
+
+
+def copied(cluster: FakeCluster, tp: TopicPartition) -> list[bytes | None]:
+    try:
+        return values(cluster, *tp)
+    except (KeyError, IndexError):
+        return []
+
+
+@pytest.mark.case("M7")
+def test_another_compression_type_of_the_target_costs_time_and_nothing_else(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]
+) -> None:
+    """Brokers compress again; the records are the same, so it is a remark in the plan and no conflict."""
+    target.create_topic("t", 2, configs={"compression.type": "gzip"})
+    done = mirrored(source, target, *delivery, "--verify")
+    assert done.code == 0, done
+    assert "t → t: the target's brokers compress all batches again (compression.type=gzip)" in done.err
+
+
+@pytest.mark.case("M8")
+def test_a_new_topic_keeps_what_the_source_keeps(source: FakeCluster, target: FakeCluster) -> None:
+    own = {
+        "cleanup.policy": "compact",
+        "max.message.bytes": "2000000",
+        "retention.ms": "1000",
+        "compression.type": "zstd",
+        "message.timestamp.type": "LogAppendTime",
+        "min.insync.replicas": "2",
+    }
+    source.create_topic("c", 3, configs=own)
+    source.append("c", 0, batch(b"v", key=b"k"))
+    done = mirrored(source, target, "-t", "c", "--map-topic", "c=copy")
+    assert done.code == 0, done
+    found = {row["name"]: row["value"] for row in described(target, "copy")}
+    for key in ("cleanup.policy", "max.message.bytes", "retention.ms", "compression.type"):
+        assert found[key] == own[key], key
+    assert found["message.timestamp.type"] == "CreateTime", "readers of the copy see the times of the source"
+    assert found["min.insync.replicas"] == "1", "it belongs to the cluster"
+    assert target.log("copy", 2).end_offset == 0, "it has the partitions of the source"
+
+
+def described(cluster: FakeCluster, topic: str) -> list[dict[str, Any]]:
+    """The configuration as a client sees it."""
+    from kcli.core.admin.admin import Admin
+    from kcli.core.options import ClientOptions
+
+    with Admin(ClientOptions(bootstrap_servers=cluster.bootstrap)) as admin:
+        found = admin.describe_topic_configs([topic])[topic]
+    assert isinstance(found, list)
+    return [{"name": one.name, "value": one.value} for one in found]
+
+
+@pytest.mark.case("M8")
+def test_the_limit_of_the_source_brokers_is_that_of_the_new_topic(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """A batch that the source's default allows is not refused by a target whose default is smaller."""
+    target.settings.max_message_bytes = 1_000
+    source.append("t", 0, batch(b"x" * 5_000))
+    done = mirrored(source, target)
+    assert done.code == 0, done
+    assert values(target, "t")[-1] == b"x" * 5_000
+
+
+@pytest.mark.case("M8")
+def test_a_target_that_compacts_is_refused_for_a_source_that_does_not(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    source.create_topic("c", 1, configs={"cleanup.policy": "compact"})
+    target.create_topic("c", 1)
+    done = mirrored(source, target, "-t", "c")
+    assert done.code == 7
+    assert "cleanup.policy=delete, the source has compact" in done.errors[0]["why"]
+    assert wrote_nothing(target)
+
+
+READ, WRITE = 1 << 3, 1 << 4
+ALL = 0xDF8
+
+
+def deny(cluster: FakeCluster, names: set[str], bits: int) -> None:
+    """Topics that may not be read or written, as brokers report it (KIP-430)."""
+
+    def edit(request: Any, answer: Any) -> None:
+        if request.include_topic_authorized_operations:
+            for row in answer.topics:
+                row.topic_authorized_operations = ALL & ~bits if row.name in names else ALL
+
+    cluster.replace(MetadataRequest, edit)
+
+
+@pytest.fixture
+def fifty() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={f"o{number:02}": 1 for number in range(50)}) as made:
+        for number in range(50):
+            made.append(f"o{number:02}", 0, batch(b"%d" % number))
+        yield made
+
+
+def check_denied(done: Done, count: str, missing: list[str]) -> None:
+    assert done.code == 4, done
+    (error,) = done.errors
+    assert error["what"] == f"{count} missing"
+    assert error["why"] == "; ".join(missing)
+    assert error["do"]
+    assert done.out == ""
+
+
+@pytest.mark.case("M18")
+@pytest.mark.parametrize("more", [(), ("--exactly-once",), ("--dry-run",)])
+def test_a_permission_that_is_missing_for_one_topic_of_fifty_is_named_before_anything_is_created(
+    fifty: FakeCluster, target: FakeCluster, more: tuple[str, ...]
+) -> None:
+    deny(fifty, {"o17"}, READ)
+    done = mirrored(fifty, target, "-t", "o*", *more)
+    check_denied(done, "1 permission", ["READ on topic o17 of the source"])
+    assert wrote_nothing(target)
+
+
+@pytest.mark.case("M18")
+def test_all_missing_permissions_of_both_sides_are_listed_together(
+    fifty: FakeCluster, target: FakeCluster
+) -> None:
+    for name in ("o03", "o44"):
+        target.create_topic(name)
+    deny(fifty, {"o17", "o31"}, READ)
+    deny(target, {"o44"}, WRITE)
+
+    def no_create(_request: Any, answer: Any) -> None:
+        answer.cluster_authorized_operations &= ~(1 << 5)
+
+    target.replace(DescribeClusterRequest, no_create)
+    done = mirrored(fifty, target, "-t", "^o(03|17|31|44|45)$")
+    missing = [
+        "READ on topic o17 of the source",
+        "CREATE on the target cluster, for topic o17",
+        "READ on topic o31 of the source",
+        "CREATE on the target cluster, for topic o31",
+        "WRITE on topic o44 of the target",
+        "CREATE on the target cluster, for topic o45",
+    ]
+    check_denied(done, "6 permissions", missing)
+    assert wrote_nothing(target)
+
+
+@pytest.mark.case("M18")
+def test_without_that_topic_the_others_are_copied(fifty: FakeCluster, target: FakeCluster) -> None:
+    deny(fifty, {"o17"}, READ)
+    done = command(*arguments(fifty, target, "-t", "^o(?!17).*", "--until-caught-up", "-o", "json"))
+    assert done.code == 0, done
+    assert len(done.rows) == 49
+    assert all(row["records"] == 1 for row in done.rows.values())

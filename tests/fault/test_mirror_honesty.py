@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import crc32c
 import pytest
 
 from kcli.core.errors import CorruptRecordsError, DataLossError
@@ -121,3 +122,57 @@ def test_a_target_that_lost_records_is_noticed(
     assert isinstance(copies[T0].error, DataLossError)
     assert "the target lost records" in copies[T0].error.why
     assert copies[T1].error is None
+
+
+def damaged_batch(*values: bytes) -> bytes:
+    raw = bytearray(batch(*values, timestamp=1_000))
+    raw[-1] ^= 0xFF
+    return bytes(raw)
+
+
+@pytest.mark.case("M13", "R8")
+def test_with_on_gap_record_damaged_batches_are_gaps_and_the_copy_continues(
+    source: FakeCluster, target: FakeCluster, exactly_once: bool
+) -> None:
+    source.append("t", 0, damaged_batch(b"x", b"y", b"z"))
+    source.append("t", 0, batch(b"between", timestamp=1_000))
+    source.append("t", 0, damaged_batch(b"last"))
+    source.append("t", 1, batch(b"other", timestamp=1_000))
+    copies = copied(source, target, exactly_once, on_gap="record")
+    assert copies[T0].error is None
+    gaps = [(gap.first, gap.stop) for gap in copies[T0].gaps]
+    assert gaps == [(COUNT, COUNT + 3), (COUNT + 4, COUNT + 5)]
+    assert "damaged on the source" in copies[T0].gaps[0].why
+    assert "checksum" in copies[T0].gaps[0].why
+    assert values(target, "copy", 0) == [*(b"0-%d" % n for n in range(COUNT)), b"between"]
+    assert values(target, "copy", 1) == values(source, "t", 1)
+    assert copies[T0].position == COUNT + 5
+
+
+def compressed_nonsense() -> bytes:
+    """A batch whose checksum is right and whose compressed records are not; with a hole, so that it must be decoded."""
+    raw = bytearray(batch(b"a" * 50, b"b" * 50, codec=1, timestamp=1_000))
+    raw[61:] = b"\x00" * (len(raw) - 61)
+    raw[23:27] = (9).to_bytes(4, "big")  # last offset delta: more offsets than records
+    raw[17:21] = crc32c.crc32c(bytes(raw[21:])).to_bytes(4, "big")
+    return bytes(raw)
+
+
+@pytest.mark.case("M13", "M17", "R8")
+@pytest.mark.parametrize("on_gap", ["fail", "record"])
+def test_a_batch_that_cannot_be_decompressed_concerns_its_partition_only(
+    source: FakeCluster, target: FakeCluster, exactly_once: bool, on_gap: str
+) -> None:
+    source.append("t", 0, compressed_nonsense())
+    source.append("t", 0, batch(b"later", timestamp=1_000))
+    copies = copied(source, target, exactly_once, on_gap=on_gap)
+    assert values(target, "copy", 1) == values(source, "t", 1)
+    before = [b"0-%d" % n for n in range(COUNT)]
+    if on_gap == "fail":
+        assert isinstance(copies[T0].error, CorruptRecordsError)
+        assert str(copies[T0].error).startswith("t-0: ")
+        assert copies[T0].position == COUNT
+        assert values(target, "copy", 0) == before
+    else:
+        assert [(gap.first, gap.stop) for gap in copies[T0].gaps] == [(COUNT, COUNT + 10)]
+        assert values(target, "copy", 0) == [*before, b"later"]

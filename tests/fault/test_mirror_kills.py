@@ -169,3 +169,24 @@ def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, targe
     assert process.returncode == 0, err.decode()
     assert b"the transaction timed out" in err
     assert stored(target) == stored(source)
+
+
+@pytest.mark.case("M2", "R7")
+def test_a_later_transaction_that_timed_out_is_copied_again_by_a_first_run(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """The topics that the run has created itself are there when it plans again."""
+    process = start(*mirror(source, target, "--rate", "20"))
+    try:
+        target.wait_for(EndTxnRequest, 2, timeout=30)
+        hold = target.hold(ProduceRequest, after=2, when=concerns(target, "t"))
+        hold.wait(timeout=30)
+        target.expire_transaction("kcli-mirror-j")
+        hold.remove()
+        hold.release()
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err.decode()
+    assert b"the transaction timed out" in err
+    assert stored(target) == stored(source)

@@ -171,6 +171,10 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
+            if time.monotonic() - self._saved_at >= self._interval:  # a limited rate makes a poll last long
+                self._process_deliveries()
+                self._save()
+                self._progress()
         self._process_deliveries()
         self._drop_failed()
         now = time.monotonic()

@@ -333,6 +333,8 @@ class _Run:
                 warn=inv.talk.warn,
             )
             copy.run()
+            if stop:
+                producer.close(0.0)  # what is not confirmed by now is not waited for
 
     def _store(
         self,

@@ -19,7 +19,7 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ClosedError, KcliError, TransactionAbortableError
+from kcli.core.errors import ClosedError, CorruptRecordsError, KcliError, TransactionAbortableError
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
@@ -138,6 +138,7 @@ class Copy:
         self._progress = progress
         self._warn = warn
         self._saved_at = now
+        self._unsaved = False
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
     def run(self) -> None:
@@ -258,10 +259,14 @@ class Copy:
             copy.control_batches += 1
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
-        offsets = offsets_taken(batch, first, stop)
         rows: Sequence[Row] | None = None
-        if self._by_key or self._clusters is not None:
-            rows = rows_taken(batch, first, stop)
+        try:
+            offsets = offsets_taken(batch, first, stop)
+            if self._by_key or self._clusters is not None:
+                rows = rows_taken(batch, first, stop)
+        except CorruptRecordsError as error:  # its checksum is right
+            copy.end(CorruptRecordsError(f"{fetched.tp} of the source: {error.what}", why=error.why, do=error.do))
+            return
         if self._clusters is not None and rows is not None:
             offsets, rows = self._with_origins(fetched.tp, offsets, rows)
         if not offsets:
@@ -325,14 +330,22 @@ class Copy:
         raise error
 
     def _save(self) -> None:
-        self._checkpoints.save(self.copies.values())
+        try:
+            self._checkpoints.save(self.copies.values())
+        except ClosedError:  # a stop while the target has accepted nothing for so long that the memory is full
+            if not self._stop:
+                raise
+            self._unsaved = True
+        else:
+            self._unsaved = False
         self._saved_at = time.monotonic()
 
-    def _complete_sent(self) -> None:
-        """Waits until what was sent is confirmed, and saves the positions."""
-        self._wait_for_deliveries()
+    def _complete_sent(self) -> bool:
+        """Waits until what was sent is confirmed, and saves the positions; False where a stop ended the wait."""
+        complete = self._wait_for_deliveries()
         self._deliveries.process()
         self._save()
+        return complete
 
     def _done(self) -> bool:
         return all(copy.done for copy in self.copies.values())
@@ -340,7 +353,10 @@ class Copy:
     def _finish(self) -> None:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         for _ in range(2):
-            self._complete_sent()
+            if not self._complete_sent():
+                break
+        if self._unsaved:
+            self._warn("the last positions were not saved: the next run copies again what follows the earlier ones")
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

@@ -37,8 +37,9 @@ class ExactlyOnceCopy(Copy):
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
 
-    def _complete_sent(self) -> None:
+    def _complete_sent(self) -> bool:
         self._save()
+        return True
 
     def _done(self) -> bool:
         return not self._open and all(copy.done for copy in self.copies.values())

@@ -63,7 +63,9 @@ def transactions(cluster: FakeCluster, count: int = 12) -> None:
             producer.begin_transaction()
             for partition in (0, 1):
                 for index in range(3):
-                    producer.send(ProducerRecord("t", b"%d.%d" % (number, index), key=b"k", partition=partition))
+                    producer.send(
+                        ProducerRecord("t", b"%d.%d" % (number, index), key=b"k", partition=partition)
+                    )
             producer.flush(PATIENCE)
             (producer.abort_transaction if number % 3 == 2 else producer.commit_transaction)(PATIENCE)
 
@@ -252,5 +254,7 @@ def test_with_partitions_by_key_records_are_where_a_producer_puts_them(
     assert done.code == 0, done
     assert [row["records"] for row in done.rows.values()] == [30, 30]
     for partition in range(3):
-        one, two = ({r.key for r in target.log(topic, partition).records(committed=True)} for topic in ("t", "judge"))
+        one, two = (
+            {r.key for r in target.log(topic, partition).records(committed=True)} for topic in ("t", "judge")
+        )
         assert one == two

@@ -79,7 +79,10 @@ def test_every_offset_is_translated_to_that_of_the_same_or_the_next_record(
                 assert found[T0] <= target.log("t").end_offset, "the lag would be negative"
             else:
                 assert found == {}
-                assert f"group {group}, t-0: offset {offset} was not set: copied so far: up to offset {end}" in done.err
+                assert (
+                    f"group {group}, t-0: offset {offset} was not set: copied so far: up to offset {end}"
+                    in done.err
+                )
 
 
 @pytest.mark.case("M14")

@@ -156,7 +156,9 @@ def test_such_a_topic_is_refused_by_its_name(clusters: dict[str, FakeCluster], n
 
 
 @pytest.mark.case("M16")
-def test_all_topics_in_both_directions_under_other_names_do_not_grow(clusters: dict[str, FakeCluster]) -> None:
+def test_all_topics_in_both_directions_under_other_names_do_not_grow(
+    clusters: dict[str, FakeCluster],
+) -> None:
     """What a mirror has written is not sent back to the cluster from which it came."""
     for _ in range(3):
         copy(clusters, "A>B", "-t", "*", "--map-topic", r"^(.*)$=a.\1")

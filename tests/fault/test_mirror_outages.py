@@ -143,7 +143,11 @@ def test_a_partition_that_cannot_be_read_or_written_for_long_holds_no_other_back
 
 def sent(cluster: FakeCluster, tp: TopicPartition) -> bool:
     """Whether a batch of large records has arrived, stored or not."""
-    return any(one.tp == tp and len(one.raw) > 900_000 for seen in cluster.seen(ProduceRequest) for one in seen.batches())
+    return any(
+        one.tp == tp and len(one.raw) > 900_000
+        for seen in cluster.seen(ProduceRequest)
+        for one in seen.batches()
+    )
 
 
 @pytest.mark.case("M17", "R8")
@@ -183,4 +187,3 @@ def fetched(cluster: FakeCluster) -> int:
         for row in topic.partitions
         for part in row.records
     )
-

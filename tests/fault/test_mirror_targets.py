@@ -52,14 +52,14 @@ def wrote_nothing(target: FakeCluster) -> bool:
 def test_all_conflicts_of_all_topics_are_listed_before_the_first_record(
     source: FakeCluster, target: FakeCluster, more: tuple[str, ...]
 ) -> None:
-    target.create_topic("t", 1, configs={"message.timestamp.type": "LogAppendTime", "compression.type": "zstd"})
+    target.create_topic(
+        "t", 1, configs={"message.timestamp.type": "LogAppendTime", "compression.type": "zstd"}
+    )
     target.create_topic("u", 1, configs={"max.message.bytes": "1000", "cleanup.policy": "compact"})
     done = mirrored(source, target, *TOPICS, *more)
     assert done.code == 7, done
     (error,) = done.errors
-    assert error["what"] == (
-        "topic t cannot hold an exact copy of t; topic u cannot hold an exact copy of u"
-    )
+    assert error["what"] == ("topic t cannot hold an exact copy of t; topic u cannot hold an exact copy of u")
     for words in (
         "t: the target has 1 partitions, the source 2",
         "t: the target replaces timestamps (message.timestamp.type=LogAppendTime)",
@@ -69,7 +69,12 @@ def test_all_conflicts_of_all_topics_are_listed_before_the_first_record(
         assert words in error["why"]
         assert words.replace(": ", " → " + words[0] + ": ", 1) in done.err, "it is in the plan as well"
     assert "compress all batches again (compression.type=zstd)" in done.err
-    for remedy in ("--partitions by-key", "message.timestamp.type=CreateTime", "cleanup.policy=delete", "=1048588"):
+    for remedy in (
+        "--partitions by-key",
+        "message.timestamp.type=CreateTime",
+        "cleanup.policy=delete",
+        "=1048588",
+    ):
         assert remedy in error["do"]
     assert done.out == ""
     assert wrote_nothing(target)

@@ -152,10 +152,10 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
+            self._save_if_due()  # with --rate or a slow target, one poll may last for long
         self._deliveries.process()
         self._drop_failed()
-        if time.monotonic() - self._saved_at >= self._interval:
-            self._save()
+        self._save_if_due()
         self._progress()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -265,7 +265,9 @@ class Copy:
             if self._by_key or self._clusters is not None:
                 rows = rows_taken(batch, first, stop)
         except CorruptRecordsError as error:  # its checksum is right
-            copy.end(CorruptRecordsError(f"{fetched.tp} of the source: {error.what}", why=error.why, do=error.do))
+            copy.end(
+                CorruptRecordsError(f"{fetched.tp} of the source: {error.what}", why=error.why, do=error.do)
+            )
             return
         if self._clusters is not None and rows is not None:
             offsets, rows = self._with_origins(fetched.tp, offsets, rows)
@@ -273,7 +275,7 @@ class Copy:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
         self._limit_rate(len(offsets), batch.size)
-        if self._stop:
+        if self._stop or self._obsolete:
             return
         self._begin()
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
@@ -311,6 +313,8 @@ class Copy:
             seconds = self._by_records.take_tokens(records, now)
         if self._by_bytes is not None:
             seconds = max(seconds, self._by_bytes.take_tokens(size, now))
+        if seconds > self._interval:
+            self._save_now()
         wait(seconds, self._stop)
 
     def _drop_failed(self) -> None:
@@ -329,10 +333,22 @@ class Copy:
         """Called when the producer's transaction can only be aborted; there is none."""
         raise error
 
+    def _save_if_due(self) -> None:
+        if time.monotonic() - self._saved_at >= self._interval:
+            self._save_now()
+            self._progress()
+
+    def _save_now(self) -> None:
+        """Saves what is confirmed by now."""
+        self._deliveries.process()
+        self._save()
+
     def _save(self) -> None:
         try:
             self._checkpoints.save(self.copies.values())
-        except ClosedError:  # a stop while the target has accepted nothing for so long that the memory is full
+        except (
+            ClosedError
+        ):  # a stop while the target has accepted nothing for so long that the memory is full
             if not self._stop:
                 raise
             self._unsaved = True
@@ -356,7 +372,9 @@ class Copy:
             if not self._complete_sent():
                 break
         if self._unsaved:
-            self._warn("the last positions were not saved: the next run copies again what follows the earlier ones")
+            self._warn(
+                "the last positions were not saved: the next run copies again what follows the earlier ones"
+            )
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

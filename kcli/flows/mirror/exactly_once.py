@@ -26,6 +26,7 @@ class ExactlyOnceCopy(Copy):
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
+            self._save_if_due()
         self._drop_failed()
         sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
         if sent_all or time.monotonic() - self._saved_at >= self._interval:
@@ -36,6 +37,9 @@ class ExactlyOnceCopy(Copy):
         if not self._open:
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
+
+    def _save_now(self) -> None:
+        self._save()
 
     def _complete_sent(self) -> bool:
         self._save()

@@ -1,4 +1,4 @@
-"""A cluster that is away, and a partition that cannot be copied: a mirror waits, within its memory, and copies the rest."""
+"""A cluster that is away, a partition that cannot be copied: a mirror waits, within its memory, and copies the rest."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -264,6 +264,8 @@ class _Run:
                 warn=inv.talk.warn,
             )
             copy.run()
+            if stop:
+                producer.close(0.0)  # what is not confirmed by now is not waited for
 
     def _store(self, producer: Producer, state: JobState, progress: Progress) -> FileStore | TopicStore:
         """Where positions are saved; the job itself is written now, so that an earlier run finds out that it is over."""

@@ -146,6 +146,12 @@ def mirror(
             why="--verify copies first",
             do="leave one of them out",
         )
+    if flags["partitions"] == "by-key" and (flags["verify"] or flags["verify_only"]):
+        raise usage(
+            "kcli mirror: --verify with --partitions by-key",
+            why="the records of one partition are then in several, which cannot be compared one by one",
+            do="leave one of them out",
+        )
     if flags["exactly_once"] and flags["checkpoint"]:
         raise usage(
             "kcli mirror: --exactly-once with --checkpoint",

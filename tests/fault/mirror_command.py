@@ -83,6 +83,15 @@ class Running:
             if not stop:
                 stop.request(signal.SIGINT)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> None:
+        """Waits for its end, but not longer than that."""
+        self._thread.join(seconds)
+
     def done(self) -> Done:
         """The result, when it has ended by itself or by ``stop``."""
         self._thread.join(PATIENCE)
@@ -105,7 +114,7 @@ def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Runnin
         yield made
     finally:
         made.stop()
-        made._thread.join(PATIENCE)
+        made.join(PATIENCE)
 
 
 def until(condition: Callable[[], Any]) -> None:

@@ -158,6 +158,7 @@ class Copy:
         self._warn = warn
         self._saved_at = self._discovered_at = now
         self._failed: set[PartitionCopy] = set()  # and not paused yet
+        self._unsaved = False
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
     def run(self) -> None:
@@ -171,10 +172,10 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
-            if time.monotonic() - self._saved_at >= self._interval:  # a limited rate makes a poll last long
-                self._process_deliveries()
-                self._save()
-                self._progress()
+            if (
+                time.monotonic() - self._saved_at >= self._interval
+            ):  # a slow target, or --rate: a poll may last long
+                self._save_now()
         self._process_deliveries()
         self._drop_failed()
         now = time.monotonic()
@@ -311,7 +312,7 @@ class Copy:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
         self._limit_rate(len(offsets), batch.size)
-        if self._stop:
+        if self._stop or self._obsolete:
             return
         self._begin()
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
@@ -361,6 +362,8 @@ class Copy:
             seconds = self._by_records.take_tokens(records, now)
         if self._by_bytes is not None:
             seconds = max(seconds, self._by_bytes.take_tokens(size, now))
+        if seconds > self._interval:
+            self._save_now()
         wait(seconds, self._stop)
 
     def _drop_failed(self) -> None:
@@ -385,25 +388,41 @@ class Copy:
         """Called when the producer's transaction can only be aborted; there is none."""
         raise error
 
+    def _save_now(self) -> None:
+        """Saves in the middle of a poll."""
+        self._process_deliveries()
+        self._save()
+        self._progress()
+
     def _save(self, *, ended: bool = False) -> None:
-        self._checkpoints.save(self.copies.values(), ended=ended)
+        try:
+            self._checkpoints.save(self.copies.values(), ended=ended)
+            self._unsaved = False
+        except ClosedError:  # a stop while the target accepts nothing and the memory is full
+            if not self._stop:
+                raise
+            self._unsaved = True
         self._saved_at = time.monotonic()
 
-    def _complete_sent(self, *, ended: bool = False) -> None:
-        """Waits until what was sent is confirmed, and saves the positions."""
-        self._wait_for_deliveries()
+    def _complete_sent(self, *, ended: bool = False) -> bool:
+        """Waits until what was sent is confirmed, and saves the positions; False where a stop ended the wait."""
+        complete = self._wait_for_deliveries()
         self._process_deliveries()
         self._save(ended=ended)
+        return complete
 
     def _done(self) -> bool:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
-        for ended in (False, True):
-            self._complete_sent(ended=ended)
-        self._wait_for_deliveries()
-        self._deliveries.process()
+        if self._complete_sent() and self._complete_sent(ended=True):
+            self._wait_for_deliveries()
+            self._deliveries.process()
+        if self._unsaved:
+            self._warn(
+                "the last positions were not saved: the next run copies again what follows the earlier ones"
+            )
         self._progress()
 
     def _wait_for_deliveries(self) -> bool:

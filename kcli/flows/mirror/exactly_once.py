@@ -35,8 +35,9 @@ class ExactlyOnceCopy(Copy):
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
 
-    def _complete_sent(self, *, ended: bool = False) -> None:
+    def _complete_sent(self, *, ended: bool = False) -> bool:
         self._save(ended=ended)
+        return True
 
     def _done(self) -> bool:
         return not self._open and all(copy.done for copy in self.copies.values())

@@ -1,4 +1,4 @@
-"""``kcli mirror`` between real clusters, judged by confluent-kafka: records and batches of all shapes that clients write."""
+"""``kcli mirror`` between real clusters, judged by confluent-kafka: records and batches of every shape."""
 
 import os
 from collections.abc import Iterator

@@ -9,6 +9,7 @@ from kcli.core.errors import ConfigError
 from kcli.flows import ranges
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
+from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 
 
@@ -22,11 +23,13 @@ def compare_copies(
     *,
     whole: bool,
     to_end: bool,
+    limited: bool,
 ) -> list[Comparison]:
-    """Compares what the job has copied and the source still has; ``whole``: all of both topics.
+    """Compares what the job has copied, and the source still has, with the target; ``whole``: all of both topics.
 
-    ``to_end``: records of the source that are not copied yet are a difference. ``reader`` makes a consumer of one
-    side. ConfigError for a job that chooses partitions by key.
+    ``to_end``: records of the source that are not copied yet are a difference. ``limited``: the range of source offsets
+    has an end that the user named; otherwise records of the target after the copied ones are a difference. ``reader``
+    makes a consumer of one side. ConfigError for a job that chooses partitions by key.
     """
     if any(copy.offsets is None for copy in copies):
         raise ConfigError(
@@ -38,15 +41,16 @@ def compare_copies(
     for side, consumer in ((source, left), (target, right)):
         with inv.first_contact(side.servers):
             consumer.connect(inv.timeout)
-    starts = ranges.bounds(left, [copy.source for copy in copies], inv.timeout).starts
+    # The target's ends are read first: what another run of the job copies meanwhile is no record too many.
     there = ranges.bounds(right, [copy.target for copy in copies], inv.timeout)
+    here = ranges.bounds(left, [copy.source for copy in copies], inv.timeout)
     pairs = [
         Pair(
-            Extent(copy.source, starts[copy.source], copy.position if copy.stop is None else copy.stop),
+            Extent(copy.source, here.starts[copy.source], copy.position if copy.stop is None else copy.stop),
             Extent(copy.target, there.starts[copy.target], there.ends[copy.target]),
         )
         if whole
-        else _pair(copy, starts[copy.source], to_end=to_end)
+        else _pair(copy, here, there, to_end=to_end, limited=limited)
         for copy in copies
         if copy.error is None
     ]
@@ -63,16 +67,18 @@ def compare_copies(
         )
 
 
-def _pair(copy: PartitionCopy, source_start: int, *, to_end: bool) -> Pair:
-    """What the offset map covers, from the first record on that the source still has.
+def _pair(copy: PartitionCopy, here: Bounds, there: Bounds, *, to_end: bool, limited: bool) -> Pair:
+    """From the first record on that was to be copied and that the source still has; see ``compare_copies``.
 
-    ``to_end``: on the side of the source up to its end, so that records that are not copied yet are a difference.
+    The end of the target may be before the last copied record, whose transaction is committed and not yet readable.
     """
-    offsets = copy.offsets
+    offsets, source, target = copy.offsets, copy.source, copy.target
     assert offsets is not None
-    start, stop = max(offsets.start, source_start), copy.position
-    first = offsets.translate(start) if start < stop else offsets.target_end
+    start, stop, target_stop = max(offsets.start, here.starts[source]), copy.position, offsets.target_end
+    first = offsets.translate(start) if start < stop else target_stop
     assert isinstance(first, int)
     if to_end and copy.stop is not None:
-        stop = max(stop, copy.stop)
-    return Pair(Extent(copy.source, start, stop), Extent(copy.target, first, offsets.target_end))
+        stop = max(stop, copy.stop if limited else here.ends[source])
+    if not limited:
+        target_stop = max(target_stop, there.ends[target])
+    return Pair(Extent(source, start, stop), Extent(target, first, target_stop))

@@ -359,6 +359,7 @@ class _Run:
             stop,
             whole=whole,
             to_end=self.flags["verify_only"],
+            limited=self.flags["span"] is not None and self.flags["span"].stop is not None,
         )
 
 

@@ -1,0 +1,226 @@
+"""Committed offsets, translated by ``kcli mirror --sync-groups`` and judged record by record on a real Kafka."""
+
+import json
+import random
+from bisect import bisect_left
+from collections.abc import Mapping
+from contextlib import closing
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Consumer as Judge
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
+from tests.command import kcli, ok
+from tests.integration.mirroring import (
+    COMPACTED,
+    PATIENCE,
+    Content,
+    Place,
+    contents,
+    judged,
+    mirror,
+    numbered,
+    wait_until_compacted,
+    write,
+    write_in_transactions,
+    write_to_be_compacted,
+)
+from tests.kafka import Kafka
+
+PARTITIONS = 10
+GROUPS = 50
+START = 7  # the offset at which the mirrors begin
+MODES = pytest.mark.parametrize("mode", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
+
+
+class Log(NamedTuple):
+    """A partition as the judge reads it: its committed records, and the end of the log."""
+
+    records: list[Content]
+    end: int
+
+    def index(self, offset: int) -> int:
+        """The index of the first record at or after ``offset``."""
+        return bisect_left(self.records, offset, key=lambda record: record.offset)
+
+
+Offsets = dict[tuple[str, int], int]
+
+
+def logs(kafka: Kafka, topic: str) -> list[Log]:
+    options = {"bootstrap.servers": kafka.bootstrap, "group.id": "judge", "isolation.level": "read_committed"}
+    with closing(Judge(options)) as judge:
+        return [
+            Log(records, judge.get_watermark_offsets(Place(topic, partition), timeout=PATIENCE)[1])
+            for partition, records in judged(kafka, topic).items()
+        ]
+
+
+def commit(kafka: Kafka, wanted: Mapping[str, Offsets]) -> None:
+    """Commits offsets of groups that have no members."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    futures = []
+    for group, offsets in wanted.items():
+        places = [Place(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        request = [ConsumerGroupTopicPartitions(group, places)]
+        futures += admin.alter_consumer_group_offsets(request).values()
+    for future in futures:
+        for place in future.result(PATIENCE).topic_partitions:
+            assert place.error is None
+
+
+def committed(kafka: Kafka, group: str, topics: tuple[str, ...]) -> Offsets:
+    """What the group has committed for these topics."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+    return {
+        (place.topic, place.partition): place.offset
+        for place in future.result(PATIENCE).topic_partitions
+        if place.topic in topics and place.offset >= 0
+    }
+
+
+def lags(kafka: Kafka, group: str, topics: tuple[str, ...]) -> list[int]:
+    """As ``kcli groups lag`` reports them."""
+    out = ok(kcli("groups", "lag", group, "-o", "json", bootstrap=kafka.bootstrap))
+    return [row["lag_records"] for row in json.loads(out)["items"] if row["topic"] in topics]
+
+
+@pytest.fixture(scope="module")
+def sources(kafka: Kafka) -> tuple[str, str]:
+    """A compacted topic, which is compacted no more, and one of transactions; tests write to the second one."""
+    compacted = kafka.topic("compacted", partitions=PARTITIONS, config=COMPACTED)
+    write_to_be_compacted(kafka, compacted, PARTITIONS, 6)
+    transactional = kafka.topic("transactional", partitions=PARTITIONS)
+    write_in_transactions(kafka, transactional, PARTITIONS, 20)
+    wait_until_compacted(kafka, compacted)
+    return compacted, transactional
+
+
+@MODES
+@pytest.mark.case("M14", "M20", "R9")
+def test_a_thousand_random_offsets_are_exact_or_unknown(
+    kafka: Kafka, sources: tuple[str, str], mode: tuple[str, ...]
+) -> None:
+    """The mirror is started three times; the source is written to in between."""
+    copies = {topic: f"{topic}-copy{len(mode)}" for topic in sources}
+    arguments = [*mode, "--until-caught-up", "--offset", f"{START}:"]
+    for topic, copy in copies.items():
+        arguments += ["-t", topic, "--map-topic", f"{topic}={copy}"]
+    mirror(kafka, kafka, *arguments)
+    write_in_transactions(kafka, sources[1], PARTITIONS, 10, first=5_000, name=f"{len(mode)}-")
+
+    here = {topic: logs(kafka, topic) for topic in sources}
+    choose = random.Random(len(mode))
+    wanted: dict[str, Offsets] = {
+        kafka.unused_name("group"): {
+            (topic, partition): choose.randint(0, found[partition].end + 5)
+            for topic, found in here.items()
+            for partition in range(PARTITIONS)
+        }
+        for _ in range(GROUPS)
+    }
+    assert sum(map(len, wanted.values())) == 1_000
+    commit(kafka, wanted)
+    named = [part for group in wanted for part in ("--sync-groups", group)]
+    _, text = mirror(kafka, kafka, *arguments, *named)
+
+    there = {copy: logs(kafka, copy) for copy in copies.values()}
+    for topic, copy in copies.items():
+        kept = {p: log.records[log.index(START) :] for p, log in enumerate(here[topic])}
+        assert contents(kept) == contents({p: log.records for p, log in enumerate(there[copy])})
+    unknown = 0
+    synced: dict[str, Offsets] = {}
+    for group, offsets in wanted.items():
+        synced[group] = committed(kafka, group, tuple(copies.values()))
+        for (topic, partition), offset in offsets.items():
+            translated = synced[group].get((copies[topic], partition))
+            source, target = here[topic][partition], there[copies[topic]][partition]
+            if not START <= offset <= source.end:
+                assert translated is None
+                assert f"group {group}, {topic}-{partition}: offset {offset} was not set: " in text
+                unknown += 1
+                continue
+            assert translated is not None, (group, topic, partition, offset)
+            assert translated <= target.end
+            assert source.index(offset) - source.index(START) == target.index(translated)
+            if source.index(offset) < len(
+                source.records
+            ):  # the offset of the record itself, not one before it
+                assert target.records[target.index(translated)].offset == translated
+    assert 10 < unknown < 200
+    assert text.count("was not set") == unknown
+    assert f"{1_000 - unknown} of 1,000 committed offsets set" in text
+
+    for group in list(wanted)[:3]:
+        found = lags(kafka, group, tuple(copies.values()))
+        assert len(found) == len(synced[group])
+        assert all(0 <= lag <= 500 for lag in found)
+
+    # an offset that is further already, and one that is not: the mirror is started again
+    group, other = list(wanted)[:2]
+    ahead = {place: there[place[0]][place[1]].end for place in synced[group]}
+    behind = dict.fromkeys(synced[other], 0)
+    commit(kafka, {group: ahead, other: behind})
+    _, text = mirror(kafka, kafka, *arguments, *named)
+    assert committed(kafka, group, tuple(copies.values())) == ahead
+    for group in list(wanted)[1:]:
+        assert committed(kafka, group, tuple(copies.values())) == synced[group]
+
+
+@pytest.mark.case("M14")
+def test_offsets_of_partitions_without_records(kafka: Kafka) -> None:
+    """Partition 0 never had a record, 1 has lost all, 2 has lost the first ones; those that are gone are unknown."""
+    topic = kafka.topic("empty", partitions=3)
+    copy, group = f"{topic}-copy", kafka.unused_name("group")
+    for partition in (1, 2):
+        write(kafka, topic, numbered(10), partition=partition)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    for future in admin.delete_records([Place(topic, 1, 10), Place(topic, 2, 4)]).values():
+        future.result(PATIENCE)
+    early, late = f"{group}-early", f"{group}-late"
+    commit(
+        kafka,
+        {
+            group: {(topic, 0): 0, (topic, 1): 10, (topic, 2): 6},
+            early: {(topic, 1): 9, (topic, 2): 3},
+            late: {(topic, 0): 1, (topic, 1): 11, (topic, 2): 11},
+        },
+    )
+    names = ["--sync-groups", group, "--sync-groups", early, "--sync-groups", late]
+    arguments = ["-t", topic, "--map-topic", f"{topic}={copy}", "--until-caught-up", *names]
+    for _ in range(2):
+        _, text = mirror(kafka, kafka, *arguments)
+        assert committed(kafka, group, (copy,)) == {(copy, 0): 0, (copy, 1): 0, (copy, 2): 2}
+        assert committed(kafka, early, (copy,)) == committed(kafka, late, (copy,)) == {}
+        assert text.count("the mirror began at offset") == 2
+        assert text.count("copied so far: up to offset") == 3
+    assert sorted(lags(kafka, group, (copy,))) == [0, 0, 4]
+
+
+@pytest.mark.case("M15", "M14")
+def test_a_group_with_members_is_left_alone(kafka: Kafka) -> None:
+    """And what it commits itself is never moved backwards when it has left."""
+    topic = kafka.topic("live")
+    copy, group = f"{topic}-copy", kafka.unused_name("group")
+    write(kafka, topic, numbered(20))
+    commit(kafka, {group: {(topic, 0): 12}})
+    arguments = ["-t", topic, "--map-topic", f"{topic}={copy}", "--until-caught-up"]
+    mirror(kafka, kafka, *arguments)
+    options = {
+        "bootstrap.servers": kafka.bootstrap,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+    }
+    with closing(Judge(options)) as member:
+        member.subscribe([copy])
+        assert member.consume(1, PATIENCE)
+        _, text = mirror(kafka, kafka, *arguments, "--sync-groups", group)
+        assert f"group {group}, {topic}-0: offset 12 was not set: the group has members" in text
+        assert committed(kafka, group, (copy,)) == {}
+        member.commit(offsets=[Place(copy, 0, 15)], asynchronous=False)
+    mirror(kafka, kafka, *arguments, "--sync-groups", group)
+    assert committed(kafka, group, (copy,)) == {(copy, 0): 15}

@@ -95,7 +95,7 @@ class _Run:
         consumer = self._consumer(self.source, show_control_batches=True)
         with inv.first_contact(self.source.servers):
             consumer.connect(inv.timeout)
-        plan = self._plan(name, consumer)
+        plan = self._plan(self._saved_before_plan(name), consumer)
         self._find_loops(plan.found)
         if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
@@ -123,9 +123,10 @@ class _Run:
 
     # before the first record
 
-    def _plan(self, name: str, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
+    def _plan(
+        self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()
+    ) -> _Plan:
         """``begun``: the copies of this run so far, whose bounds stay."""
-        saved = self._saved(name)
         continues = {} if saved is None else saved.state.topics
         found = survey(self.source_admin, self.target_admin, self.selection, continues)
         spans = self._spans(consumer, found)
@@ -142,24 +143,34 @@ class _Run:
         )
         return _Plan(found, saved, ends, copies)
 
-    def _saved(self, name: str) -> SavedJob | None:
+    def _saved_before_plan(self, name: str) -> SavedJob | None:
+        """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
+        initializes its transactional id, and then the state is read again.
+        """
+        if self.flags["exactly_once"] and not self.flags["verify_only"]:
+            found = self._saved(name, wait=False)
+            if found is not None:
+                return found
+        return self._saved(name)
+
+    def _saved(self, name: str, *, wait: bool = True) -> SavedJob | None:
         if self.flags["checkpoint"] is not None:
             self.records = read_file_records(self.flags["checkpoint"])
             return load_jobs(self.records).get(name)
-        return self._jobs(self.target, self.target_admin).get(name)
+        return self._jobs(self.target, self.target_admin, wait=wait).get(name)
 
-    def _jobs(self, side: Side, admin: Admin) -> dict[str, SavedJob]:
+    def _jobs(self, side: Side, admin: Admin, *, wait: bool) -> dict[str, SavedJob]:
         """The jobs that write to one side."""
         options = side.options(
             ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
         )
         with Consumer(options, hooks=self.inv.hooks) as reader:
-            return load_topic(admin, reader)
+            return load_topic(admin, reader, wait=wait)
 
     def _find_loops(self, found: Survey) -> None:
         """Adds to the findings that a job copies the other way."""
         try:
-            jobs = self._jobs(self.source, self.source_admin)
+            jobs = self._jobs(self.source, self.source_admin, wait=False)
         except KcliError as error:
             self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
             return
@@ -209,7 +220,7 @@ class _Run:
                     break
                 except (ProducerFencedError, TransactionUnknownError) as error:
                     self._check_fence(state, error, stop)
-                    plan = self._plan(name, consumer, plan.copies)
+                    plan = self._plan(self._saved(name), consumer, plan.copies)
             seconds = time.monotonic() - began
             comparisons = self._compare(plan.copies, stop) if flags["verify"] and not stop else []
             synced = self._sync(plan.copies) if flags["groups"] and not stop else []
@@ -221,7 +232,7 @@ class _Run:
         self, state: JobState, plan: _Plan, consumer: Consumer, stop: Stop, progress: Callable[[], None]
     ) -> None:
         """Copies with a producer of its own; with transactions, until it is fenced."""
-        flags, inv, found = self.flags, self.inv, plan.found
+        flags, inv = self.flags, self.inv
         own: dict[str, Any] = (
             {"transactional_id": f"kcli-mirror-{state.job}"} if flags["exactly_once"] else {}
         )
@@ -229,7 +240,6 @@ class _Run:
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
         deliveries = Deliveries()
-        saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
             topics = _targets(plan.copies)
             with inv.first_contact(self.target.servers):
@@ -240,7 +250,9 @@ class _Run:
                 )
             if flags["exactly_once"]:
                 producer.init_transactions(max(_INIT_PATIENCE, inv.timeout))
+                self._follow_earlier_run(state.job, plan, consumer)
             stop.wake(producer.interrupt)
+            saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
             copy = (ExactlyOnceCopy if flags["exactly_once"] else Copy)(
                 consumer,
                 producer,
@@ -250,7 +262,7 @@ class _Run:
                 stop=stop,
                 pace=_pace(flags["rate"], consumer.options),
                 by_key=self.selection.by_key,
-                clusters=(found.source_cluster, found.target_cluster) if flags["headers"] else None,
+                clusters=(plan.found.source_cluster, plan.found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
                 on_recreate=flags["on_recreate"],
                 discover=self._discover(plan, saving),
@@ -258,6 +270,15 @@ class _Run:
                 warn=inv.talk.warn,
             )
             copy.run()
+
+    def _follow_earlier_run(self, job: str, plan: _Plan, consumer: Consumer) -> None:
+        """An earlier run of the job could commit until now, when it is fenced: the copy begins where that one ended."""
+        saved = self._saved(job)
+        if saved is None or (plan.saved is not None and plan.saved.state == saved.state):
+            return
+        new = self._plan(saved, consumer, plan.copies)
+        identify(self.target_admin, new.copies)
+        plan.found, plan.saved, plan.ends, plan.copies[:] = new.found, new.saved, new.ends, new.copies
 
     def _store(self, producer: Producer, state: JobState, progress: Progress) -> FileStore | TopicStore:
         """Where positions are saved; the job itself is written now, so that an earlier run finds out that it is over."""

@@ -4,6 +4,7 @@ Each step is a request that one of the clusters holds, before it is applied or b
 """
 
 import random
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -117,7 +118,11 @@ def kill_at(step: Step, source: FakeCluster, target: FakeCluster) -> None:
         process.communicate(timeout=30)
     hold.remove()
     hold.release()
+    began = time.monotonic()
     done = kcli(*mirror(source, target, "--verify"))
+    assert time.monotonic() - began < 40, (
+        "the new run fences the old transaction, which would time out after 60 s"
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert stored(target) == stored(source)
     assert b"2 of 2 partitions equal" in done.stderr
@@ -153,6 +158,33 @@ def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
         first.kill()
     assert first.returncode == 7, err.decode()
     assert b"is run by another process" in err
+    assert stored(target) == stored(source)
+
+
+@pytest.mark.case("M2", "M3")
+def test_what_an_earlier_mirror_commits_before_it_is_fenced_is_not_copied_again(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """The second mirror has read the saved position already when the first one commits a later one."""
+    hold = target.hold(InitProducerIdRequest, after=1)
+    position = target.hold(ProduceRequest, after=1, when=concerns(target, STATE_TOPIC))
+    first = start(*mirror(source, target, "--rate", "100"))
+    try:
+        position.wait(timeout=30)
+        second = start(*mirror(source, target))
+        try:
+            hold.wait(timeout=30)
+            position.remove()
+            position.release()
+            target.wait_until(lambda: any(stored(target).values()), 30)
+            hold.release()
+            _, err = second.communicate(timeout=60)
+            assert second.returncode == 0, err.decode()
+        finally:
+            second.kill()
+        first.communicate(timeout=60)
+    finally:
+        first.kill()
     assert stored(target) == stored(source)
 
 

@@ -43,6 +43,7 @@ _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but t
 _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
 _TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
+_FLUSH_SLICE = 0.2
 _DISCOVERY_SECONDS = 30.0
 _DISCOVERY_PATIENCE = 5.0  # seconds for one look: nothing is copied meanwhile
 
@@ -253,12 +254,16 @@ class _Run:
                 self._follow_earlier_run(state.job, plan, consumer)
             stop.wake(producer.interrupt)
             saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
+            store = self._store(producer, state, saving)
+            # The job is stored before its first record: otherwise the next run would find records of an unknown job.
+            while not stop and not producer.flush(_FLUSH_SLICE):
+                pass
             copy = (ExactlyOnceCopy if flags["exactly_once"] else Copy)(
                 consumer,
                 producer,
                 deliveries,
                 plan.copies,
-                self._store(producer, state, saving),
+                store,
                 stop=stop,
                 pace=_pace(flags["rate"], consumer.options),
                 by_key=self.selection.by_key,

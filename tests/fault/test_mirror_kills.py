@@ -142,6 +142,33 @@ def test_with_older_transactions_too(source: FakeCluster, old_target: FakeCluste
     kill_at(STEPS[name], source, old_target)
 
 
+@pytest.mark.case("M1")
+def test_a_mirror_that_is_killed_before_its_job_is_stored_continues_without_a_question(
+    source: FakeCluster,
+) -> None:
+    """At least once: no record is stored before the job is, so the next run does not find records of an unknown job."""
+    with FakeCluster(2, topics={"t": PARTITIONS}, cluster_id="there") as target:
+        target.create_topic(STATE_TOPIC, 1)
+        elsewhere = 3 - target.leader(STATE_TOPIC, 0)
+        for number in range(PARTITIONS):
+            target.move_leader("t", number, elsewhere)
+        hold = target.hold(ProduceRequest, when=concerns(target, STATE_TOPIC))
+        command = [word for word in mirror(source, target) if word != "--exactly-once"]
+        process = start(*command)
+        try:
+            hold.wait(timeout=30)
+            time.sleep(0.5)  # what must not happen has the time to happen
+            assert not any(stored(target).values())
+        finally:
+            process.kill()
+            process.communicate(timeout=30)
+        hold.remove()
+        hold.lose()
+        done = kcli(*command)
+        assert done.returncode == 0, done.stderr.decode()
+        assert stored(target) == stored(source)
+
+
 @pytest.mark.case("M3")
 def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     source: FakeCluster, target: FakeCluster

@@ -215,6 +215,20 @@ def test_what_an_earlier_mirror_commits_before_it_is_fenced_is_not_copied_again(
     assert stored(target) == stored(source)
 
 
+@pytest.mark.case("M1", "M2")
+@pytest.mark.parametrize("delivery", ["--exactly-once", "--timeout=30"])
+def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
+    source: FakeCluster, target: FakeCluster, delivery: str
+) -> None:
+    """About five seconds for all records: a position each second, not one at the end."""
+    words = [word for word in mirror(source, target, "--rate", "20") if word != "--exactly-once"]
+    done = kcli(*words, delivery)
+    assert done.returncode == 0, done.stderr.decode()
+    assert stored(target) == stored(source)
+    positions = target.seen(lambda one: concerns(target, STATE_TOPIC)(one.request))
+    assert len(positions) >= 4
+
+
 def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, target: FakeCluster) -> None:
     hold = target.hold(ProduceRequest, after=3, when=concerns(target, "t"))
     process = start(*mirror(source, target, "--rate", "100"))

@@ -171,6 +171,7 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
+            self._save_at_interval()
         self._process_deliveries()
         self._drop_failed()
         now = time.monotonic()
@@ -307,7 +308,7 @@ class Copy:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
         self._limit_rate(len(offsets), batch.size)
-        if self._stop:
+        if copy.error is not None or self._stop or self._obsolete:
             return
         self._begin()
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
@@ -357,7 +358,10 @@ class Copy:
             seconds = self._by_records.take_tokens(records, now)
         if self._by_bytes is not None:
             seconds = max(seconds, self._by_bytes.take_tokens(size, now))
-        wait(seconds, self._stop)
+        while seconds > 0 and not self._stop:
+            wait(min(seconds, self._interval), self._stop)
+            seconds -= self._interval
+            self._save_at_interval()
 
     def _drop_failed(self) -> None:
         """Reads no more of partitions that ended with an error."""
@@ -373,6 +377,12 @@ class Copy:
 
     def _save_is_due(self, now: float) -> bool:
         return now - self._saved_at >= self._interval
+
+    def _save_at_interval(self) -> None:
+        """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
+        if time.monotonic() - self._saved_at >= self._interval:
+            self._process_deliveries()
+            self._save()
 
     def _begin(self) -> None:
         """Called before records are sent."""

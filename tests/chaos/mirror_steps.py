@@ -24,8 +24,10 @@ from tests.proxy.exchange import BatchHead, Exchange, Fate
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold
 
-PATIENCE = 90.0
-"""Seconds for a step to be reached, on a busy machine and with brokers that die."""
+PATIENCE = 50.0
+"""Seconds for a step to be reached, on a busy machine and with brokers that die. Less than the 60 after which a
+transaction times out: no run has to wait for the end of what a kill left open.
+"""
 INTERVAL = 1.0
 """Seconds between two positions that are saved, or the length of a transaction."""
 SLACK = 3.0

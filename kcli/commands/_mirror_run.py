@@ -43,6 +43,7 @@ _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but t
 _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
 _TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
+_FLUSH_SLICE = 0.2
 _DISCOVERY_SECONDS = 30.0
 _DISCOVERY_PATIENCE = 5.0  # seconds for one look: nothing is copied meanwhile
 
@@ -98,7 +99,7 @@ class _Run:
         jobs = self._jobs_on_source()
         copies = copies_of_target(jobs, source_id, self.target_admin.cluster_id())
         self.selection = self.selection._replace(copies=copies)
-        plan = self._plan(name, consumer)
+        plan = self._plan(self._saved_before_plan(name), consumer)
         self._find_loops(plan.found, jobs)
         if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
@@ -126,9 +127,8 @@ class _Run:
 
     # before the first record
 
-    def _plan(self, name: str, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
+    def _plan(self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
         """``begun``: the copies of this run so far, whose bounds stay."""
-        saved = self._saved(name)
         continues = {} if saved is None else saved.state.topics
         found = survey(self.source_admin, self.target_admin, self.selection, continues)
         spans = self._spans(consumer, found)
@@ -145,24 +145,35 @@ class _Run:
         )
         return _Plan(found, saved, ends, copies)
 
-    def _saved(self, name: str) -> SavedJob | None:
+    def _saved_before_plan(self, name: str) -> SavedJob | None:
+        """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
+        initializes its transactional id, and then the state is read again.
+        """
+        if self.flags["exactly_once"] and not self.flags["verify_only"]:
+            found = self._saved(name, wait=False)
+            if found is not None:
+                return found
+        return self._saved(name)
+
+    def _saved(self, name: str, *, wait: bool = True) -> SavedJob | None:
         if self.flags["checkpoint"] is not None:
             self.records = read_file_records(self.flags["checkpoint"])
             return load_jobs(self.records).get(name)
-        return self._jobs(self.target, self.target_admin).get(name)
+        return self._jobs(self.target, self.target_admin, wait=wait).get(name)
 
-    def _jobs(self, side: Side, admin: Admin) -> dict[str, SavedJob]:
+    def _jobs(self, side: Side, admin: Admin, *, wait: bool) -> dict[str, SavedJob]:
         """The jobs that write to one side."""
         options = side.options(
             ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
         )
         with Consumer(options, hooks=self.inv.hooks) as reader:
-            return load_topic(admin, reader)
+            return load_topic(admin, reader, wait=wait)
 
     def _jobs_on_source(self) -> list[JobState]:
         """The jobs that write to the source; without permission to read them there is no guard against loops."""
         try:
-            return [job.state for job in self._jobs(self.source, self.source_admin).values()]
+            jobs = self._jobs(self.source, self.source_admin, wait=False)
+            return [job.state for job in jobs.values()]
         except KcliError as error:
             self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
             return []
@@ -215,7 +226,7 @@ class _Run:
                     break
                 except (ProducerFencedError, TransactionUnknownError) as error:
                     self._check_fence(state, error, stop)
-                    plan = self._plan(name, consumer, plan.copies)
+                    plan = self._plan(self._saved(name), consumer, plan.copies)
             seconds = time.monotonic() - began
             comparisons = self._compare(plan.copies, stop) if flags["verify"] and not stop else []
             synced = self._sync(plan.copies) if flags["groups"] and not stop else []
@@ -227,7 +238,7 @@ class _Run:
         self, state: JobState, plan: _Plan, consumer: Consumer, stop: Stop, progress: Callable[[], None]
     ) -> None:
         """Copies with a producer of its own; with transactions, until it is fenced."""
-        flags, inv, found = self.flags, self.inv, plan.found
+        flags, inv = self.flags, self.inv
         own: dict[str, Any] = (
             {"transactional_id": f"kcli-mirror-{state.job}"} if flags["exactly_once"] else {}
         )
@@ -235,7 +246,6 @@ class _Run:
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
         deliveries = Deliveries()
-        saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
             topics = _targets(plan.copies)
             with inv.first_contact(self.target.servers):
@@ -246,17 +256,23 @@ class _Run:
                 )
             if flags["exactly_once"]:
                 producer.init_transactions(max(_INIT_PATIENCE, inv.timeout))
+                self._follow_earlier_run(state.job, plan, consumer)
             stop.wake(producer.interrupt)
+            saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
+            store = self._store(producer, state, saving)
+            # The job is stored before its first record: otherwise the next run would find records of an unknown job.
+            while not stop and not producer.flush(_FLUSH_SLICE):
+                pass
             copy = (ExactlyOnceCopy if flags["exactly_once"] else Copy)(
                 consumer,
                 producer,
                 deliveries,
                 plan.copies,
-                self._store(producer, state, saving),
+                store,
                 stop=stop,
                 pace=_pace(flags["rate"], consumer.options),
                 by_key=self.selection.by_key,
-                clusters=(found.source_cluster, found.target_cluster) if flags["headers"] else None,
+                clusters=(plan.found.source_cluster, plan.found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
                 on_recreate=flags["on_recreate"],
                 discover=self._discover(plan, producer, saving),
@@ -266,6 +282,15 @@ class _Run:
             copy.run()
             if stop:
                 producer.close(0.0)  # what is not confirmed by now is not waited for
+
+    def _follow_earlier_run(self, job: str, plan: _Plan, consumer: Consumer) -> None:
+        """An earlier run of the job could commit until now, when it is fenced: the copy begins where that one ended."""
+        saved = self._saved(job)
+        if saved is None or (plan.saved is not None and plan.saved.state == saved.state):
+            return
+        new = self._plan(saved, consumer, plan.copies)
+        identify(self.target_admin, new.copies)
+        plan.found, plan.saved, plan.ends, plan.copies[:] = new.found, new.saved, new.ends, new.copies
 
     def _store(self, producer: Producer, state: JobState, progress: Progress) -> FileStore | TopicStore:
         """Where positions are saved; the job itself is written now, so that an earlier run finds out that it is over."""

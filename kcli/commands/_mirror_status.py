@@ -38,7 +38,7 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
             ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
         )
         with Consumer(options, hooks=inv.hooks) as consumer:
-            jobs = load_topic(admin, consumer)
+            jobs = load_topic(admin, consumer, wait=False)
     if job is not None and job not in jobs:
         raise NotFoundError(
             f"mirror job {job} does not exist",

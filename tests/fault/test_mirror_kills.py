@@ -4,6 +4,7 @@ Each step is a request that one of the clusters holds, before it is applied or b
 """
 
 import random
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -117,7 +118,11 @@ def kill_at(step: Step, source: FakeCluster, target: FakeCluster) -> None:
         process.communicate(timeout=30)
     hold.remove()
     hold.release()
+    began = time.monotonic()
     done = kcli(*mirror(source, target, "--verify"))
+    assert time.monotonic() - began < 40, (
+        "the new run fences the old transaction, which would time out after 60 s"
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert stored(target) == stored(source)
     assert b"2 of 2 partitions equal" in done.stderr
@@ -137,6 +142,33 @@ def test_with_older_transactions_too(source: FakeCluster, old_target: FakeCluste
     kill_at(STEPS[name], source, old_target)
 
 
+@pytest.mark.case("M1")
+def test_a_mirror_that_is_killed_before_its_job_is_stored_continues_without_a_question(
+    source: FakeCluster,
+) -> None:
+    """At least once: no record is stored before the job is, so the next run does not find records of an unknown job."""
+    with FakeCluster(2, topics={"t": PARTITIONS}, cluster_id="there") as target:
+        target.create_topic(STATE_TOPIC, 1)
+        elsewhere = 3 - target.leader(STATE_TOPIC, 0)
+        for number in range(PARTITIONS):
+            target.move_leader("t", number, elsewhere)
+        hold = target.hold(ProduceRequest, when=concerns(target, STATE_TOPIC))
+        command = [word for word in mirror(source, target) if word != "--exactly-once"]
+        process = start(*command)
+        try:
+            hold.wait(timeout=30)
+            time.sleep(0.5)  # what must not happen has the time to happen
+            assert not any(stored(target).values())
+        finally:
+            process.kill()
+            process.communicate(timeout=30)
+        hold.remove()
+        hold.lose()
+        done = kcli(*command)
+        assert done.returncode == 0, done.stderr.decode()
+        assert stored(target) == stored(source)
+
+
 @pytest.mark.case("M3")
 def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     source: FakeCluster, target: FakeCluster
@@ -154,6 +186,47 @@ def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     assert first.returncode == 7, err.decode()
     assert b"is run by another process" in err
     assert stored(target) == stored(source)
+
+
+@pytest.mark.case("M2", "M3")
+def test_what_an_earlier_mirror_commits_before_it_is_fenced_is_not_copied_again(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """The second mirror has read the saved position already when the first one commits a later one."""
+    hold = target.hold(InitProducerIdRequest, after=1)
+    position = target.hold(ProduceRequest, after=1, when=concerns(target, STATE_TOPIC))
+    first = start(*mirror(source, target, "--rate", "100"))
+    try:
+        position.wait(timeout=30)
+        second = start(*mirror(source, target))
+        try:
+            hold.wait(timeout=30)
+            position.remove()
+            position.release()
+            target.wait_until(lambda: any(stored(target).values()), 30)
+            hold.release()
+            _, err = second.communicate(timeout=60)
+            assert second.returncode == 0, err.decode()
+        finally:
+            second.kill()
+        first.communicate(timeout=60)
+    finally:
+        first.kill()
+    assert stored(target) == stored(source)
+
+
+@pytest.mark.case("M1", "M2")
+@pytest.mark.parametrize("delivery", ["--exactly-once", "--timeout=30"])
+def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
+    source: FakeCluster, target: FakeCluster, delivery: str
+) -> None:
+    """About five seconds for all records: a position each second, not one at the end."""
+    words = [word for word in mirror(source, target, "--rate", "20") if word != "--exactly-once"]
+    done = kcli(*words, delivery)
+    assert done.returncode == 0, done.stderr.decode()
+    assert stored(target) == stored(source)
+    positions = target.seen(lambda one: concerns(target, STATE_TOPIC)(one.request))
+    assert len(positions) >= 4
 
 
 def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, target: FakeCluster) -> None:

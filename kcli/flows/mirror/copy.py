@@ -172,10 +172,7 @@ class Copy:
         """One poll and what follows from it."""
         for fetched in self._poll():
             self._send(fetched)
-            if (
-                time.monotonic() - self._saved_at >= self._interval
-            ):  # a slow target, or --rate: a poll may last long
-                self._save_now()
+            self._save_at_interval()
         self._process_deliveries()
         self._drop_failed()
         now = time.monotonic()
@@ -312,7 +309,7 @@ class Copy:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
         self._limit_rate(len(offsets), batch.size)
-        if self._stop or self._obsolete:
+        if copy.error is not None or self._stop or self._obsolete:
             return
         self._begin()
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
@@ -362,9 +359,10 @@ class Copy:
             seconds = self._by_records.take_tokens(records, now)
         if self._by_bytes is not None:
             seconds = max(seconds, self._by_bytes.take_tokens(size, now))
-        if seconds > self._interval:
-            self._save_now()
-        wait(seconds, self._stop)
+        while seconds > 0 and not self._stop:
+            wait(min(seconds, self._interval), self._stop)
+            seconds -= self._interval
+            self._save_at_interval()
 
     def _drop_failed(self) -> None:
         """Reads no more of partitions that ended with an error."""
@@ -381,18 +379,19 @@ class Copy:
     def _save_is_due(self, now: float) -> bool:
         return now - self._saved_at >= self._interval
 
+    def _save_at_interval(self) -> None:
+        """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
+        if time.monotonic() - self._saved_at >= self._interval:
+            self._process_deliveries()
+            self._save()
+            self._progress()
+
     def _begin(self) -> None:
         """Called before records are sent."""
 
     def _abort(self, error: KcliError) -> None:
         """Called when the producer's transaction can only be aborted; there is none."""
         raise error
-
-    def _save_now(self) -> None:
-        """Saves in the middle of a poll."""
-        self._process_deliveries()
-        self._save()
-        self._progress()
 
     def _save(self, *, ended: bool = False) -> None:
         try:

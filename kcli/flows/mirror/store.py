@@ -189,16 +189,22 @@ def read_file_records(path: str) -> list[StateRecord]:
     return [StateRecord(line.key.encode(), line.value) for line in found]
 
 
-def load_topic(admin: Admin, consumer: Consumer) -> dict[str, SavedJob]:
-    """All jobs in the state topic of the target; none if it does not exist. ``consumer``: read_committed, no group."""
-    return load_jobs(_topic_records(admin, consumer))
+def load_topic(admin: Admin, consumer: Consumer, *, wait: bool = True) -> dict[str, SavedJob]:
+    """All jobs in the state topic of the target; none if it does not exist. ``consumer``: read_committed, no group.
+
+    Waits for the end of transactions that have written to the topic, which a mirror that was killed leaves open until
+    they time out. ``wait=False`` reads up to the first of them: later commits of any job may be missing.
+    """
+    return load_jobs(_topic_records(admin, consumer, wait=wait))
 
 
-def _topic_records(admin: Admin, consumer: Consumer) -> Iterator[tuple[bytes | None, bytes | None]]:
+def _topic_records(
+    admin: Admin, consumer: Consumer, *, wait: bool
+) -> Iterator[tuple[bytes | None, bytes | None]]:
     if isinstance(admin.describe_topics([STATE_TOPIC])[STATE_TOPIC], KcliError):
         return
     start = admin.list_offsets({STATE: EARLIEST})[STATE]
-    end = admin.list_offsets({STATE: LATEST})[STATE]
+    end = admin.list_offsets({STATE: LATEST}, committed_only=not wait)[STATE]
     for found in (start, end):
         if not isinstance(found, OffsetInfo):
             raise found

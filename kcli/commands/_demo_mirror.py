@@ -126,7 +126,7 @@ def _copy(stage: Stage, name: str, found: Survey, copy: PartitionCopy) -> float:
         producer.init_transactions(_INIT_PATIENCE)
         for wake in (consumer.wakeup, producer.interrupt):
             stage.stop.wake(wake)
-        progress = Progress(state, lambda _tp: stage.records, {})
+        progress = Progress(state, lambda _tp: stage.records)
         store = TopicStore(producer, progress)
         with producer.transaction():
             store.write([job_record(state)])

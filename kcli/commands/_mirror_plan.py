@@ -65,14 +65,18 @@ def _plan_text(
     job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
 ) -> str:
     """What the mirror is going to do."""
-    how = "exactly once" if flags["exactly_once"] else "at least once"
-    what = "Compare" if flags["verify_only"] else "Mirror"
-    lines = [f"{what} cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
+    if flags["verify_only"]:
+        lines = [f"Compare cluster {found.source_cluster} with {found.target_cluster}, job {job}"]
+    else:
+        how = "exactly once" if flags["exactly_once"] else "at least once"
+        lines = [f"Mirror cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
     findings, own = found.findings, {} if saved is None else saved.state.topics
     created = {spec.name for spec in findings.create}
     for route in found.routes:
         partitions = sum(copy.source.topic == route.source for copy in copies)
-        if route.target in created:
+        if flags["verify_only"]:
+            state = "exists" if route.target not in created else "does not exist"
+        elif route.target in created:
             state = "is created"
         elif route.target in findings.grow:
             state = f"continues and gets {findings.grow[route.target]} partitions"

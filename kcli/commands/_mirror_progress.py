@@ -37,10 +37,9 @@ class MirrorProgress:
             done = 1 - sum(lags.values()) / total if total else None
         if self._bar.style == "json":
             self._bar.update(records, size, done, lag_records=sum(lags.values()), partitions=self._rows(lags))
-        elif done is None:
-            self._bar.update(records, size, lag=sum(lags.values()), caught_up_in=self._caught_up_in(lags))
         else:
-            self._bar.update(records, size, done, lag=sum(lags.values()))
+            caught_up_in = "" if done is not None else self._caught_up_in(lags)
+            self._bar.update(records, size, done, lag=f"{sum(lags.values()):,}", caught_up_in=caught_up_in)
 
     def _lags(self) -> dict[TopicPartition, int]:
         """The records that are not copied yet, of each partition that is read."""

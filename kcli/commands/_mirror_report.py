@@ -73,6 +73,8 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         for copy in result.copies:
             rows.add(_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)))
     inv.talk.note(_summary(result))
+    if stop and result.seconds:
+        inv.talk.note("stopped; the same command continues from here")
     for copy in result.copies:
         if copy.error is not None:
             inv.failed(copy.error)
@@ -129,7 +131,9 @@ def _summary(result: Result) -> str:
     untouched = sum(copy.untouched_batches for copy in result.copies)
     batches = untouched + sum(copy.encoded_batches for copy in result.copies)
     parts = []
-    if result.seconds:
+    if result.seconds and not records and all(copy.done and copy.error is None for copy in result.copies):
+        parts.append("nothing to copy: the target has everything")
+    elif result.seconds:
         rate = records / result.seconds
         parts.append(
             f"{counted(records, 'record')} copied ({size_text(size)}) in {result.seconds:.1f} s: {rate:,.0f} records/s"
@@ -160,10 +164,17 @@ def _report_comparisons(inv: Invocation, comparisons: Sequence[Comparison]) -> N
             at = f"source offset {here}" if here is not None else f"target offset {there}"
             both = f", target offset {there}" if here is not None and there is not None else ""
             inv.failed(
-                MismatchError(f"{source} and {target} differ from {at}{both} on", why=one.difference.what)
+                MismatchError(
+                    f"{source} of the source and {target} of the target differ from {at}{both} on",
+                    why=one.difference.what,
+                )
             )
         elif not one.equal:
-            inv.failed(MismatchError(f"{source} and {target} were not compared to their end"))
+            inv.failed(
+                MismatchError(
+                    f"{source} of the source and {target} of the target were not compared to their end"
+                )
+            )
 
 
 def _report_groups(inv: Invocation, synced: Sequence[Translated]) -> None:

@@ -258,7 +258,7 @@ class _Run:
                 producer.init_transactions(max(_INIT_PATIENCE, inv.timeout))
                 self._follow_earlier_run(state.job, plan, consumer)
             stop.wake(producer.interrupt)
-            saving = Progress(state, self._source_end(consumer), _segments(plan.saved))
+            saving = Progress(state, self._source_end(consumer), plan.saved)
             store = self._store(producer, state, saving)
             # The job is stored before its first record: otherwise the next run would find records of an unknown job.
             while not stop and not producer.flush(_FLUSH_SLICE):
@@ -398,7 +398,3 @@ def _pace(rate: Rate | None, options: ConsumerOptions) -> Pace:
 def _targets(copies: Sequence[PartitionCopy]) -> list[str]:
     """The topics that are written."""
     return list(dict.fromkeys(copy.target.topic for copy in copies if copy.error is None))
-
-
-def _segments(saved: SavedJob | None) -> dict[TopicPartition, int]:
-    return {} if saved is None else {tp: one.progress.segments for tp, one in saved.partitions.items()}

@@ -189,7 +189,7 @@ def duration_text(seconds: float) -> str:
 def size_text(size: float) -> str:
     """``1.2 MB``: powers of ten, as disks and networks are sold."""
     for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
+        if round(size, 1) < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"

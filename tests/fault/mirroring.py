@@ -69,13 +69,12 @@ class Job:
         if exactly_once:
             self.producer.init_transactions(20)
         saved = saved_job(target)
-        copies, stored = [], {}
+        copies = []
         for number in range(partitions):
             tp, copy = TopicPartition("t", number), TopicPartition("copy", number)
             stop = source.log(*tp).end_offset if stops is None else stops[number]
             if saved is not None and tp in saved.partitions:
                 old = saved.partitions[tp]
-                stored[tp] = old.progress.segments
                 made = PartitionCopy(
                     tp, copy, old.offsets, position=old.progress.position,
                     leader_epoch=old.progress.leader_epoch, stop=stop,
@@ -88,7 +87,7 @@ class Job:
             job=JOB, run="r", partitions="keep", source="a", target="b", source_servers="", delivery="",
             topics={"t": "copy"}, started_ms=0, updated_ms=0, host="",
         )  # fmt: skip
-        progress = Progress(state, lambda _: 0, stored)
+        progress = Progress(state, lambda _: 0, saved)
         kind = ExactlyOnceCopy if exactly_once else Copy
         self.copy = kind(
             self.consumer,

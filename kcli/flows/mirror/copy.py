@@ -308,11 +308,12 @@ class Copy:
         if not offsets:
             copy.skip_to(fetched.then, fetched.then_epoch)
             return
-        self._limit_rate(len(offsets), batch.size)
+        size = batch.size * len(offsets) // max(batch.count, 1)  # a range may end inside the batch
+        self._limit_rate(len(offsets), size)
         if copy.error is not None or self._stop or self._obsolete:
             return
         self._begin()
-        sent = copy.send(offsets, fetched.then, fetched.then_epoch, batch.size)
+        sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
         try:
             if self._by_key and rows is not None:
                 self._producer.send_rows(copy.target.topic, rows, origin=sent)

@@ -30,8 +30,8 @@ class Ends(NamedTuple):
 
 def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequence[str]) -> str:
     """The name of a job without ``--job``: the same for the same source, selectors and rename rules."""
-    words = "\n".join([*sorted(selectors), "", *renames])
-    return f"{source_cluster or 'source'}-{zlib.crc32(words.encode()):08x}"
+    words = "\n".join([source_cluster, *sorted(selectors), "", *renames])
+    return f"{source_cluster[:8] or 'source'}-{zlib.crc32(words.encode()):08x}"
 
 
 def job_state(

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.near_names import near_names
 from kcli.core.topic_names import is_topic_name
 
 STATE_TOPIC = "__kcli_mirror"
@@ -89,7 +90,11 @@ def select_topics(
         elif selector in names:
             chosen.add(selector)
         else:
-            raise NotFoundError(f"topic {selector} does not exist on the source cluster")
+            near = near_names(selector, names, 3)
+            raise NotFoundError(
+                f"topic {selector} does not exist on the source cluster",
+                do=f"did you mean {', '.join(near)}?" if near else "check -t",
+            )
     return sorted(chosen)
 
 

@@ -58,8 +58,9 @@ def is_running(state: JobState, now: int) -> bool:
 class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far one partition was copied. Offsets and epochs are those of the source unless named otherwise.
 
-    ``position`` is the next offset to be copied, ``leader_epoch`` that of the record before it (−1: not known).
-    ``segments`` full segments of the offset map are in records of their own; ``runs`` is the one after them.
+    ``records`` and ``bytes`` are those of all runs. ``position`` is the next offset to be copied, ``leader_epoch`` that
+    of the record before it (−1: not known). ``segments`` full segments of the offset map are in records of their own;
+    ``runs`` is the one after them.
     """
 
     kind: str = "MirrorPartition"

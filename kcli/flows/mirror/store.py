@@ -4,7 +4,7 @@ In the topic, positions are written by the producer that copies: behind the reco
 transaction where there is one. All jobs that write to a cluster share the topic; it has one partition.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -40,17 +40,19 @@ class Progress:
     """Turns confirmed positions into records of the state; only of partitions that moved since the last call.
 
     A partition that could not begin is left as it was saved: its position belongs to other topics than those of now.
+    ``saved``: what earlier runs of the job saved; their records and bytes are counted as well.
     """
 
     def __init__(
         self,
         state: JobState,
         source_end: Callable[[TopicPartition], int],
-        stored_segments: Mapping[TopicPartition, int],
+        saved: SavedJob | None = None,
     ) -> None:
         self._state = state
         self._source_end = source_end
-        self._segments = dict(stored_segments)
+        self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
+        self._segments = {tp: one.segments for tp, one in self._before.items()}
         self._saved: dict[TopicPartition, tuple[int, str]] = {}
 
     def add_topics(self, routes: Iterable[Route]) -> None:
@@ -81,6 +83,7 @@ class Progress:
 
     def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
         offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
+        before = self._before.get(copy.source)
         progress = PartitionProgress(
             target=copy.target.topic,
             target_partition=copy.target.partition,
@@ -91,8 +94,8 @@ class Progress:
             position=copy.position,
             leader_epoch=copy.leader_epoch,
             source_end=self._source_end(copy.source),
-            records=copy.records,
-            bytes=copy.bytes,
+            records=copy.records + (before.records if before else 0),
+            bytes=copy.bytes + (before.bytes if before else 0),
             segments=min(self._segments.get(copy.source, 0), offsets.last_segment),
             runs="",
             updated_ms=now,

@@ -161,10 +161,12 @@ def test_which_progress(choice: str | None, terminal: bool, quiet: bool, style: 
 
 
 def test_sizes() -> None:
-    assert [size_text(n) for n in (0, 999, 1000, 1_234_567, 5e12)] == [
+    assert [size_text(n) for n in (0, 999, 1000, 999_949, 999_950, 1_234_567, 5e12)] == [
         "0 B",
         "999 B",
         "1.0 kB",
+        "999.9 kB",
+        "1.0 MB",
         "1.2 MB",
         "5.0 TB",
     ]

@@ -152,6 +152,12 @@ def mirror(
             why="the records of one partition are then in several, which cannot be compared one by one",
             do="leave one of them out",
         )
+    if flags["headers"] and (flags["verify"] or flags["verify_only"]):
+        raise usage(
+            "kcli mirror: --verify with --headers",
+            why="the records of the copy have one header more than those of the source",
+            do="leave one of them out",
+        )
     if flags["exactly_once"] and flags["checkpoint"]:
         raise usage(
             "kcli mirror: --exactly-once with --checkpoint",

@@ -183,10 +183,13 @@ def test_batches_with_holes_are_encoded_again(kafka: Kafka, target: Kafka) -> No
         found = check_equal(kafka, topic, target, copy, counts)
         assert any(record.value is None for record in found[0])
         for partition, row in enumerate(rows):
-            holes = sum(
-                0 < batch.count <= batch.last_offset_delta for batch in raw_batches(kafka, topic, partition)
-            )
-            assert row["reencoded_batches"] >= holes >= 2
+            here = [batch for batch in raw_batches(kafka, topic, partition) if batch.count]
+            holes = [batch for batch in here if batch.count <= batch.last_offset_delta]
+            assert len(holes) >= 2
+            assert row["passed_through_batches"] <= len(here) - len(holes)
+            assert (
+                row["reencoded_batches"] >= 2
+            )  # fewer than have holes: neighbours without compression are joined
             for batch in raw_batches(target, copy, partition):
                 assert batch.count == batch.last_offset_delta + 1
 

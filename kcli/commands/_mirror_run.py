@@ -124,9 +124,7 @@ class _Run:
 
     # before the first record
 
-    def _plan(
-        self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()
-    ) -> _Plan:
+    def _plan(self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
         """``begun``: the copies of this run so far, whose bounds stay."""
         continues = {} if saved is None else saved.state.topics
         found = survey(self.source_admin, self.target_admin, self.selection, continues)

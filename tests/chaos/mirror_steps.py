@@ -43,10 +43,10 @@ RECORDS, JOB, POSITION = "records", "job", "position"
 class Step:
     """``nth`` is the range from which the number of the frame is chosen, from 1 on in each run.
 
-    ``then``: what becomes of the frame after the kill. ``how``: ``begins``: only the first records of a transaction;
-    ``arrives``: the response is delivered, and nothing after it; ``again``: the response is lost, and the kill is at the
-    request that repeats it; ``stops``: while the frame is held the mirror is stopped by SIGTERM, and the kill is at
-    the last thing that it does, its request or its response (``stop_at``).
+    ``then``: what becomes of the frame after the kill. ``how``: ``none``: all such frames are held; ``begins``: only
+    the first records of a transaction; ``arrives``: the response is delivered, and nothing after it; ``again``: the
+    response is lost, and the kill is at the request that repeats it; ``stops``: while the frame is held the mirror is
+    stopped by SIGTERM, and the kill is at the last thing that it does, its request or its response (``stop_at``).
     """
 
     name: str
@@ -64,7 +64,7 @@ POSITIONS = (1, 2)
 COMMITS = (2, 3)
 """The first EndTxn of a run commits the record of the job."""
 EXACTLY_ONCE = (
-    Step("fetched", ProduceRequest, of=RECORDS),
+    Step("fetched", ProduceRequest, of=RECORDS, how="none"),
     Step("transaction begun", ProduceRequest, RESPONSE, RECORDS, POSITIONS, how="begins"),
     Step("records sent", ProduceRequest, of=RECORDS, nth=ANY, then=DELIVER),
     Step("initialising", InitProducerIdRequest),
@@ -81,7 +81,7 @@ EXACTLY_ONCE = (
     Step("stopping", ProduceRequest, RESPONSE, RECORDS, ANY, how="stops"),
 )
 AT_LEAST_ONCE = (
-    Step("fetched", ProduceRequest, of=RECORDS),
+    Step("fetched", ProduceRequest, of=RECORDS, how="none"),
     Step("records sent", ProduceRequest, of=RECORDS, nth=ANY, then=DELIVER),
     Step("initialising", InitProducerIdRequest),
     Step("acknowledged", ProduceRequest, RESPONSE, RECORDS, ANY, how="arrives"),
@@ -207,6 +207,8 @@ class Mirror:
 
     def _hold(self, step: Step, nth: int) -> Hold:
         concerns = self._concerns(step.of)
+        if step.how == "none":
+            return self.proxy.hold(step.api, step.at, times=1_000, when=concerns)
         if step.how == "again":
             lost = self.proxy.swallow(step.api, nth=nth, when=concerns)
             return self.proxy.hold(step.api, REQUEST, when=lambda one: bool(lost.hits) and self._repeats(one))

@@ -87,5 +87,5 @@ def replaced_timestamps(source: TopicPartition, target: TopicPartition, position
         f"topic {target.topic} of the target replaces timestamps",
         why=f"message.timestamp.type=LogAppendTime was set while the mirror ran; "
         f"records of {source} from offset {position} on do not have the times of the source",
-        do=f"set message.timestamp.type=CreateTime on topic {target.topic}; the records of that time have to be copied again",
+        do=f"set message.timestamp.type=CreateTime on topic {target.topic}; the records of that time remain different",
     )

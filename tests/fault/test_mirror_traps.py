@@ -348,3 +348,19 @@ def test_a_bounded_copy_of_a_recreated_topic_ends_where_the_new_one_ends(
     assert done.code == 0, done
     assert done.rows[T0]["to_offset"] == 8
     assert values(target, *T0) == expected(T0, 0, 20) + expected(T0, 0, 8)
+
+
+@pytest.mark.case("M7")
+def test_the_remedies_that_are_named_work(source: FakeCluster, target: FakeCluster) -> None:
+    mirrored(source, target, *TOPICS)
+    lose_copies(source, target)
+    done = mirrored(source, target, *TOPICS)
+    assert "--verify-only with a new --job NAME" in done.errors[0]["do"]
+    assert "delete the topic on the target and give a new --job NAME" in done.errors[0]["do"]
+    done = mirrored(source, target, *TOPICS, "--verify-only", "--job", "new")
+    assert done.code == 8, done
+    assert "t-0 and t-0 differ from source offset" in done.errors[0]["what"]
+    target.delete_topic("t")
+    done = mirrored(source, target, "-t", "t", "--verify", "--job", "new")
+    assert done.code == 0, done
+    assert values(target, *T0) == expected(T0, 0, END)

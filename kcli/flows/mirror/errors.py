@@ -7,7 +7,11 @@ from kcli.core.error_codes import MESSAGE_TOO_LARGE
 from kcli.core.errors import BrokerError, DataLossError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 
-_COMPARE = "--verify-only compares both; --job NAME with another name begins a new copy"
+COPY_AGAIN = (
+    "--verify-only with a new --job NAME compares both topics; to copy it all again, delete the topic on the target "
+    "and give a new --job NAME"
+)
+"""What can be done when a job's earlier copy no longer fits."""
 
 
 class TargetChangedError(KcliError):
@@ -29,13 +33,13 @@ def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
         return DataLossError(
             f"{tp} of the source: offset {position} is out of range",
             why=f"the log goes from {error.start} to {error.end}: it was truncated, or the topic was recreated",
-            do=_COMPARE,
+            do=COPY_AGAIN,
         )
     if isinstance(error, TruncatedError):
         return DataLossError(
             error.what.replace(f"{tp}: the log", f"{tp} of the source: the log", 1),
             why=f"{error.why}; they were copied before",
-            do=_COMPARE,
+            do=COPY_AGAIN,
         )
     if isinstance(error, TopicRecreatedError):
         return recreated_source(tp, position)
@@ -56,7 +60,7 @@ def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
     return DataLossError(
         f"{tp} of the source: the log was truncated: offsets {end} to {position - 1} are lost",
         why=f"it ends at offset {end}, and an earlier run copied it up to offset {position}",
-        do=_COMPARE,
+        do=COPY_AGAIN,
     )
 
 
@@ -66,7 +70,7 @@ def of_target(error: KcliError, source: TopicPartition, target: TopicPartition, 
         return DataLossError(
             f"{target} of the target was deleted",
             why=f"{error}; {source} was copied to it up to offset {position}",
-            do="--job NAME with another name begins a new copy",
+            do="a new --job NAME begins a new copy",
         )
     if isinstance(error, BrokerError) and error.code == MESSAGE_TOO_LARGE:
         return KcliError(
@@ -83,5 +87,5 @@ def replaced_timestamps(source: TopicPartition, target: TopicPartition, position
         f"topic {target.topic} of the target replaces timestamps",
         why=f"message.timestamp.type=LogAppendTime was set while the mirror ran; "
         f"records of {source} from offset {position} on do not have the times of the source",
-        do=f"set message.timestamp.type=CreateTime on topic {target.topic}, and compare with --verify-only",
+        do=f"set message.timestamp.type=CreateTime on topic {target.topic}; the records of that time remain different",
     )

@@ -10,7 +10,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import recreated_source, truncated_source
+from kcli.flows.mirror.errors import COPY_AGAIN, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import TopicFacts
@@ -141,12 +141,12 @@ def _lost_target(
             f"topic {route.target} of the target was deleted"
             + ("" if facts is None else " and created again"),
             why=f"an earlier run copied {route.source} to it up to offset {offsets.target_end} of {copy}",
-            do="--job NAME with another name begins a new copy",
+            do="a new --job NAME begins a new copy" if facts is None else COPY_AGAIN,
         )
     if end < offsets.target_end:
         return DataLossError(
             f"{copy} of the target ends at offset {end}",
             why=f"an earlier run copied up to offset {offsets.target_end}: the target lost records",
-            do="--verify-only finds what is missing; --job NAME with another name begins a new copy",
+            do=COPY_AGAIN,
         )
     return None

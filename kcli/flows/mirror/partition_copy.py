@@ -11,10 +11,8 @@ from typing import NamedTuple
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import of_source, of_target, replaced_timestamps
+from kcli.flows.mirror.errors import COPY_AGAIN, of_source, of_target, replaced_timestamps
 from kcli.flows.mirror.offset_map import OffsetMap
-
-_LOST = "compare both with --verify-only; to copy it all again, delete the topic on the target"
 
 
 class Gap(NamedTuple):
@@ -208,7 +206,7 @@ class PartitionCopy:
             try:
                 self._map(sent)
             except DataLossError as error:
-                self.fail(DataLossError(f"{self.target}: {error.what}", why=error.why, do=_LOST))
+                self.fail(DataLossError(f"{self.target}: {error.what}", why=error.why, do=COPY_AGAIN))
                 return
             self.position, self.leader_epoch = sent.then, sent.epoch
             self.records += len(sent.offsets)

@@ -89,3 +89,10 @@ def test_within_one_cluster_no_target_may_be_a_source() -> None:
         with pytest.raises(ConfigError, match="would be copied to"):
             plan_routes(topics, [parse_rename(rule) for rule in rules], same_cluster=True)
     assert plan_routes(["a"], [parse_rename("a=b")], same_cluster=True) == [Route("a", "b")]
+
+
+def test_patterns_do_not_select_copies_and_names_do() -> None:
+    available, copies = ["a.orders", "orders"], {"a.orders"}
+    assert select_topics(available, ["*"], copies) == ["orders"]
+    assert select_topics(available, ["^.*"], copies) == ["orders"]
+    assert select_topics(available, ["*", "a.orders"], copies) == ["a.orders", "orders"]

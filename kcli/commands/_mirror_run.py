@@ -10,6 +10,7 @@ from kcli.commands._mirror_plan import may_begin
 from kcli.commands._mirror_progress import MirrorProgress
 from kcli.commands._mirror_proof import compare_copies
 from kcli.commands._mirror_report import Result, report
+from kcli.commands._mirror_tasks import discovery_task, sync_copies, sync_task
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Rate
 from kcli.core.admin.admin import Admin
@@ -34,8 +35,9 @@ from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, load_topic, read_file_records
 from kcli.flows.mirror.survey import Selection, Survey, survey
-from kcli.flows.mirror.sync_groups import Mapped, sync_groups
+from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, offsets, target_ends
+from kcli.flows.periodic import Periodic
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 
@@ -44,8 +46,8 @@ _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
 _TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
 _FLUSH_SLICE = 0.2
-_DISCOVERY_SECONDS = 30.0
-_DISCOVERY_PATIENCE = 5.0  # seconds for one look: nothing is copied meanwhile
+_TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
+_TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
 
 
 def run(inv: Invocation, source: str, target: str, flags: Mapping[str, Any]) -> int:
@@ -229,7 +231,7 @@ class _Run:
                     plan = self._plan(self._saved(name), consumer, plan.copies)
             seconds = time.monotonic() - began
             comparisons = self._compare(plan.copies, stop) if flags["verify"] and not stop else []
-            synced = self._sync(plan.copies) if flags["groups"] and not stop else []
+            synced = self._sync(plan.copies) if flags["groups"] else []
         end_of = self._source_end(consumer)
         ends = {copy.source: end_of(copy.source) for copy in plan.copies}
         return report(inv, Result(name, plan.found, plan.copies, comparisons, synced, seconds, ends), stop)
@@ -270,16 +272,15 @@ class _Run:
                 plan.copies,
                 store,
                 stop=stop,
-                pace=_pace(flags["rate"], consumer.options),
+                pace=_pace(flags["rate"]),
                 by_key=self.selection.by_key,
                 clusters=(plan.found.source_cluster, plan.found.target_cluster) if flags["headers"] else None,
                 on_gap=flags["on_gap"],
                 on_recreate=flags["on_recreate"],
-                discover=self._discover(plan, producer, saving),
                 progress=progress,
                 warn=inv.talk.warn,
             )
-            copy.run()
+            copy.run(self._tasks(plan, consumer, producer, saving, copy))
             if stop:
                 producer.close(0.0)  # what is not confirmed by now is not waited for
 
@@ -307,39 +308,26 @@ class _Run:
             store.write([job_record(state)])
         return store
 
-    def _discover(
-        self, plan: _Plan, producer: Producer, saving: Progress
-    ) -> Callable[[], Sequence[PartitionCopy]]:
-        """Looks for topics and partitions that appeared since; a run with an end has none."""
+    def _tasks(
+        self, plan: _Plan, consumer: Consumer, producer: Producer, saving: Progress, copy: Copy
+    ) -> list[Periodic]:
+        """What is done from time to time while the source is followed; a run with an end has none of it."""
         if any(copy.stop is not None for copy in plan.copies):
-            return tuple
-        inv = self.inv
-        discovery = Discovery(
-            self._admin(self.source, _DISCOVERY_PATIENCE),
-            self._admin(self.target, _DISCOVERY_PATIENCE),
-            self.selection,
-            plan.found,
-            may_fill=inv.yes,
-        )
+            return []
+        inv, flags = self.inv, self.flags
+        source, target = self._admin(self.source, _TASK_PATIENCE), self._admin(self.target, _TASK_PATIENCE)
 
-        def look() -> Sequence[PartitionCopy]:
-            try:
-                found = discovery.look()
-            except KcliError as error:
-                inv.talk.detail(f"looking for new topics failed: {error}")
-                return ()
-            for refusal in found.refused:
-                inv.failed(refusal, partly=True)
-            for route in found.routes:
-                own = [copy.target.partition for copy in found.copies if copy.source.topic == route.source]
-                if not self.selection.by_key:
-                    producer.wait_for_partitions(route.target, max(own) + 1, _CREATED_PATIENCE)
-                inv.talk.note(f"{route.source} → {route.target}: new partitions are copied from now on")
-            saving.add_topics(found.routes)
-            plan.copies.extend(found.copies)
-            return found.copies
+        def add(copies: Sequence[PartitionCopy]) -> None:
+            plan.copies.extend(copies)
+            copy.add(copies)
 
-        return look
+        discovery = Discovery(source, target, self.selection, plan.found, may_fill=inv.yes)
+        look = discovery_task(inv, discovery, producer, saving, add, by_key=self.selection.by_key)
+        interval = min(_TASK_INTERVAL, consumer.options.metadata_max_age_ms / 1000)
+        tasks = [Periodic(interval, look)]
+        if flags["groups"]:
+            tasks.append(Periodic(interval, sync_task(inv, source, target, flags["groups"], plan.copies)))
+        return tasks
 
     def _check_fence(self, state: JobState, error: KcliError, stop: Stop) -> None:
         """Raises if another mirror of the job took over, or a stop was requested; else the transaction timed out."""
@@ -367,9 +355,12 @@ class _Run:
 
         return end
 
-    def _sync(self, copies: Sequence[PartitionCopy]) -> list[Any]:
-        maps = {copy.source: Mapped(copy.target, copy.offsets) for copy in copies}
-        rows, errors = sync_groups(self.source_admin, self.target_admin, self.flags["groups"], maps)
+    def _sync(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
+        try:
+            rows, errors = sync_copies(self.source_admin, self.target_admin, self.flags["groups"], copies)
+        except KcliError as failure:
+            self.inv.failed(failure)
+            return []
         for error in errors.values():
             self.inv.failed(error)
         return rows
@@ -388,11 +379,8 @@ class _Run:
         )
 
 
-def _pace(rate: Rate | None, options: ConsumerOptions) -> Pace:
-    discovery = min(_DISCOVERY_SECONDS, options.metadata_max_age_ms / 1000)
-    if rate is None:
-        return Pace(discovery=discovery)
-    return Pace(discovery=discovery, records_per_second=rate.records, bytes_per_second=rate.bytes)
+def _pace(rate: Rate | None) -> Pace:
+    return Pace() if rate is None else Pace(records_per_second=rate.records, bytes_per_second=rate.bytes)
 
 
 def _targets(copies: Sequence[PartitionCopy]) -> list[str]:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from kcli.core import Admin
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import mirrored
+from tests.fault.mirror_command import arguments, mirrored, running, until
 from tests.fault.mirror_records import compacted
 from tests.fault.producing import PATIENCE, quick
 from tests.rewinding import QUICK, others, wait_for
@@ -148,3 +150,28 @@ def test_a_group_with_members_on_the_target_is_left_alone_which_is_said(
     assert done.code == 0, done
     assert "group busy, t-0: offset 20 was not set: the group has members on the target" in done.err
     assert target.committed_offsets("idle") == {T0: expected(source, target, 20)}
+
+
+@pytest.mark.case("M14")
+def test_a_mirror_that_follows_its_source_syncs_groups_as_it_goes_and_when_it_is_stopped(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def there() -> int:
+        with Admin(bootstrap_servers=target.bootstrap) as admin:
+            found = admin.fetch_offsets({"g": [T0]})["g"]
+        assert not isinstance(found, KcliError)
+        stored = found[T0]
+        return stored.offset if isinstance(stored, OffsetAndMetadata) else -1
+
+    commit(source, "g", {T0: OffsetAndMetadata(3)})
+    words = arguments(source, target, "--sync-groups", "g", "-X", "metadata.max.age.ms=200", *delivery)
+    with running(monkeypatch, *words) as mirror:
+        until(lambda: there() >= 0)
+        assert there() == expected(source, target, 3)
+        offset = source.log("t").end_offset
+        commit(source, "g", {T0: OffsetAndMetadata(offset)})
+        until(lambda: there() == expected(source, target, offset))
+        mirror.stop()
+        done = mirror.done()
+    assert done.code == 130
+    assert "committed offset" in done.err

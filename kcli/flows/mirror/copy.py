@@ -8,6 +8,7 @@ and the positions after them are in one transaction of the target (KIP-98), begu
 intervals; an aborted transaction is copied again from the positions before it.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +30,7 @@ from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
+from kcli.flows.periodic import Periodic
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
 
@@ -39,17 +41,16 @@ _LARGEST_JOINED = 1_000_000
 _POLL = 0.2  # seconds
 _STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
 _FLUSH_SLICE = 0.2
+_LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
+_PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
+_PROGRESS_PAUSE = 0.005
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 
 class Pace(NamedTuple):
-    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction.
-
-    ``discovery``: seconds after which new topics and partitions are looked for.
-    """
+    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
 
     interval: float = 1.0
-    discovery: float = 30.0
     records_per_second: float | None = None
     bytes_per_second: float | None = None
 
@@ -81,10 +82,12 @@ class Deliveries:
 
     def __init__(self) -> None:
         self._reports: deque[Report] = deque()
+        self.count = 0
 
     def __call__(self, report: Report) -> None:
-        """Keeps one report."""
+        """Keeps one report, and counts it."""
         self._reports.append(report)
+        self.count += 1
 
     def process(self) -> set[PartitionCopy]:
         """Confirms or fails what was reported since the last call; returns the copies that failed."""
@@ -113,7 +116,6 @@ class Copy:
     """Copies partitions until all are done, or ``stop`` is requested.
 
     ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
-    ``discover`` returns the partitions that are to be copied as well from now on.
     """
 
     def __init__(
@@ -130,7 +132,6 @@ class Copy:
         clusters: tuple[str, str] | None = None,
         on_gap: str = "fail",
         on_recreate: str = "fail",
-        discover: Callable[[], Sequence[PartitionCopy]] = tuple,
         progress: Callable[[], None] = lambda: None,
         warn: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -152,17 +153,24 @@ class Copy:
         self._clusters = clusters
         self._on_gap = on_gap
         self._on_recreate = on_recreate
-        self._discover = discover
-        self._discovery = pace.discovery
         self._progress = progress
         self._warn = warn
-        self._saved_at = self._discovered_at = now
+        self._saved_at = now
+        self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._unsaved = False
+        self._most_unconfirmed = max(
+            _LEAST_UNCONFIRMED, producer.options.buffer_memory // (2 * max(len(copies), 1))
+        )
+        self._held: dict[TopicPartition, float] = {}  # paused until the target has accepted more, since when
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
-    def run(self) -> None:
-        """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``."""
+    def run(self, tasks: Sequence[Periodic] = ()) -> None:
+        """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``.
+
+        ``tasks`` are run between two polls.
+        """
+        self._tasks = tasks
         self._assign()
         while not self._stop and not self._done():
             self.turn()
@@ -176,11 +184,11 @@ class Copy:
         self._process_deliveries()
         self._drop_failed()
         now = time.monotonic()
+        self._resume_held(now)
         if self._save_is_due(now):
             self._save()
-        if now - self._discovered_at >= self._discovery:
-            self._add(self._discover())
-            self._discovered_at = time.monotonic()
+        for task in self._tasks:
+            task.run_if_due(now)
         self._progress()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -194,7 +202,8 @@ class Copy:
             }
         )
 
-    def _add(self, copies: Sequence[PartitionCopy]) -> None:
+    def add(self, copies: Sequence[PartitionCopy]) -> None:
+        """Copies these partitions as well from now on."""
         self.copies.update({copy.source: copy for copy in copies})
         self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
 
@@ -291,6 +300,8 @@ class Copy:
         if copy.error is not None or self._stop or self._obsolete:
             return  # no position may pass a batch that is not sent
         batch, first, stop = fetched.batch, fetched.first, fetched.stop
+        if copy.source in self._held or not self._has_room(copy):
+            return
         if batch.is_control:
             copy.control_batches += 1
             copy.skip_to(fetched.then, fetched.then_epoch)
@@ -335,6 +346,40 @@ class Copy:
         except KcliError as error:
             copy.reject(error)
             self._failed.add(copy)
+
+    def _has_room(self, copy: PartitionCopy) -> bool:
+        """Whether more may be sent for the partition. One that the target does not accept is held back after a while:
+        what waits for it must not fill the memory of the others.
+        """
+        deadline = time.monotonic() + _PROGRESS_PATIENCE
+        while copy.unconfirmed_bytes >= self._most_unconfirmed:
+            self._deliveries_so_far()
+            if self._stop or copy.error is not None:
+                return False
+            if time.monotonic() >= deadline:
+                self._hold_back(copy)
+                return False
+            time.sleep(_PROGRESS_PAUSE)
+        return True
+
+    def _deliveries_so_far(self) -> None:
+        self._failed |= self._deliveries.process()
+
+    def _hold_back(self, copy: PartitionCopy) -> None:
+        """Reads no more of the partition for now; what was read after the last batch sent is read again."""
+        self._held[copy.source] = time.monotonic()
+        self._consumer.seek(copy.source, copy.sent_to)
+        self._consumer.pause(copy.source)
+
+    def _resume_held(self, now: float) -> None:
+        """Continues partitions of which the target has accepted what was sent."""
+        for tp in [tp for tp, since in self._held.items() if self._may_resume(self.copies[tp], now - since)]:
+            del self._held[tp]
+            if self.copies[tp].error is None:
+                self._consumer.resume(tp)
+
+    def _may_resume(self, copy: PartitionCopy, _seconds: float) -> bool:
+        return copy.unconfirmed_bytes < self._most_unconfirmed // 2
 
     def _cannot_be_read(self, copy: PartitionCopy, fetched: FetchedBatch, error: KcliError) -> None:
         """The checksum of the batch is right, its records are not what they should be."""
@@ -425,11 +470,18 @@ class Copy:
             )
         self._progress()
 
-    def _wait_for_deliveries(self) -> bool:
-        """Waits until everything is confirmed or failed; False where a stop ended the wait."""
-        deadline = time.monotonic() + _STOP_PATIENCE
+    def _wait_for_deliveries(self, patience: float = math.inf) -> bool:
+        """Waits until everything is confirmed or failed.
+
+        False where a stop ended the wait, or nothing was confirmed for ``patience`` seconds.
+        """
+        count, began = self._deliveries.count, time.monotonic()
+        last = began
         while not self._producer.flush(_FLUSH_SLICE):
-            if self._stop and time.monotonic() >= deadline:
+            now = time.monotonic()
+            if self._deliveries.count != count:
+                count, last = self._deliveries.count, now
+            if now - last >= patience or (self._stop and now - began >= _STOP_PATIENCE):
                 return False
             self._progress()
         return True

@@ -4,15 +4,19 @@ Deliveries count only when their transaction is committed. If it is aborted, its
 the partitions that caused the abort.
 """
 
+import math
 import time
 
-from kcli.core.errors import KcliError, TransactionAbortableError
+from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy import Copy
+from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.transaction_commit import commit_transaction
 
 _PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
 _SLICE = 0.5
+_HOLD_BACK_AFTER = 15.0  # seconds until a partition whose records are not confirmed is held back
+_HELD_BACK_FOR = 30.0  # seconds until it is tried again
 _TRIES = 3  # transactions in a row that may be aborted although no partition is the cause
 
 
@@ -50,8 +54,8 @@ class ExactlyOnceCopy(Copy):
                 return
             self._begin()
         failed = self._ended()
-        if not self._wait_for_deliveries():
-            self._roll_back()
+        if not self._wait_for_deliveries(_HOLD_BACK_AFTER):
+            self._abort_incomplete()
             return
         self._failed |= self._deliveries.process()
         if self._ended() != failed:
@@ -59,7 +63,7 @@ class ExactlyOnceCopy(Copy):
             return
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
-            commit_transaction(self._producer, self._stop, patience=_PATIENCE, interval=_SLICE)
+            commit_transaction(self._producer, self._stop, patience=math.inf, interval=_SLICE)
         except TransactionAbortableError as error:
             self._abort(error)
             return
@@ -78,6 +82,21 @@ class ExactlyOnceCopy(Copy):
                 raise
         self._progress()
 
+    def _abort_incomplete(self) -> None:
+        """Partitions that the target does not accept are held back: the others are committed without them."""
+        self._failed |= self._deliveries.process()
+        stalled = [copy for copy in self.copies.values() if copy.unconfirmed_bytes and copy.error is None]
+        self._obsolete = True
+        self._roll_back()
+        if self._stop:
+            return
+        self._seek_back()
+        for copy in stalled:
+            self._hold_back(copy)
+
+    def _may_resume(self, _copy: PartitionCopy, seconds: float) -> bool:
+        return seconds >= _HELD_BACK_FOR
+
     def _abort(self, error: KcliError | None) -> None:
         failed = self._ended()
         self._obsolete = True
@@ -85,12 +104,23 @@ class ExactlyOnceCopy(Copy):
         self._aborted = 0 if self._ended() != failed else self._aborted + 1
         if self._aborted >= _TRIES and error is not None:
             raise error
+        self._seek_back()
+
+    def _seek_back(self) -> None:
+        """What was read since the last commit is read again."""
         for copy in self.copies.values():
             if copy.error is None:
                 self._consumer.seek(copy.source, copy.position)
 
     def _roll_back(self) -> None:
-        self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+        """Waits for a coordinator that does not respond, as long as there is no stop."""
+        while True:
+            try:
+                self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+                break
+            except TimedOutError:
+                if self._stop:
+                    raise
         self._open, self._rolled_back = False, True
         self._failed |= self._deliveries.process()
         for copy in self.copies.values():

@@ -81,6 +81,7 @@ class PartitionCopy:
         self.stop = stop
         self.started_at = position
         self.sent_to = position
+        self.unconfirmed_bytes = 0  # the size of what is neither confirmed nor failed
         self.records = self.bytes = 0
         self.untouched_batches = self.encoded_batches = self.control_batches = 0
         self.error: KcliError | None = None
@@ -89,11 +90,6 @@ class PartitionCopy:
         self._broken = False
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
-
-    @property
-    def unconfirmed(self) -> int:
-        """Batches that are neither confirmed nor failed."""
-        return len(self._sent)
 
     @property
     def done(self) -> bool:
@@ -109,12 +105,14 @@ class PartitionCopy:
         """Registers records that are about to be sent, in order. ``then``: the position after them."""
         sent = SentBatch(self, offsets, then, epoch, size)
         self._sent.append(sent)
+        self.unconfirmed_bytes += size
         self.sent_to = then
         return sent
 
     def withdraw(self, sent: SentBatch) -> None:
         """The batch that was registered last was not sent after all."""
         assert self._sent.pop() is sent
+        self.unconfirmed_bytes -= sent.size
         self.sent_to = self._sent[-1].then if self._sent else self.position
 
     def skip_to(self, position: int, epoch: int) -> None:
@@ -150,7 +148,7 @@ class PartitionCopy:
         """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
         self.error = self.error or error
         self._broken = True
-        self._sent.clear()
+        self._forget_sent()
 
     def commit(self) -> None:
         """What is confirmed is committed as well: a rollback returns to here."""
@@ -165,14 +163,14 @@ class PartitionCopy:
         if self.offsets is not None and mark is not None:
             self.offsets.rollback(mark)
         del self.gaps[gaps:]
-        self._sent.clear()
+        self._forget_sent()
 
     def restart(self, topic_id: str, stop: int | None) -> None:
         """The source topic was recreated and has this id now: offsets begin anew, and so does the map.
 
         Nothing that was sent is open.
         """
-        self._sent.clear()
+        self._forget_sent()
         self.topic_ids = self.topic_ids._replace(source=topic_id)
         self.position = self.sent_to = 0
         self.leader_epoch = -1
@@ -186,6 +184,10 @@ class PartitionCopy:
         """Records that everything from the last sent record up to ``stop`` cannot be copied, and continues there."""
         self.gaps.append(Gap(self.source, self.sent_to, stop, why))
         self.skip_to(stop, -1)
+
+    def _forget_sent(self) -> None:
+        self._sent.clear()
+        self.unconfirmed_bytes = 0
 
     def _state(self) -> tuple[int, int, int, int, int, int, int, tuple[int, int, int] | None]:
         mark = None if self.offsets is None else self.offsets.mark()
@@ -203,6 +205,7 @@ class PartitionCopy:
     def _complete(self) -> None:
         while self._sent and not self._sent[0].left:
             sent = self._sent.popleft()
+            self.unconfirmed_bytes -= sent.size
             try:
                 self._map(sent)
             except DataLossError as error:

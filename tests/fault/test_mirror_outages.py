@@ -128,7 +128,7 @@ def test_a_partition_that_cannot_be_read_or_written_for_long_holds_no_other_back
         target.configure("t", min_insync_replicas="2")
         target.set_isr("t", 0, [1])
         source.move_leader("t", 1, -1)
-        for _ in range(15):
+        for _ in range(60):
             source.append("t", 0, large)
         until(lambda: sent(target, T0))
         for number in range(8, 48, 8):
@@ -187,3 +187,29 @@ def fetched(cluster: FakeCluster) -> int:
         for row in topic.partitions
         for part in row.records
     )
+
+
+@pytest.mark.case("M17")
+def test_exactly_once_the_others_are_committed_without_a_partition_that_the_target_does_not_accept(
+    source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is copied when the target accepts it again."""
+    monkeypatch.setattr("kcli.flows.mirror.exactly_once._HOLD_BACK_AFTER", 0.5)
+    monkeypatch.setattr("kcli.flows.mirror.exactly_once._HELD_BACK_FOR", 2.0)
+    words = arguments(source, target, "--exactly-once", "-o", "json")
+    with running(monkeypatch, *words) as mirror:
+        until(lambda: all(values(target, *tp) == numbers(0, 8) for tp in (T0, T1, T2)))
+        target.configure("t", min_insync_replicas="2")
+        target.set_isr("t", 0, [1])
+        source.append("t", 0, batch(*numbers(8, 16), timestamp=1_000))
+        for number in range(8, 32, 8):
+            source.append("t", 2, batch(*numbers(number, number + 8), timestamp=1_000))
+            until(lambda number=number: values(target, *T2) == numbers(0, number + 8))  # type: ignore[misc]
+        assert values(target, *T0) == numbers(0, 8)
+        target.set_isr("t", 0, [1, 2])
+        until(lambda: values(target, *T0) == numbers(0, 16))
+        mirror.stop()
+        done = mirror.done()
+    assert done.code == 130, done
+    assert [row["to_offset"] for row in done.rows.values()] == [16, 8, 32]
+    assert [values(target, *tp) for tp in (T0, T2)] == [numbers(0, 16), numbers(0, 32)]

@@ -47,7 +47,7 @@ def test_the_position_passes_only_what_is_confirmed_without_a_hole(seed: int) ->
     assert copy.position == offset
     assert copy.records == target
     assert copy.bytes == 10 * target
-    assert copy.unconfirmed == 0
+    assert copy.unconfirmed_bytes == 0
     assert copy.offsets is not None
     assert copy.offsets.target_end == target
     assert copy.offsets.position == offset

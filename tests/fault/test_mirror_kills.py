@@ -234,7 +234,7 @@ def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
 def test_records_whose_response_was_lost_are_stored_once_and_end_no_partition(
     source: FakeCluster, target: FakeCluster, delivery: str
 ) -> None:
-    """The broker's response to what it has already carries a timestamp, as if the target replaced those of the records."""
+    """A broker responds to what it has already with a timestamp, as if the target replaced those of the records."""
     target.swallow(ProduceRequest, "reset", when=concerns(target, "t"))
     words = [word for word in mirror(source, target) if word != "--exactly-once"]
     done = kcli(*words, delivery)

@@ -9,7 +9,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -157,6 +157,7 @@ class Mirror:
         """SIGTERM, as a user stops it."""
         run.process.send_signal(signal.SIGTERM)
         assert run.process.wait(PATIENCE) == 128 + signal.SIGTERM, run.said()
+        assert "\nkcli: " not in run.said(), f"an error of a partition: {run.said()}"
 
     def finish(self) -> Run:
         """The command, until everything is copied."""
@@ -282,12 +283,16 @@ class Mirror:
             if one.answered_at is not None and not any(one.errors.values())
         ]
 
-    def stored_since(self, run: Run, partition: int, since: float) -> bool:
-        """Whether records of the partition that were sent after ``since`` are stored."""
-        return any(
-            one.at > since and (self.target_topic, partition) in one.errors
+    def all_stored_since(self, run: Run, partitions: Iterable[int], since: float) -> bool:
+        """Whether records of all these partitions that were sent after ``since`` are stored."""
+        stored = {
+            partition
             for one in self.answered(run, ProduceRequest, RECORDS)
-        )
+            if one.at > since
+            for topic, partition in one.errors
+            if topic == self.target_topic
+        }
+        return stored.issuperset(partitions)
 
     def unsaved(self, run: Run) -> int:
         """The records that a killed run may leave to be copied again: those that were sent, or not yet confirmed, within

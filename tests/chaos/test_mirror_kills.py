@@ -103,8 +103,8 @@ def kill_leaders(mirror: Mirror, brokers: Brokers, partition: int) -> Run:
     try:
         for side in ("source", "target"):
             dead.append(brokers.kill_leader(side, partition))
-            stored = partial(mirror.stored_since, run, partition, time.monotonic())
-            mirror.wait(run, stored, f"records after the death of the {side}'s leader")
+            stored = partial(mirror.all_stored_since, run, range(PARTITIONS), time.monotonic())
+            mirror.wait(run, stored, f"records of all partitions after the death of the {side}'s leader")
     finally:
         brokers.start(dead)
     mirror.stop(run)

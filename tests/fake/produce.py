@@ -108,7 +108,9 @@ def _append(
     if ctx.state.settings.deep_check:
         check_records(batch, compacted="compact" in topic.config("cleanup.policy", "delete"))
     append_time = _append_time(ctx, topic)
-    base = _store(place, batch, append_time)
+    base, known = _store(place, batch, append_time)
+    if known and append_time is None:
+        append_time = batch.max_timestamp  # as brokers respond to what they have already (UnifiedLog.append)
     return PartitionProduceResponse(
         index=data.index,
         error_code=0,
@@ -118,15 +120,15 @@ def _append(
     )
 
 
-def _store(place: Partition, batch: RecordBatch, append_time: int | None) -> int:
-    """Appends, unless it is there already; the base offset either way."""
+def _store(place: Partition, batch: RecordBatch, append_time: int | None) -> tuple[int, bool]:
+    """Appends, unless it is there already; the base offset either way, and whether it was."""
     log = place.log
     if batch.producer_id >= 0:
         known = log.producers.duplicate(batch)
         if known is not None:
-            return known.base_offset
+            return known.base_offset, True
         log.producers.check(batch)
-    return log.append(batch.raw, place.leader_epoch, append_time).base_offset
+    return log.append(batch.raw, place.leader_epoch, append_time).base_offset, False
 
 
 def _append_time(ctx: "Context", topic: Topic) -> int | None:

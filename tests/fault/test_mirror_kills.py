@@ -229,6 +229,20 @@ def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
     assert len(positions) >= 4
 
 
+@pytest.mark.case("M2")
+@pytest.mark.parametrize("delivery", ["--exactly-once", "--timeout=30"])
+def test_records_whose_response_was_lost_are_stored_once_and_end_no_partition(
+    source: FakeCluster, target: FakeCluster, delivery: str
+) -> None:
+    """A broker responds to what it has already with a timestamp, as if the target replaced those of the records."""
+    target.swallow(ProduceRequest, "reset", when=concerns(target, "t"))
+    words = [word for word in mirror(source, target) if word != "--exactly-once"]
+    done = kcli(*words, delivery)
+    assert done.returncode == 0, done.stderr.decode()
+    assert any(one.outcome == "swallowed" for one in target.seen(ProduceRequest))
+    assert stored(target) == stored(source)
+
+
 def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, target: FakeCluster) -> None:
     hold = target.hold(ProduceRequest, after=3, when=concerns(target, "t"))
     process = start(*mirror(source, target, "--rate", "100"))

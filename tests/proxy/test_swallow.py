@@ -1,12 +1,14 @@
 """Answers that go no further: the broker has stored what the client has to send again."""
 
 import random
+import time
 
 import pytest
 from confluent_kafka import Producer as OtherProducer
 
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import ProducerRecord
 from tests.kafka import Kafka
 from tests.proxy.clients import producer, send, stored
 from tests.proxy.exchange import Exchange, Fate
@@ -34,6 +36,20 @@ def test_a_swallowed_batch_is_stored_and_sent_again(kafka: Kafka, proxy: Proxy, 
     assert [b.crc for b in again.batches] == [b.crc for b in lost.batches]
     assert proxy.epochs_bumped_with_in_flight() == []
     assert proxy.epoch_bumps == 0
+
+
+def test_records_that_are_sent_again_keep_their_timestamps(kafka: Kafka, proxy: Proxy) -> None:
+    """A broker that has the batch responds with its largest timestamp, as if it were that of the append."""
+    topic, now = kafka.topic("times"), int(time.time() * 1000)
+    stamps = [now - 2_000, now, now - 1_000]
+    with producer(proxy, linger_ms=100) as client:
+        send(client, topic, b"before")
+        rule = proxy.swallow()
+        futures = [client.send(ProducerRecord(topic, b"v", partition=0, timestamp=at)) for at in stamps]
+        found = [future.result(20).timestamp for future in futures]
+    assert rule.hits == 1
+    assert proxy.produces[-1].batches[0].count == 3
+    assert found == stamps
 
 
 @pytest.mark.parametrize("then", ["reset", "silence"])

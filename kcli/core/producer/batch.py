@@ -145,10 +145,15 @@ class ProducerBatch:
         )
 
     def confirm(self, base_offset: int, log_append_time: int) -> None:
-        """The broker has stored it."""
+        """The broker has stored it.
+
+        To a batch that it has already a broker responds with the largest timestamp of what is stored (UnifiedLog.append),
+        whatever the topic's timestamp type: if that is the batch's own, the broker kept all of them.
+        """
         self.cell.apply(BatchEvent.CONFIRM)
         self.delivery.base_offset = base_offset
-        self.delivery.log_append_time = log_append_time
+        kept = log_append_time == self.builder.max_timestamp
+        self.delivery.log_append_time = -1 if kept else log_append_time
         self.delivery.done = True
 
     def split_into(self, parts: "list[ProducerBatch]") -> None:

@@ -120,6 +120,13 @@ def test_the_brokers_clock_wins_where_it_stamps_the_records() -> None:
     assert future_of(batch.delivery, 0).result().timestamp == 999
 
 
+def test_the_largest_timestamp_of_a_batch_that_the_broker_had_already_is_not_that_of_each_record() -> None:
+    batch = sent(closed(b"a", b"b"))
+    batch.confirm(1, batch.builder.max_timestamp)
+    assert future_of(batch.delivery, 0).result().timestamp == 123
+    assert batch.delivery.log_append_time == -1
+
+
 @pytest.mark.case("P3")
 def test_an_unknown_offset_is_minus_one() -> None:
     batch = sent(closed(b"a", b"b"))

@@ -11,7 +11,7 @@ from kcli.core.codecs.compression import compress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import join_run
 from kcli.core.kernels.shapes import NO_HEADERS, Row
-from kcli.core.records.batch import HEADER_SIZE, LENGTH_END, MAGIC
+from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.run import BatchRun
 from kcli.core.records.view import BatchView
@@ -85,6 +85,9 @@ def _passed(batch: BatchView) -> BatchBuilder:
         base_timestamp=batch.base_timestamp,
         max_timestamp=batch.max_timestamp,
         limit=batch.limit,
+        checked=(batch.crc, bytes(batch.raw[CRC_START:HEADER_SIZE]))
+        if isinstance(batch, RecordBatch)
+        else None,
     )
 
 

@@ -216,6 +216,8 @@ class Copy:
             return []
         if not batches:
             self._follow_positions()
+            if self._consumer.done:  # a poll returns at once: only confirmations are waited for
+                self._producer.flush(_POLL)
         return batches
 
     def _follow_positions(self) -> None:

@@ -43,7 +43,7 @@ _STOP_PATIENCE = 4.5  # seconds that a stopped mirror waits for confirmations
 _FLUSH_SLICE = 0.2
 _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
-_PROGRESS_PAUSE = 0.005
+_PROGRESS_PAUSE = 0.01
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 

@@ -34,6 +34,7 @@ from kcli.flows.mirror.state import (
 STATE = TopicPartition(STATE_TOPIC, 0)
 _REPLICAS = 3
 _UPDATE_MS = 60_000
+_CONFIGS = {"cleanup.policy": "compact", "segment.bytes": "16777216", "min.cleanable.dirty.ratio": "0.1"}
 
 
 class Progress:
@@ -221,5 +222,5 @@ def _topic_records(
 
 
 def state_topic_spec(brokers: int) -> TopicSpec:
-    """The state topic as it is created: one partition, compacted."""
-    return TopicSpec(STATE_TOPIC, 1, min(_REPLICAS, brokers), {"cleanup.policy": "compact"})
+    """The state topic as it is created: one partition, compacted soon, since each start of a job reads all of it."""
+    return TopicSpec(STATE_TOPIC, 1, min(_REPLICAS, brokers), _CONFIGS)

@@ -46,7 +46,8 @@ def main() -> None:
             if "16 KB" in ONLY or not ONLY:
                 bench.small_batches()
             if "MirrorMaker" in ONLY or not ONLY:
-                bench.mirror_maker()
+                bench.mirror_maker("1 KB", 1_000)
+                bench.mirror_maker("100 B", 100)
     finally:
         for box in boxes:
             box.down(delete=True)
@@ -118,18 +119,18 @@ class Bench:
                 f"CPU of the target broker: {ours:.2f} s, with kcat {theirs:.2f} s: {ours / theirs:.2f} × (target 1.1)"
             )
 
-    def mirror_maker(self) -> None:
-        """MirrorMaker 2 after its start-up, and kcli with its start-up, on the topic of 1 KB records."""
+    def mirror_maker(self, name: str, width: int) -> None:
+        """MirrorMaker 2 after its start-up, and kcli with its start-up."""
         if mirror_maker.classpath() is None:
             print("MirrorMaker 2: not measured: there is no Java")
             return
-        topic, records = self._topic("w1000", 1_000), MEGABYTES * 1_000
+        topic, records = self._topic(f"w{width}", width), MEGABYTES * 1_000_000 // width
         found = mirror_maker.measure(self._source, self._target, topic, PARTITIONS, records, self._folder)
         contest = Contest("kcli", {"kcli": lambda: self._kcli(topic, records)}, "kcli")
-        contest.round()
-        print(
-            f"-- MirrorMaker 2, 1 KB: start-up {found.startup:.1f} CPU-s, then {found.rate / 1e6:.3f} M/CPU-s"
-        )
+        for _ in range(ROUNDS):
+            contest.round()
+        rate = f"{found.startup:.1f} CPU-s, then {found.rate / 1e6:.3f} M/CPU-s"
+        print(f"-- MirrorMaker 2, {name}: start-up {rate}")
         print(f"kcli mirror: {contest.rate('kcli') / found.rate:.1f} × (target 30)", flush=True)
 
     # --- contenders ------------------------------------------------------------------------------------

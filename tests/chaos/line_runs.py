@@ -103,7 +103,7 @@ class Trial:
         seen.errors += err.decode(errors="replace")
         if case.tee:
             seen.teed = out.splitlines()
-        elif out:
+        elif out and process.returncode != -signal.SIGKILL:  # which may come in the middle of the report
             seen.reports.append(json.loads(out)["items"][0])
         return process.returncode
 

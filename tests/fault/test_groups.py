@@ -1081,9 +1081,10 @@ def test_a_coordinator_that_never_accepts_is_not_flooded(fault: str) -> None:
         else:
             code = Code.FENCED_MEMBER_EPOCH if fault == "fenced" else Code.UNKNOWN_MEMBER_ID
             cluster.fail(ConsumerGroupHeartbeatRequest, code, times=FOREVER)
+        turns(lambda: len(cluster.seen(ConsumerGroupHeartbeatRequest)) >= 3, a)
         end = time.monotonic() + 1.5
         turns(lambda: time.monotonic() > end, a)
-        assert 3 <= len(cluster.seen(ConsumerGroupHeartbeatRequest)) <= 30
+        assert len(cluster.seen(ConsumerGroupHeartbeatRequest)) <= 33
         cluster.heal()
         settle(a, partitions=2)
 
@@ -1094,9 +1095,10 @@ def test_a_classic_coordinator_that_never_accepts_is_not_flooded(code: Code) -> 
     """Bounded in time, whatever it answers to a join."""
     with cluster_of(2) as cluster, member(cluster) as a:
         cluster.fail(JoinGroupRequest, code, times=FOREVER)
+        turns(lambda: len(cluster.seen(JoinGroupRequest)) >= 3, a)
         end = time.monotonic() + 1.5
         turns(lambda: time.monotonic() > end, a)
-        assert 3 <= len(cluster.seen(JoinGroupRequest)) <= 60
+        assert len(cluster.seen(JoinGroupRequest)) <= 63
         cluster.heal()
         settle(a, partitions=2)
 

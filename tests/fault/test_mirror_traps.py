@@ -359,7 +359,7 @@ def test_the_remedies_that_are_named_work(source: FakeCluster, target: FakeClust
     assert "delete the topic on the target and give a new --job NAME" in done.errors[0]["do"]
     done = mirrored(source, target, *TOPICS, "--verify-only", "--job", "new")
     assert done.code == 8, done
-    assert "t-0 and t-0 differ from source offset" in done.errors[0]["what"]
+    assert "t-0 of the source and t-0 of the target differ from source offset" in done.errors[0]["what"]
     target.delete_topic("t")
     done = mirrored(source, target, "-t", "t", "--verify", "--job", "new")
     assert done.code == 0, done

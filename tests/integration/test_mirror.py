@@ -167,7 +167,7 @@ def test_two_sources_of_one_target_have_the_producer_ids_of_their_mirrors(kafka:
     values = [record.value for record in judged(kafka, f"{one}-copy")[0]]
     assert values == [record.value for topic in (one, two) for record in judged(kafka, topic)[0]]
     _, text = mirror(kafka, kafka, *both, "--verify-only", code=8)
-    assert f"{one}-0 and {one}-copy-0 differ from target offset 60 on" in text
+    assert f"{one}-0 of the source and {one}-copy-0 of the target differ from target offset 60 on" in text
 
 
 @pytest.mark.case("M9")
@@ -254,19 +254,22 @@ def test_a_damaged_copy_is_not_equal_and_the_first_difference_is_named(kafka: Ka
 
     write(kafka, topic, numbered(5))
     _, text = mirror(kafka, target, *arguments, "--verify-only", code=8)
-    assert f"{topic}-0 and {topic}-0 differ from source offset 100 on" in text
+    assert f"{topic}-0 of the source and {topic}-0 of the target differ from source offset 100 on" in text
     assert "the target has no record for it" in text
     mirror(kafka, target, *arguments, "--verify")
 
     write(target, topic, [{"value": b"not of the source"}])
     rows, text = mirror(kafka, target, *arguments, "--verify-only", code=8)
-    assert f"{topic}-0 and {topic}-0 differ from target offset 105 on" in text
+    assert f"{topic}-0 of the source and {topic}-0 of the target differ from target offset 105 on" in text
     assert "the target has a record too many" in text
     assert rows[0]["digest_source"] != rows[0]["digest_target"]
 
     write(kafka, topic, numbered(5))
     _, text = mirror(kafka, target, *arguments, "--verify", code=8)
-    assert f"{topic}-0 and {topic}-0 differ from source offset 105, target offset 105 on" in text
+    assert (
+        f"{topic}-0 of the source and {topic}-0 of the target differ from source offset 105, target offset 105 on"
+        in text
+    )
 
 
 def test_a_copy_by_others_is_compared_without_a_job(kafka: Kafka, target: Kafka) -> None:
@@ -283,9 +286,7 @@ def test_a_copy_by_others_is_compared_without_a_job(kafka: Kafka, target: Kafka)
         write(target, copy, changed, batch=30, partition=partition)
     rows, text = mirror(kafka, target, "-t", topic, "--map-topic", f"{topic}={copy}", "--verify-only", code=8)
     for partition, change in enumerate(changes[:-1]):
-        named = (
-            f"{topic}-{partition} and {copy}-{partition} differ from source offset 57, target offset 57 on"
-        )
+        named = f"{topic}-{partition} of the source and {copy}-{partition} of the target differ from source offset 57, target offset 57 on"
         what = f'{named}", "why": "different {"headers" if "headers" in change else next(iter(change))}"'
         assert what in text
     assert "1 of 5 partitions equal, 400 records compared" in text
@@ -304,7 +305,7 @@ def test_a_comparison_begins_where_the_source_still_has_records(kafka: Kafka, ta
     write(kafka, topic, numbered(20))
     _delete_before(kafka, topic, 30)  # beyond what was copied
     _, text = mirror(kafka, target, "-t", topic, "--verify-only", code=8)
-    assert f"{topic}-0 and {topic}-0 differ from source offset 30 on" in text
+    assert f"{topic}-0 of the source and {topic}-0 of the target differ from source offset 30 on" in text
 
 
 def _delete_before(kafka: Kafka, topic: str, offset: int) -> None:

@@ -286,7 +286,8 @@ def test_a_copy_by_others_is_compared_without_a_job(kafka: Kafka, target: Kafka)
         write(target, copy, changed, batch=30, partition=partition)
     rows, text = mirror(kafka, target, "-t", topic, "--map-topic", f"{topic}={copy}", "--verify-only", code=8)
     for partition, change in enumerate(changes[:-1]):
-        named = f"{topic}-{partition} of the source and {copy}-{partition} of the target differ from source offset 57, target offset 57 on"
+        both = f"{topic}-{partition} of the source and {copy}-{partition} of the target"
+        named = f"{both} differ from source offset 57, target offset 57 on"
         what = f'{named}", "why": "different {"headers" if "headers" in change else next(iter(change))}"'
         assert what in text
     assert "1 of 5 partitions equal, 400 records compared" in text

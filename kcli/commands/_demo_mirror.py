@@ -114,7 +114,7 @@ def _command(stage: Stage, *flags: str) -> None:
 
 def _copy(stage: Stage, name: str, found: Survey, copy: PartitionCopy) -> float:
     """Copies until the end or a stop; returns the seconds that it took."""
-    deliveries = Deliveries()
+    deliveries = Deliveries(transactional=True)
     options = stage.options(ProducerOptions, transactional_id=f"kcli-mirror-{name}", linger_ms=0)
     state = job_state(name, found, stage.bootstrap, exactly_once=True, by_key=False, headers=False)
     with (

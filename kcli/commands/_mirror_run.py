@@ -247,7 +247,7 @@ class _Run:
         options = self.target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
-        deliveries = Deliveries()
+        deliveries = Deliveries(transactional=flags["exactly_once"])
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
             topics = _targets(plan.copies)
             with inv.first_contact(self.target.servers):

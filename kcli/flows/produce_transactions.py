@@ -17,8 +17,6 @@ from kcli.core.error_codes import (
     INVALID_RECORD,
     INVALID_TIMESTAMP,
     MESSAGE_TOO_LARGE,
-    OUT_OF_ORDER_SEQUENCE_NUMBER,
-    UNKNOWN_PRODUCER_ID,
 )
 from kcli.core.errors import (
     BrokerError,
@@ -37,6 +35,7 @@ from kcli.flows.inputs.chunk import InputPosition, RowChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.produce import ProduceRun
 from kcli.flows.transaction_commit import commit_transaction
+from kcli.flows.transaction_errors import is_of_the_sequence
 
 DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0
@@ -44,8 +43,6 @@ MOST_BYTES = 8 << 20
 _PATIENCE = 120.0  # seconds for the end of a transaction
 _SLICE = 4.0  # interval in seconds at which a stop is noticed
 _OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
-_OF_THE_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID})
-"""The broker misses a batch. An abort with a new epoch starts the sequence again, so the same records may succeed."""
 _TRIES = 3  # of one transaction, when no record is at fault
 
 Sent = tuple[RowChunk, int]
@@ -192,7 +189,7 @@ class TransactionalRun(ProduceRun):
                 break
             refused = self._refused()
             tries = 0 if refused else tries + 1
-            if not refused and (tries >= _TRIES or not _is_of_the_sequence(self._cause)):
+            if not refused and (tries >= _TRIES or not is_of_the_sequence(self._cause)):
                 raise self._cause or error
             self._rows = [sent for sent in self._rows if sent not in refused]
             if self._rows:
@@ -313,10 +310,6 @@ def _spans(rows: list[Sent]) -> list[tuple[RowChunk, int, int]]:
         else:
             found.append((chunk, row, row + 1))
     return found
-
-
-def _is_of_the_sequence(error: KcliError | None) -> bool:
-    return isinstance(error, BrokerError) and error.code in _OF_THE_SEQUENCE
 
 
 def _is_of_the_record(error: KcliError) -> bool:

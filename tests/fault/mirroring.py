@@ -61,7 +61,7 @@ class Job:
                 show_control_batches=True,
             )
         )
-        deliveries = Deliveries()
+        deliveries = Deliveries(transactional=exactly_once)
         wishes = {"transactional_id": f"kcli-mirror-{JOB}"} if exactly_once else {}
         self.producer: Producer = self._stack.enter_context(
             quick(target, on_delivery=deliveries, **{**wishes, **producer})

@@ -270,13 +270,17 @@ class Consumer:
         """The partitions currently assigned."""
         return frozenset(tp for tp, _ in self._subscription.items())
 
-    def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Sets the position; EARLIEST and LATEST are the ends of the log. KeyError for an unassigned partition."""
+    def seek(self, tp: TopicPartition, offset: int, *, leader_epoch: int = -1) -> None:
+        """Sets the position; EARLIEST and LATEST are the ends of the log. KeyError for an unassigned partition.
+
+        ``leader_epoch`` is that of the record before ``offset`` (−1: not known): with it, a log that was truncated since
+        is an error (KIP-320).
+        """
         self.state(tp)
         if offset in (EARLIEST, LATEST):
             self._subscription.reset_position(tp, offset)
         else:
-            self._subscription.seek(tp, offset_given(tp, offset).offset)
+            self._subscription.seek(tp, offset_given(tp, offset).offset, epoch=leader_epoch)
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Stops fetching these partitions until ``resume``; they stay assigned."""

@@ -234,10 +234,15 @@ class Accumulator:
     def put_back(self, batch: ProducerBatch) -> None:
         """Requeues a batch for a retry: at the front, in the order of the sequence numbers."""
         with self._lock:
-            batches = self._queues.setdefault(batch.tp, PartitionQueue()).batches
-            index = 0
-            while index < len(batches) and _goes_before(batches[index], batch):
-                index += 1
+            self._insert([batch])
+
+    def _insert(self, again: list[ProducerBatch]) -> None:
+        """Inserts adjacent batches of one partition."""
+        batches = self._queues.setdefault(again[0].tp, PartitionQueue()).batches
+        index = 0
+        while index < len(batches) and _goes_before(batches[index], again[0]):
+            index += 1
+        for batch in reversed(again):
             batches.insert(index, batch)
 
     def shrink(self, topic: str, size: int) -> None:
@@ -246,15 +251,14 @@ class Accumulator:
             self._rooms[topic] = max(1, min(size, self._room(topic)))
 
     def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
-        """Queues the parts of a split batch at the front."""
+        """Queues the parts of a split batch in its place: other batches may have been split or requeued meanwhile."""
         with self._lock:
             self._incomplete.discard(batch)
             self._incomplete.update(parts)
             for part in parts:
                 part.size = part.builder.size
             self.memory.used += sum(part.size for part in parts) - batch.size
-            queue = self._queues.setdefault(batch.tp, PartitionQueue())
-            queue.batches.extendleft(reversed(parts))
+            self._insert(parts)
 
     def release(self, batch: ProducerBatch) -> None:
         """The batch was confirmed or has failed: frees its memory."""

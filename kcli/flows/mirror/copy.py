@@ -33,6 +33,7 @@ from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.periodic import Periodic
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
+from kcli.flows.transaction_errors import is_of_the_sequence
 
 JOINED_BYTES = 800_000
 """Small batches are joined until they have so many bytes: the result fits the default of ``max.message.bytes``."""
@@ -44,6 +45,7 @@ _FLUSH_SLICE = 0.2
 _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
 _PROGRESS_PAUSE = 0.01
+_RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 
@@ -73,6 +75,12 @@ class Checkpoints(Protocol):
     def failed(self, error: KcliError) -> None:
         """What an earlier call wrote could not be stored."""
 
+    def commit(self) -> None:
+        """The transaction with what was saved is committed."""
+
+    def rollback(self) -> None:
+        """The transaction with what was saved was aborted."""
+
 
 class Deliveries:
     """The producer's reports: appended by its thread, processed by the copy loop.
@@ -80,7 +88,8 @@ class Deliveries:
     The origin of records is their SentBatch, that of saved positions the Checkpoints that sent them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, transactional: bool = False) -> None:
+        self._transactional = transactional
         self._reports: deque[Report] = deque()
         self.count = 0
 
@@ -95,8 +104,10 @@ class Deliveries:
         while self._reports:
             report = self._reports.popleft()
             for first, sent, rows in report.origins:
-                if isinstance(report.error, TransactionAbortableError):
-                    continue  # the cause is in another report
+                if isinstance(report.error, TransactionAbortableError) or (
+                    self._transactional and is_of_the_sequence(report.error)
+                ):
+                    continue  # no partition is the cause, or another report has it: the transaction is repeated
                 if not isinstance(sent, SentBatch):
                     if report.error is not None:
                         sent.failed(report.error)
@@ -159,9 +170,7 @@ class Copy:
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._unsaved = False
-        self._most_unconfirmed = max(
-            _LEAST_UNCONFIRMED, producer.options.buffer_memory // (2 * max(len(copies), 1))
-        )
+        self._most_unconfirmed = _share_of(producer, len(copies))
         self._held: dict[TopicPartition, float] = {}  # paused until the target has accepted more, since when
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
 
@@ -188,7 +197,9 @@ class Copy:
         if self._save_is_due(now):
             self._save()
         for task in self._tasks:
-            task.run_if_due(now)
+            if task.is_due(now):
+                self._save()  # a task sees what is saved, and nothing of an open transaction
+                task.run()
         self._progress()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -205,6 +216,7 @@ class Copy:
     def add(self, copies: Sequence[PartitionCopy]) -> None:
         """Copies these partitions as well from now on."""
         self.copies.update({copy.source: copy for copy in copies})
+        self._most_unconfirmed = _share_of(self._producer, len(self.copies))
         self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
 
     def _poll(self) -> list[FetchedBatch]:
@@ -222,8 +234,9 @@ class Copy:
 
     def _follow_positions(self) -> None:
         """Where nothing was returned, positions may still have moved: over markers, or aborted records."""
+        assigned = self._consumer.assignment
         for tp, copy in self.copies.items():
-            if copy.error is None and tp in self._consumer.assignment:
+            if copy.error is None and tp in assigned and tp not in self._held:
                 state = self._consumer.state(tp)
                 copy.skip_to(state.position, state.epoch)
 
@@ -238,7 +251,7 @@ class Copy:
         if not failed:
             raise error
         if isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
-            self._complete_sent()
+            self._complete_sent(patience=_RESTART_PATIENCE)
         for copy in failed:
             if copy.error is not None:
                 continue
@@ -273,6 +286,7 @@ class Copy:
                 return
             stop = end.offset
         copy.restart(topic_id, stop)
+        self._held.pop(tp, None)
         self._consumer.add_partitions({tp: Span(0, stop)})
 
     # --- sending -------------------------------------------------------------------------------------
@@ -355,7 +369,7 @@ class Copy:
         """
         deadline = time.monotonic() + _PROGRESS_PATIENCE
         while copy.unconfirmed_bytes >= self._most_unconfirmed:
-            self._deliveries_so_far()
+            self._failed |= self._deliveries.process()
             if self._stop or copy.error is not None:
                 return False
             if time.monotonic() >= deadline:
@@ -364,14 +378,16 @@ class Copy:
             time.sleep(_PROGRESS_PAUSE)
         return True
 
-    def _deliveries_so_far(self) -> None:
-        self._failed |= self._deliveries.process()
-
     def _hold_back(self, copy: PartitionCopy) -> None:
         """Reads no more of the partition for now; what was read after the last batch sent is read again."""
         self._held[copy.source] = time.monotonic()
-        self._consumer.seek(copy.source, copy.sent_to)
+        self._read_again(copy, copy.sent_to, copy.sent_epoch)
         self._consumer.pause(copy.source)
+
+    def _read_again(self, copy: PartitionCopy, offset: int, leader_epoch: int) -> None:
+        """Continues reading at ``offset``; not where reading has failed, which the next poll raises."""
+        if self._consumer.state(copy.source).error is None:
+            self._consumer.seek(copy.source, offset, leader_epoch=leader_epoch)
 
     def _resume_held(self, now: float) -> None:
         """Continues partitions of which the target has accepted what was sent."""
@@ -451,9 +467,12 @@ class Copy:
             self._unsaved = True
         self._saved_at = time.monotonic()
 
-    def _complete_sent(self, *, ended: bool = False) -> bool:
-        """Waits until what was sent is confirmed, and saves the positions; False where a stop ended the wait."""
-        complete = self._wait_for_deliveries()
+    def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:
+        """Waits until what was sent is confirmed, and saves the positions; False where it was not confirmed.
+
+        ``patience`` as in ``_wait_for_deliveries``.
+        """
+        complete = self._wait_for_deliveries(patience)
         self._process_deliveries()
         self._save(ended=ended)
         return complete
@@ -487,3 +506,8 @@ class Copy:
                 return False
             self._progress()
         return True
+
+
+def _share_of(producer: Producer, partitions: int) -> int:
+    """How many bytes of a partition may be unconfirmed: together half of the producer's memory."""
+    return max(_LEAST_UNCONFIRMED, producer.options.buffer_memory // (2 * max(partitions, 1)))

@@ -7,7 +7,7 @@ the partitions that caused the abort.
 import math
 import time
 
-from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError
+from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError, TransactionUnknownError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy import Copy
 from kcli.flows.mirror.partition_copy import PartitionCopy
@@ -16,6 +16,7 @@ from kcli.flows.transaction_commit import commit_transaction
 _PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
 _SLICE = 0.5
 _HOLD_BACK_AFTER = 15.0  # seconds until a partition whose records are not confirmed is held back
+_SUSPECT_PATIENCE = 2.0  # the same for one that was held back before
 _HELD_BACK_FOR = 30.0  # seconds until it is tried again
 _TRIES = 3  # transactions in a row that may be aborted although no partition is the cause
 
@@ -25,7 +26,9 @@ class ExactlyOnceCopy(Copy):
 
     _open = False
     _aborted = 0
-    _rolled_back = False
+    _forgotten = False  # the last transaction was not committed, as far as is known here
+    _ended_before: frozenset[TopicPartition] = frozenset()
+    _suspects: frozenset[TopicPartition] = frozenset()  # have been held back, and not been committed since
 
     def _process_deliveries(self) -> None:
         """They count when their transaction is committed."""
@@ -38,45 +41,55 @@ class ExactlyOnceCopy(Copy):
         if not self._open:
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
+            self._ended_before = self._ended()
 
-    def _complete_sent(self, *, ended: bool = False) -> bool:
-        self._save(ended=ended)
-        return True
+    def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:  # noqa: ARG002
+        return self._commit(ended=ended)
 
     def _done(self) -> bool:
         return not self._open and all(copy.done for copy in self.copies.values())
 
     def _save(self, *, ended: bool = False) -> None:
-        """Commits the open transaction with the positions after it, or aborts it."""
+        self._commit(ended=ended)
+
+    def _commit(self, *, ended: bool = False) -> bool:
+        """Commits the open transaction with the positions after it, or aborts it; False where it was aborted."""
         self._saved_at = time.monotonic()
         if not self._open:
             if not (ended or self._checkpoints.is_pending(self.copies.values())):
-                return
+                return True
             self._begin()
-        failed = self._ended()
-        if not self._wait_for_deliveries(_HOLD_BACK_AFTER):
+        suspected = any(self.copies[tp].unconfirmed_bytes for tp in self._suspects)
+        if not self._wait_for_deliveries(_SUSPECT_PATIENCE if suspected else _HOLD_BACK_AFTER):
             self._abort_incomplete()
-            return
+            return False
         self._failed |= self._deliveries.process()
-        if self._ended() != failed:
+        if self._ended() != self._ended_before:
             self._abort(None)
-            return
+            return False
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
             commit_transaction(self._producer, self._stop, patience=math.inf, interval=_SLICE)
         except TransactionAbortableError as error:
             self._abort(error)
-            return
-        self._open, self._aborted = False, 0
+            return False
+        except (TimedOutError, TransactionUnknownError):
+            if not self._stop:
+                raise
+            self._forget()  # whether it is committed is in the state, where the next run reads it
+            return False
+        self._open, self._forgotten, self._aborted = False, False, 0
+        self._suspects = frozenset(self._held)
+        self._checkpoints.commit()
         for copy in self.copies.values():
             copy.commit()
+        return True
 
     def _finish(self) -> None:
-        self._save()
-        if self._stop and self._rolled_back:
-            return
         try:
-            self._save(ended=True)
+            # After a transaction whose end is not known, the next one would wait for it.
+            if not (self._stop and self._forgotten) and self._commit():
+                self._commit(ended=True)
         except KcliError:
             if not self._stop:  # else nothing is lost: the state says later that the job does not run
                 raise
@@ -93,24 +106,30 @@ class ExactlyOnceCopy(Copy):
         self._seek_back()
         for copy in stalled:
             self._hold_back(copy)
+        self._suspects |= {copy.source for copy in stalled}
 
     def _may_resume(self, _copy: PartitionCopy, seconds: float) -> bool:
         return seconds >= _HELD_BACK_FOR
 
     def _abort(self, error: KcliError | None) -> None:
-        failed = self._ended()
+        ended = self._ended()
         self._obsolete = True
         self._roll_back()
-        self._aborted = 0 if self._ended() != failed else self._aborted + 1
+        self._aborted = (
+            0 if self._ended() != self._ended_before or ended != self._ended_before else self._aborted + 1
+        )
         if self._aborted >= _TRIES and error is not None:
             raise error
         self._seek_back()
 
     def _seek_back(self) -> None:
         """What was read since the last commit is read again."""
-        for copy in self.copies.values():
-            if copy.error is None:
-                self._consumer.seek(copy.source, copy.position)
+        assigned = self._consumer.assignment
+        for tp, copy in self.copies.items():
+            if copy.error is None and tp in assigned:
+                self._read_again(copy, copy.position, copy.leader_epoch)
+                if tp in self._held:
+                    self._consumer.pause(tp)
 
     def _roll_back(self) -> None:
         """Waits for a coordinator that does not respond, as long as there is no stop."""
@@ -118,13 +137,18 @@ class ExactlyOnceCopy(Copy):
             try:
                 self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
                 break
-            except TimedOutError:
+            except (TimedOutError, TransactionUnknownError):
                 if self._stop:
-                    raise
-        self._open, self._rolled_back = False, True
+                    break  # the next run aborts it
         self._failed |= self._deliveries.process()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Returns to what was committed last."""
+        self._open, self._forgotten = False, True
+        self._checkpoints.rollback()
         for copy in self.copies.values():
             copy.rollback()
 
-    def _ended(self) -> set[TopicPartition]:
-        return {tp for tp, copy in self.copies.items() if copy.error is not None}
+    def _ended(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for tp, copy in self.copies.items() if copy.error is not None)

@@ -34,6 +34,19 @@ class TopicIds(NamedTuple):
 NO_IDS = TopicIds()
 
 
+class _State(NamedTuple):
+    """What a rollback returns to. ``batches``: untouched, encoded, control."""
+
+    position: int
+    leader_epoch: int
+    records: int
+    bytes: int
+    batches: tuple[int, int, int]
+    gaps: int
+    offsets: OffsetMap | None
+    mark: tuple[int, int, int] | None
+
+
 class SentBatch:
     """Records passed to the producer. ``offsets`` are those of the source, ``then`` is the position after them.
 
@@ -109,9 +122,15 @@ class PartitionCopy:
         self.sent_to = then
         return sent
 
+    @property
+    def sent_epoch(self) -> int:
+        """The leader epoch of the record before ``sent_to``."""
+        return self._sent[-1].epoch if self._sent else self.leader_epoch
+
     def withdraw(self, sent: SentBatch) -> None:
         """The batch that was registered last was not sent after all."""
-        assert self._sent.pop() is sent
+        last = self._sent.pop()
+        assert last is sent
         self.unconfirmed_bytes -= sent.size
         self.sent_to = self._sent[-1].then if self._sent else self.position
 
@@ -156,13 +175,14 @@ class PartitionCopy:
 
     def rollback(self) -> None:
         """The transaction was aborted: nothing is stored of what was confirmed since the last ``commit``."""
-        position, epoch, records, size, untouched, encoded, gaps, mark = self._committed
-        self.position = self.sent_to = position
-        self.leader_epoch, self.records, self.bytes = epoch, records, size
-        self.untouched_batches, self.encoded_batches = untouched, encoded
-        if self.offsets is not None and mark is not None:
-            self.offsets.rollback(mark)
-        del self.gaps[gaps:]
+        state = self._committed
+        self.position = self.sent_to = state.position
+        self.leader_epoch, self.records, self.bytes = state.leader_epoch, state.records, state.bytes
+        self.untouched_batches, self.encoded_batches, self.control_batches = state.batches
+        self.offsets = state.offsets
+        if self.offsets is not None and state.mark is not None:
+            self.offsets.rollback(state.mark)
+        del self.gaps[state.gaps :]
         self._forget_sent()
 
     def restart(self, topic_id: str, stop: int | None) -> None:
@@ -189,17 +209,16 @@ class PartitionCopy:
         self._sent.clear()
         self.unconfirmed_bytes = 0
 
-    def _state(self) -> tuple[int, int, int, int, int, int, int, tuple[int, int, int] | None]:
-        mark = None if self.offsets is None else self.offsets.mark()
-        return (
+    def _state(self) -> "_State":
+        return _State(
             self.position,
             self.leader_epoch,
             self.records,
             self.bytes,
-            self.untouched_batches,
-            self.encoded_batches,
+            (self.untouched_batches, self.encoded_batches, self.control_batches),
             len(self.gaps),
-            mark,
+            self.offsets,
+            None if self.offsets is None else self.offsets.mark(),
         )
 
     def _complete(self) -> None:
@@ -217,6 +236,10 @@ class PartitionCopy:
 
     def _map(self, sent: SentBatch) -> None:
         if self.offsets is None:
+            return
+        if any(base < 0 for _, _, base in sent.stored):
+            # The brokers had the batch already and no longer know where: offsets up to here have no translation.
+            self.offsets = OffsetMap(sent.then, self.offsets.target_end)
             return
         for first, count, base in sorted(sent.stored):
             self.offsets.append_offsets(sent.offsets[first : first + count], base)

@@ -55,11 +55,22 @@ class Progress:
         self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
         self._segments = {tp: one.segments for tp, one in self._before.items()}
         self._saved: dict[TopicPartition, tuple[int, str]] = {}
+        self.commit()
+
+    def commit(self) -> None:
+        """What was written is stored: ``rollback`` returns to here."""
+        self._committed = self._state, dict(self._segments), dict(self._saved)
+
+    def rollback(self) -> None:
+        """The transaction of what was written since the last ``commit`` was aborted."""
+        self._state, segments, saved = self._committed
+        self._segments, self._saved = dict(segments), dict(saved)
 
     def add_topics(self, routes: Iterable[Route]) -> None:
         """Topics that the job copies from now on."""
         topics = {**self._state.topics, **{route.source: route.target for route in routes}}
         self._state = msgspec.structs.replace(self._state, topics=topics)
+        self._committed = self._state, *self._committed[1:]
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """Whether a position has moved since the last call of ``records``, or the job was not updated for long."""
@@ -134,6 +145,15 @@ class TopicStore:
         rows = [(key, value, NO_HEADERS, now) for key, value in records]
         self._producer.send_rows(STATE.topic, rows, partition=STATE.partition, origin=self)
 
+    def commit(self) -> None:
+        """The transaction with what was saved is committed."""
+        self._progress.commit()
+
+    def rollback(self) -> None:
+        """It was aborted, and with it what could not be stored."""
+        self._progress.rollback()
+        self._error = None
+
     def failed(self, error: KcliError) -> None:
         """See Checkpoints."""
         self._error = self._error or KcliError(
@@ -164,6 +184,12 @@ class FileStore:
             self._records |= new
             lines = [msgspec.json.encode(_Line(key.decode(), value)) for key, value in self._records.items()]
             replace_file(self._path, b"\n".join(lines) + b"\n")
+
+    def commit(self) -> None:
+        """See Checkpoints; a file has no part in a transaction."""
+
+    def rollback(self) -> None:
+        """See Checkpoints; a file has no part in a transaction."""
 
     def failed(self, error: KcliError) -> None:
         """See Checkpoints; what is in the file was written."""

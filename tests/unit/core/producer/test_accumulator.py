@@ -185,6 +185,25 @@ def test_parts_take_the_position_and_the_memory_of_their_batch(clock: Clock) -> 
     assert acc.memory.used == sum(p.builder.size for p in parts) + open_batch(clock, P0, b"3").builder.size
 
 
+def test_parts_of_several_split_batches_stay_in_the_order_of_their_sequence(clock: Clock) -> None:
+    """Both were in flight when they were rejected as too large."""
+    acc = accumulator(clock, memory=10_000)
+    split = []
+    for first in (0, 2):
+        put(acc, P0, b"%d" % first, b"%d" % (first + 1))
+        batch = sent(acc.take_batch(P0, clock()))
+        batch.number(1, 0, first)
+        parts = [open_batch(clock, P0, b"%d" % number) for number in (first, first + 1)]
+        for part in parts:
+            part.cell.apply(BatchEvent.CLOSE)
+            part.number(1, 0, int(bytes(part.builder._chunks[0])[-2:-1]))
+        batch.split_into(parts)
+        split.append((batch, parts))
+    for batch, parts in split:
+        acc.replace(batch, parts)
+    assert [take(acc, P0, clock) for _ in range(4)] == [[b"0"], [b"1"], [b"2"], [b"3"]]
+
+
 # --- memory -----------------------------------------------------------------------------------------------------
 
 

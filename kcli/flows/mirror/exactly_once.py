@@ -27,7 +27,7 @@ class ExactlyOnceCopy(Copy):
     _open = False
     _aborted = 0
     _forgotten = False  # the last transaction was not committed, as far as is known here
-    _ended_before: frozenset[TopicPartition] = frozenset()
+    _broken_before: frozenset[TopicPartition] = frozenset()
     _suspects: frozenset[TopicPartition] = frozenset()  # have been held back, and not been committed since
 
     def _process_deliveries(self) -> None:
@@ -41,7 +41,7 @@ class ExactlyOnceCopy(Copy):
         if not self._open:
             self._producer.begin_transaction(_PATIENCE)
             self._open = True
-            self._ended_before = self._ended()
+            self._broken_before = self._broken()
 
     def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:  # noqa: ARG002
         return self._commit(ended=ended)
@@ -64,7 +64,7 @@ class ExactlyOnceCopy(Copy):
             self._abort_incomplete()
             return False
         self._failed |= self._deliveries.process()
-        if self._ended() != self._ended_before:
+        if self._broken() != self._broken_before:
             self._abort(None)
             return False
         try:
@@ -112,12 +112,9 @@ class ExactlyOnceCopy(Copy):
         return seconds >= _HELD_BACK_FOR
 
     def _abort(self, error: KcliError | None) -> None:
-        ended = self._ended()
         self._obsolete = True
         self._roll_back()
-        self._aborted = (
-            0 if self._ended() != self._ended_before or ended != self._ended_before else self._aborted + 1
-        )
+        self._aborted = 0 if self._broken() != self._broken_before else self._aborted + 1
         if self._aborted >= _TRIES and error is not None:
             raise error
         self._seek_back()
@@ -150,5 +147,5 @@ class ExactlyOnceCopy(Copy):
         for copy in self.copies.values():
             copy.rollback()
 
-    def _ended(self) -> frozenset[TopicPartition]:
-        return frozenset(tp for tp, copy in self.copies.items() if copy.error is not None)
+    def _broken(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for tp, copy in self.copies.items() if copy.broken)

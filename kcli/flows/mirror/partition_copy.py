@@ -70,8 +70,9 @@ class SentBatch:
 class PartitionCopy:
     """``offsets`` is None where records go to partitions by key: then no offset corresponds to another.
 
-    ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition.
-    ``restarted``: the source topic was recreated during the copy, and the offsets are those of the new one.
+    ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition; ``broken``:
+    because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
+    are those of the new one.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class PartitionCopy:
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
         self.restarted = False
-        self._broken = False
+        self.broken = False
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
 
@@ -146,7 +147,7 @@ class PartitionCopy:
 
         A target offset that goes backwards ends the copy: the target was truncated or recreated.
         """
-        if not self._broken:
+        if not self.broken:
             sent.stored.append((rows[0], len(rows), base_offset))
             sent.left -= len(rows)
             self._complete()
@@ -166,7 +167,7 @@ class PartitionCopy:
     def fail(self, error: KcliError) -> None:
         """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
         self.error = self.error or error
-        self._broken = True
+        self.broken = True
         self._forget_sent()
 
     def commit(self) -> None:

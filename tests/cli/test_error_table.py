@@ -348,6 +348,7 @@ GROUPS = [
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
+    Row("topics create x --partitions 5G", 2, "--partitions is not valid", "at most 2,147,483,647", "--help`"),
     Row("topics create x --config retention.ms", 2, "is not KEY=VALUE", "no = in it", "--config retention.ms=3600000"),
 ]  # fmt: skip
 

@@ -22,7 +22,7 @@ _kcli_command() {
         "kcli topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list describe offsets create delete"
+            children="list describe offsets create alter trim delete"
             aliases="" ;;
         "kcli topics list")
             names="--match --internal --with-size -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -42,6 +42,16 @@ _kcli_command() {
         "kcli topics create")
             names="--partitions --replication-factor --config --if-not-exists -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--partitions --replication-factor --config -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli topics alter")
+            names="--set --unset --append --remove --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --unset --append --remove --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli topics trim")
+            names="--before -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--before -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics delete")
@@ -157,7 +167,7 @@ _kcli_command() {
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list describe offsets create delete"
+            children="list describe offsets create alter trim delete"
             aliases="" ;;
         "kcli help groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -232,6 +242,17 @@ _kcli_value() {
         "kcli topics create -o" | "kcli topics create --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli topics create --color") reply="auto always never" ;;
         "kcli topics create --progress") reply="auto none bar json" ;;
+        "kcli topics alter -F" | "kcli topics alter --command-config") files=1 ;;
+        "kcli topics alter -X" | "kcli topics alter --command-property") keys="$_kcli_keys" ;;
+        "kcli topics alter -o" | "kcli topics alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli topics alter --color") reply="auto always never" ;;
+        "kcli topics alter --progress") reply="auto none bar json" ;;
+        "kcli topics trim --before") reply="latest" ;;
+        "kcli topics trim -F" | "kcli topics trim --command-config") files=1 ;;
+        "kcli topics trim -X" | "kcli topics trim --command-property") keys="$_kcli_keys" ;;
+        "kcli topics trim -o" | "kcli topics trim --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli topics trim --color") reply="auto always never" ;;
+        "kcli topics trim --progress") reply="auto none bar json" ;;
         "kcli topics delete -F" | "kcli topics delete --command-config") files=1 ;;
         "kcli topics delete -X" | "kcli topics delete --command-property") keys="$_kcli_keys" ;;
         "kcli topics delete -o" | "kcli topics delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -396,6 +417,8 @@ _kcli_argument() {
         "kcli consume "*) asked=topics ;;
         "kcli topics describe "*) asked=topics ;;
         "kcli topics offsets "*) asked=topics ;;
+        "kcli topics alter 0") asked=topics ;;
+        "kcli topics trim 0") asked=topics ;;
         "kcli topics delete "*) asked=topics ;;
         "kcli groups lag "*) asked=groups ;;
         "kcli groups describe "*) asked=groups ;;

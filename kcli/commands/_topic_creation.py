@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.commands import _topic_rows as view
+from kcli.commands._topic_config_values import same_value
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
@@ -79,7 +80,7 @@ def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry
         entry = values.get(key)
         if entry is None:
             found.append(f"no configuration {key}")
-        elif not entry.is_sensitive and not _same(entry, wanted):
+        elif not entry.is_sensitive and not same_value(entry.type, entry.value, wanted):
             found.append(f"{key}={entry.value}, not {wanted}")
     return found
 
@@ -109,14 +110,6 @@ def _differs(name: str, differs: Sequence[str]) -> TopicDiffersError:
         why="--if-not-exists leaves a topic that exists as it is",
         do=f"see `kcli topics describe {name}`; or leave out the options that need not match",
     )
-
-
-def _same(entry: ConfigEntry, wanted: str) -> bool:
-    if entry.value is None:
-        return False
-    if entry.type == "list":
-        return {word.strip() for word in entry.value.split(",")} == {w.strip() for w in wanted.split(",")}
-    return entry.value.strip() == wanted.strip()
 
 
 def _exists(error: KcliError | None) -> bool:

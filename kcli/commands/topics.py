@@ -6,13 +6,15 @@ import click
 
 from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import OFFSET
-from kcli.commands.shared.types import TOPIC, CountType
+from kcli.commands.shared.params import OFFSET, PARTITIONS
+from kcli.commands.shared.types import TOPIC, CountType, OfferedType
+
+_MOST_PARTITIONS = (1 << 31) - 1
 
 
 @group("topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one topic")))
 def topics() -> None:
-    """List, describe, create and delete topics."""
+    """List, describe, create, change, trim and delete topics."""
 
 
 @topics.command(
@@ -114,7 +116,10 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 )
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
 @click.option(
-    "--partitions", type=CountType(1), metavar="N", help="number of partitions (default: the broker's)"
+    "--partitions",
+    type=CountType(1, _MOST_PARTITIONS),
+    metavar="N",
+    help="number of partitions (default: the broker's)",
 )
 @click.option(
     "--replication-factor",
@@ -136,6 +141,72 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
     from kcli.commands import _topics_run as run  # not for --help
 
     return run.create_topics(inv, **flags)
+
+
+@topics.command(
+    "alter",
+    examples=(
+        ("kcli topics alter orders --set retention.ms=3600000", "shows the plan, and asks"),
+        ("kcli topics alter orders --unset retention.ms --yes", "back to the default, in a script"),
+        ("kcli topics alter orders --append cleanup.policy=compact", "one element of a list"),
+        ("kcli topics alter orders --partitions 12 --dry-run", "only let the broker check the request"),
+    ),
+)
+@click.argument("name", type=TOPIC, metavar="TOPIC")
+@click.option("--set", "set_", multiple=True, metavar="K=V", help="set a configuration key; repeatable")
+@click.option("--unset", multiple=True, metavar="K", help="restore the default of a key; repeatable")
+@click.option("--append", multiple=True, metavar="K=V", help="add an element to a list; repeatable")
+@click.option("--remove", multiple=True, metavar="K=V", help="remove an element from a list; repeatable")
+@click.option(
+    "--partitions",
+    type=CountType(1, _MOST_PARTITIONS),
+    metavar="N",
+    help="increase the number of partitions to N",
+)
+@pass_invocation
+def alter_topic(inv: Invocation, /, **flags: Any) -> int:
+    """Change the configuration of a topic, and add partitions.
+
+    The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each change
+    is read back. The changes of the configuration are made together, partitions are added after them. A topic cannot
+    have fewer partitions than it has: exit code 7. An internal topic, such as __consumer_offsets, requires --confirm
+    NAME: --yes is not enough.
+    """
+    from kcli.commands import _topic_alter_run as run  # not for --help
+
+    return run.alter_topic(inv, **flags)
+
+
+@topics.command(
+    "trim",
+    examples=(
+        ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
+        ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
+        ("kcli topics trim orders --before -1000 --dry-run", "all but the last 1000 of each partition"),
+        ("kcli topics trim orders --before latest", "all records; the topic stays"),
+    ),
+)
+@click.argument("name", type=TOPIC, metavar="TOPIC")
+@click.option(
+    "--before",
+    required=True,
+    type=OfferedType("offset", ("latest",)),
+    metavar="OFFSET|TIME",
+    help="the records before it are deleted: an offset, +N, -N, latest, or a time",
+)
+@click.option("-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions")
+@pass_invocation
+def trim_topic(inv: Invocation, /, **flags: Any) -> int:
+    """Delete the records of a topic before an offset or a time.
+
+    This cannot be undone, so the name of the topic has to be typed, or --yes or --confirm NAME given. With a time, the
+    first record that is not older becomes the first of its partition. +N counts from the start of each partition, -N
+    from its end. Afterwards the starts of the logs are read back. An offset beyond the end of a partition is refused,
+    the other partitions are trimmed: exit code 6, or 5 if all are refused. Internal and compacted topics: exit code 7.
+    """
+    from kcli.commands import _topic_trim_run as run  # not for --help
+
+    return run.trim_topic(inv, **flags)
 
 
 @topics.command(

@@ -33,7 +33,8 @@ REMEDIES = {
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     REBALANCE_IN_PROGRESS: "try again when the rebalance is over",
     TOPIC_AUTHORIZATION_FAILED: "have an ACL granted (kafka-acls.sh): READ on the topic to consume, WRITE to produce, "
-    "DESCRIBE to describe it, CREATE or DELETE to create or delete it",
+    "DESCRIBE to describe it, CREATE or DELETE to create or delete it, DELETE also to delete its records, "
+    "DESCRIBE_CONFIGS and ALTER_CONFIGS to see and change its configuration, ALTER to add partitions",
     30: "have an ACL granted (kafka-acls.sh): READ on the group to consume and to commit, DESCRIBE to describe it, "
     "DELETE to delete it",
     31: "have an ACL granted (kafka-acls.sh): DESCRIBE on the cluster to list, CREATE to create topics, "

@@ -175,6 +175,17 @@ def aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Colum
     return "  ".join(padded).rstrip()
 
 
+def indented_table(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
+    """The table of a plan: indented lines, without the columns in which no row has anything."""
+    shown = [column for column in columns if any(row[column.key] is not None for row in rows)]
+    cells = [[visible_line(flat(column, row[column.key], "-")) for column in shown] for row in rows]
+    if not cells:
+        return []
+    lines = [[column.heading for column in shown], *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + aligned(line, widths, shown) for line in lines]
+
+
 def _text(column: Column, value: Any) -> str:
     """A cell of tsv and csv before it is escaped."""
     kind = type(value)

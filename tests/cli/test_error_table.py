@@ -141,7 +141,9 @@ NOT_OURS = [
         "kcli mirror --from HOST:PORT --to HOST:PORT",
     ),
     Row("top", 2, "no command 'top'", "not available in this version", "`kcli groups lag --watch`"),
-    Row("topics alter orders", 2, "no command 'alter'", "not available in this version", "kafka-configs.sh"),
+    Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
+    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC`"),
+    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC`"),
     Row("topics ls", 2, "no command 'ls'", "other tools", "`kcli topics list`"),
     Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
     Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
@@ -346,6 +348,7 @@ GROUPS = [
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
+    Row("topics create x --partitions 5G", 2, "--partitions is not valid", "at most 2,147,483,647", "--help`"),
     Row("topics create x --config retention.ms", 2, "is not KEY=VALUE", "no = in it", "--config retention.ms=3600000"),
 ]  # fmt: skip
 

@@ -48,6 +48,8 @@ ADMIN = {
     "topics describe": "t",
     "topics offsets": "t",
     "topics create": "made --dry-run",
+    "topics alter": "t --set retention.ms=5 --partitions 4 --dry-run",
+    "topics trim": "t --before latest --dry-run",
     "topics delete": "t --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",

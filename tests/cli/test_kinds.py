@@ -25,6 +25,10 @@ LINES = [
     ("groups rewind --journal", "RewindJournalList", "RewindJournal"),
     ("groups copy g h --yes", "RewindReport", "RewindReportItem"),
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
+    ("topics alter a --set retention.ms=5 --dry-run", "TopicAlterPlan", "TopicAlterPlanItem"),
+    ("topics alter a --set retention.ms=5 --yes", "TopicAlterReport", "TopicAlterReportItem"),
+    ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
+    ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -32,8 +36,9 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 1}) as made:
+    with FakeCluster(1, topics={"t": 1, "a": 1}) as made:
         put(made, "t", 0)
+        put(made, "a", 0)
         commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
         yield made
 

@@ -200,6 +200,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     end_txn.EndTxnResponse: {"producer_id": -1, "producer_epoch": -1},
     delete_records.DeleteRecordsPartitionResult: {"low_watermark": -1},
     describe_producers.PartitionResponse: {"active_producers": []},
+    incremental_alter_configs.AlterConfigsResourceResponse: {"resource_type": 2},  # a topic
     describe_log_dirs.DescribeLogDirsResponse: {"results": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -12,8 +11,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.mark import own_metadata
 from kcli.output.progress import counted
-from kcli.output.sanitise import visible_line
-from kcli.output.tables import Column, aligned, flat
+from kcli.output.tables import Column, indented_table
 
 MEMBERS = (
     Column("member_id"),
@@ -40,7 +38,7 @@ def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> 
     counts = Counter(tp.topic for tp, offset in committed.items() if offset is not None)
     lines = [f"Delete {described(group)} with {counted(sum(counts.values()), 'committed offset')}."]
     rows = [{"topic": topic, "committed_offsets": count} for topic, count in sorted(counts.items())]
-    return "\n".join([*lines, *_table(TOPICS, rows), *_members(group.members)])
+    return "\n".join([*lines, *indented_table(TOPICS, rows), *_members(group.members)])
 
 
 def offsets_plan(
@@ -61,7 +59,7 @@ def offsets_plan(
     return "\n".join(
         [
             f"Delete {counted(lost, 'committed offset')} of {described(group)}.",
-            *_table(OFFSETS, rows),
+            *indented_table(OFFSETS, rows),
             "The next consumer of these partitions in the group starts where its auto.offset.reset says.",
         ]
     )
@@ -124,15 +122,4 @@ def _members(members: Collection[MemberDescription]) -> list[str]:
         }
         for member in members
     ]
-    return _table(MEMBERS, rows)
-
-
-def _table(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Indented lines, without the columns in which no row has anything."""
-    shown = [column for column in columns if any(row[column.key] is not None for row in rows)]
-    cells = [[visible_line(flat(column, row[column.key], "-")) for column in shown] for row in rows]
-    if not cells:
-        return []
-    lines = [[column.heading for column in shown], *cells]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  " + aligned(line, widths, shown) for line in lines]
+    return indented_table(MEMBERS, rows)

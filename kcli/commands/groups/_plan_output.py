@@ -1,4 +1,4 @@
-"""A plan that is shown and not executed, of a rewind or an import."""
+"""A plan that is shown and not executed: of a rewind or an import, or of changes to a topic."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,13 +17,15 @@ def show_plan_only(
     columns: Sequence[Column],
     rows: Iterable[dict[str, Any]],
     cluster: str | None,
+    *,
+    kind: str = "RewindPlan",
 ) -> None:
     """On stdout of a dry run, as rows for programs; else, where nothing can be done, on stderr."""
     if not (inv.dry_run and inv.out.kind in ROW_KINDS):
         show_plan(inv, text)
         return
     with list_rows(
-        inv.out, "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
+        inv.out, kind, f"{kind}Item", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as printed:
         for row in rows:
             printed.add(row)

@@ -68,8 +68,8 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
     A time without a zone needs a ``terminal``, where a user sees how it was understood.
     """
     now = wall_ms()
-    target = target_of(_spec(text, now, option, examples, terminal=terminal))
-    return target, _words(target, now, ago=_is_ago(text))
+    target = target_of(offset_spec(text, now, option, examples, terminal=terminal))
+    return target, _words(target, now, ago=is_ago(text))
 
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
@@ -92,7 +92,8 @@ def has_terminal(inv: Invocation) -> bool:
     return inv.talk.isatty and stdin_is_terminal()
 
 
-def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) -> OffsetSpec:
+def offset_spec(text: str, now: int, option: str, examples: str, *, terminal: bool) -> OffsetSpec:
+    """The position that ``text`` means, or a usage error; see ``spec_target``."""
     try:
         spec = parse_offset(text, now)
     except ValueError as error:
@@ -115,7 +116,8 @@ def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) ->
     return spec
 
 
-def _is_ago(text: str) -> bool:
+def is_ago(text: str) -> bool:
+    """Whether a time is written as a duration before now."""
     said = text.strip().removeprefix("@").lstrip("+-")
     try:
         parse_duration_ms(said, unit=True)

@@ -24,6 +24,7 @@ _TOPIC_VERBS = {
     "--list": "`kcli topics list` does that",
     "--create": "`kcli topics create TOPIC` does that",
     "--delete": "`kcli topics delete TOPIC` does that",
+    "--alter": "`kcli topics alter TOPIC` does that",
     "--topic": "topics are named without a flag: `{path} TOPIC`",
 }
 
@@ -61,7 +62,7 @@ PROFILE_NAMES = ("--profile", "--context", "--cluster")
 _FUTURE = {
     "kcli": {
         "cluster": "`kcli topics describe` shows leaders and replicas",
-        "configs": "`kcli topics describe TOPIC` shows what is set on a topic; kafka-configs.sh changes it",
+        "configs": "`kcli topics describe TOPIC` shows what is set on a topic, `kcli topics alter TOPIC` changes it",
         "acls": "kafka-acls.sh does that",
         "users": "kafka-configs.sh --entity-type users does that",
         "quotas": "kafka-configs.sh --entity-type clients does that",
@@ -78,10 +79,6 @@ _FUTURE = {
         "config": "--debug=conf, at any command, shows each option and where it comes from",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
-    },
-    "kcli topics": {
-        "alter": "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions",
-        "trim": "kafka-delete-records.sh does that",
     },
 }
 """Commands that kcli does not have yet, by group, and what to use until then."""
@@ -143,10 +140,11 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
             ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
-            "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions: "
-            "this version of kcli does neither",
+            "`{path} alter TOPIC` changes settings with --set, the number of partitions with --partitions",
         ),
-        **dict.fromkeys(("trim-prefix", "delete-records", "truncate"), "kafka-delete-records.sh does that"),
+        **dict.fromkeys(
+            ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
+        ),
     },
 }
 """Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""

@@ -207,9 +207,12 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
+_ONE_TOPIC = ("topics alter", "topics trim")
+
+
 def check_topic_name(name: str, command: str) -> None:
     """A usage error of ``command`` for a name that no topic can have."""
-    if name.startswith("^"):
+    if name.startswith("^") or (command in _ONE_TOPIC and any(sign in name for sign in "*?[")):
         raise usage(
             f"kcli {command}: {name!r} is not a valid topic name",
             why="it looks like a pattern, which may match several topics",

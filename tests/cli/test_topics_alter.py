@@ -1,0 +1,246 @@
+"""``kcli topics alter``: the plan, what is changed and read back, what is refused, and the exit codes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcli.commands import _topic_alter_run
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.topic_changes import Topics
+
+INTERNAL = "__consumer_offsets"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={INTERNAL: 1}) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster(shared: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    monkeypatch.delenv("KCLI_TIMEOUT", raising=False)
+    shared.create_topic("orders", 3, configs={"retention.ms": "1000"})
+    yield shared
+    shared.heal()
+    shared.delete_topic("orders")
+
+
+@pytest.fixture
+def topics(cluster: FakeCluster) -> Topics:
+    return Topics(cluster)
+
+
+def described(topics: Topics) -> tuple[int, dict[str, Any]]:
+    (topic,) = topics("describe orders -o json").items
+    return len(topic["partitions"]), topic["configs"]
+
+
+def changed(cluster: FakeCluster) -> list[Any]:
+    """The requests that changed something, not only validated."""
+    kinds = (IncrementalAlterConfigsRequest, CreatePartitionsRequest)
+    return [
+        seen.request for seen in cluster.requests if seen.kind in kinds and not seen.request.validate_only
+    ]
+
+
+EVERYTHING = (
+    "alter orders --set max.message.bytes=5000 --unset retention.ms "
+    "--append cleanup.policy=compact --partitions 5"
+)
+
+
+def test_every_change_is_made_and_read_back(topics: Topics) -> None:
+    done = topics(f"{EVERYTHING} --yes -o json")
+    rows = [
+        (row["key"], row["change"], row["old"], row["old_source"], row["new"], row["status"])
+        for row in done.items
+    ]
+    assert rows == [
+        ("max.message.bytes", "set", "1048588", "default", "5000", "done"),
+        ("retention.ms", "unset", "1000", "topic", None, "done"),
+        ("cleanup.policy", "append", "delete", "default", "delete,compact", "done"),
+        ("partitions", "increase", "3", None, "5", "done"),
+    ]
+    assert described(topics) == (5, {"max.message.bytes": "5000", "cleanup.policy": "delete,compact"})
+    assert "altered topic orders: 4 changes, read back" in done.err
+    topics("alter orders --remove cleanup.policy=delete --yes")
+    assert described(topics)[1]["cleanup.policy"] == "compact"
+
+
+def test_a_dry_run_shows_the_plan_and_changes_nothing(topics: Topics) -> None:
+    before = described(topics), len(changed(topics.cluster))
+    done = topics(f"{EVERYTHING} --dry-run")
+    assert done.out.startswith("Alter topic orders: 4 changes.\n")
+    assert done.out.endswith("and records with the same key may go to another partition than before.\n")
+    assert "same key" not in topics("alter orders --set retention.ms=5 --dry-run").out
+    rows = topics(f"{EVERYTHING} --dry-run -o json").items
+    assert [row["new"] for row in rows] == ["5000", None, "delete,compact", "5"]
+    assert (described(topics), len(changed(topics.cluster))) == before
+
+
+def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -> None:
+    before = len(changed(topics.cluster))
+    done = topics("alter orders --set retention.ms=5", 2)
+    assert "Alter topic orders: 1 change." in done.err
+    assert "give --yes to confirm" in done.err
+    assert (done.out, len(changed(topics.cluster))) == ("", before)
+
+
+def test_what_is_set_already_is_not_sent_again(topics: Topics) -> None:
+    before = len(changed(topics.cluster))
+    line = (
+        "alter orders --set retention.ms=1000 --append cleanup.policy=delete --remove cleanup.policy=compact"
+    )
+    assert "is changed twice" in topics(line, 2).err
+    done = topics(
+        "alter orders --set retention.ms=01000 --unset segment.bytes --append cleanup.policy=delete "
+        "--partitions 3 -o json"
+    )
+    assert {row["status"] for row in done.items} == {"unchanged"}
+    assert "nothing is to be changed" in done.err
+    assert len(changed(topics.cluster)) == before
+
+
+def test_elements_of_a_list_may_be_given_one_by_one(topics: Topics) -> None:
+    topics("alter orders --append cleanup.policy=compact --append cleanup.policy=x --yes")
+    assert described(topics)[1]["cleanup.policy"] == "delete,compact,x"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "what", "do"),
+    [
+        ("orders --partitions 2", 7, "has 3 partitions, it cannot have 2", "create another topic"),
+        (
+            "orders --set retention.mss=5",
+            1,
+            "has no configuration key 'retention.mss'",
+            "did you mean retention.ms",
+        ),
+        (
+            "orders --unset retention.mss",
+            1,
+            "has no configuration key 'retention.mss'",
+            "did you mean retention.ms",
+        ),
+        ("orders --set zzzzzz=5", 1, "has no configuration key 'zzzzzz'", "documentation lists the keys"),
+        ("orders --append retention.ms=5", 2, "retention.ms is not a list", "--set retention.ms=VALUE"),
+        (
+            "orders --set retention.ms=1_000",
+            1,
+            "INVALID_CONFIG (40): Invalid value 1_000",
+            "correct the configuration",
+        ),
+        ("ordrs --set retention.ms=5", 1, "topic ordrs does not exist", "did you mean orders?"),
+        ("ord* --set retention.ms=5", 2, "looks like a pattern", "name one topic"),
+        ("^ord --set retention.ms=5", 2, "looks like a pattern", "name one topic"),
+        ("orders a --set retention.ms=5", 2, "unexpected extra argument", "--help"),
+        ("orders", 2, "no change is given", "--partitions 12"),
+        ("orders --set retention.ms", 2, "there is no = in it", "--unset retention.ms restores"),
+        ("orders --set =5", 2, "no key before the =", "--set retention.ms"),
+        ("orders --append cleanup.policy=", 2, "names no element", "--append cleanup.policy=compact"),
+        ("orders --unset retention.ms=5", 2, "needs no value", "--unset retention.ms"),
+        ("orders --set a=1 --set a=2", 2, "a is changed twice", "leave one of them out"),
+        ("orders --partitions 0", 2, "at least 1", "--help"),
+        ("orders --partitions 5G", 2, "at most 2,147,483,647", "--help"),
+        (
+            f"{INTERNAL} --set retention.ms=5 --yes",
+            2,
+            "the committed offsets of all groups",
+            f"--confirm {INTERNAL}",
+        ),
+        (
+            "orders --set retention.ms=5 --confirm other",
+            2,
+            "does not name what would be changed",
+            "--confirm orders",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_sent(
+    topics: Topics, line: str, code: int, what: str, do: str
+) -> None:
+    before = len(changed(topics.cluster))
+    for more in ("", " --dry-run") if "confirm" not in do else ("",):
+        done = topics(f"alter {line}{more}", code)
+        assert what in done.err
+        assert do in done.err
+    assert len(changed(topics.cluster)) == before
+
+
+def test_one_refused_change_holds_back_the_others(topics: Topics) -> None:
+    before = described(topics)
+    done = topics("alter orders --set retention.ms=5 --partitions 2 --yes", 7)
+    assert "Kafka cannot remove partitions" in done.err
+    assert described(topics) == before
+
+
+def test_an_internal_topic_is_altered_by_its_confirmed_name(topics: Topics) -> None:
+    topics(f"alter {INTERNAL} --set retention.ms=5 --confirm {INTERNAL}")
+    topics("alter orders --set retention.ms=5 --confirm orders")
+    assert described(topics)[1]["retention.ms"] == "5"
+
+
+def test_a_missing_permission_is_4(topics: Topics) -> None:
+    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED)
+    assert "DESCRIBE_CONFIGS and ALTER_CONFIGS" in topics("alter orders --set retention.ms=5 --yes", 4).err
+
+
+def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics) -> None:
+    topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1)
+    done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 6)
+    assert [row["status"] for row in done.items] == ["done", "failed"]
+    assert "could not add partitions to topic orders" in done.err
+    assert described(topics) == (3, {"retention.ms": "5"})
+
+
+def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) -> None:
+    topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=1)
+    done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 7)
+    assert [row["status"] for row in done.items] == ["failed", "failed"]
+    assert "no partitions were added" in done.err
+    assert described(topics) == (3, {"retention.ms": "1000"})
+
+
+def test_a_change_whose_response_is_lost_is_made(topics: Topics) -> None:
+    topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=2)
+    topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=2)
+    done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json")
+    assert [row["status"] for row in done.items] == ["done", "done"]
+    assert described(topics) == (4, {"retention.ms": "5"})
+
+
+def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Topics) -> None:
+    def stale(_request: Any, answer: Any) -> None:
+        for row in answer.results[0].configs:
+            if row.name == "retention.ms":
+                row.value = "1000"
+
+    late = topics.cluster.replace(DescribeConfigsRequest, stale, after=1, times=2)
+    done = topics("alter orders --set retention.ms=5 --yes -o json")
+    assert late.count == 2
+    assert [row["status"] for row in done.items] == ["done"]
+
+
+def test_a_change_that_another_client_overwrites_is_7(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_topic_alter_run, "_VISIBLE_WITHIN", 0.1)
+    topics.cluster.intercept(
+        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
+    )
+    done = topics("alter orders --set retention.ms=5 --yes -o json", 7)
+    assert "retention.ms of topic orders was changed, but reads 9 (topic)" in done.err
+    assert [row["status"] for row in done.items] == ["unknown"]
+
+
+def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
+    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=1)
+    done = topics("alter orders --set retention.ms=5 --yes -o json", 6)
+    assert "topic orders was changed, but not read back" in done.err
+    assert [row["status"] for row in done.items] == ["unknown"]

@@ -1,0 +1,40 @@
+"""Commands that change a topic, run in this process against the fake cluster. Not a test."""
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, NamedTuple
+
+from kcli.__main__ import run
+from tests.fake.cluster import FakeCluster
+
+
+class Done(NamedTuple):
+    """What became of a run."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.out)["items"]
+        return found
+
+
+class Topics:
+    """``kcli topics`` of a cluster."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster = cluster
+
+    def __call__(self, line: str, code: int = 0) -> Done:
+        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            found = run(["topics", *line.split(), "-b", self.cluster.bootstrap])
+        out.flush()
+        raw = out.buffer
+        assert isinstance(raw, io.BytesIO)
+        done = Done(found, raw.getvalue().decode(), err.getvalue())
+        assert done.code == code, done
+        return done

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups mirror sandbox demo completion help"
+            children="produce consume topics groups cluster mirror sandbox demo completion help"
             aliases="topic=topics group=groups" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -109,6 +109,16 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe"
+            aliases="" ;;
+        "kcli cluster describe")
+            names="--features --log-dirs -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -152,7 +162,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups mirror sandbox demo completion options exit-codes"
+            children="produce consume topics groups cluster mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -163,6 +173,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="list lag describe rewind export import copy create delete delete-offsets remove-members"
+            aliases="" ;;
+        "kcli help cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe"
             aliases="" ;;
         "kcli help sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -320,6 +335,16 @@ _kcli_value() {
         "kcli groups remove-members -o" | "kcli groups remove-members --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups remove-members --color") reply="auto always never" ;;
         "kcli groups remove-members --progress") reply="auto none bar json" ;;
+        "kcli cluster -F" | "kcli cluster --command-config") files=1 ;;
+        "kcli cluster -X" | "kcli cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli cluster -o" | "kcli cluster --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli cluster --color") reply="auto always never" ;;
+        "kcli cluster --progress") reply="auto none bar json" ;;
+        "kcli cluster describe -F" | "kcli cluster describe --command-config") files=1 ;;
+        "kcli cluster describe -X" | "kcli cluster describe --command-property") keys="$_kcli_keys" ;;
+        "kcli cluster describe -o" | "kcli cluster describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli cluster describe --color") reply="auto always never" ;;
+        "kcli cluster describe --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;
@@ -381,6 +406,11 @@ _kcli_value() {
         "kcli help groups -o" | "kcli help groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help groups --color") reply="auto always never" ;;
         "kcli help groups --progress") reply="auto none bar json" ;;
+        "kcli help cluster -F" | "kcli help cluster --command-config") files=1 ;;
+        "kcli help cluster -X" | "kcli help cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli help cluster -o" | "kcli help cluster --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help cluster --color") reply="auto always never" ;;
+        "kcli help cluster --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;

@@ -49,6 +49,7 @@ ADMIN = {
     "topics offsets": "t",
     "topics create": "made --dry-run",
     "topics delete": "t --dry-run",
+    "cluster describe": "--log-dirs",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

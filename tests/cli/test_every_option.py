@@ -50,6 +50,8 @@ ADMIN = {
     "topics create": "made --dry-run",
     "topics delete": "t --dry-run",
     "cluster describe": "--log-dirs",
+    "configs describe": "topics t",
+    "configs alter": "topics t --set retention.ms=5 --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

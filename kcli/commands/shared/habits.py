@@ -60,7 +60,6 @@ PROFILE_NAMES = ("--profile", "--context", "--cluster")
 
 _FUTURE = {
     "kcli": {
-        "configs": "`kcli topics describe TOPIC` shows what is set on a topic; kafka-configs.sh changes it",
         "acls": "kafka-acls.sh does that",
         "users": "kafka-configs.sh --entity-type users does that",
         "quotas": "kafka-configs.sh --entity-type clients does that",
@@ -79,7 +78,7 @@ _FUTURE = {
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },
     "kcli topics": {
-        "alter": "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions",
+        "alter": "`kcli configs alter topics` changes settings, kafka-topics.sh --alter the number of partitions",
         "trim": "kafka-delete-records.sh does that",
     },
 }
@@ -141,10 +140,10 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("produce", "send"), "`kcli produce TOPIC`"),
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
-            ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
-            "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions: "
-            "this version of kcli does neither",
+            ("alter-config", "set-config", "configs", "config", "add-config"),
+            "`kcli configs alter topics TOPIC --set K=V`, `kcli configs describe topics TOPIC`",
         ),
+        "add-partitions": "kafka-topics.sh --alter changes the number of partitions",
         **dict.fromkeys(("trim-prefix", "delete-records", "truncate"), "kafka-delete-records.sh does that"),
     },
 }

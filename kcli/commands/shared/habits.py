@@ -78,7 +78,7 @@ _FUTURE = {
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },
     "kcli topics": {
-        "alter": "`kcli configs alter topics` changes settings, kafka-topics.sh --alter the number of partitions",
+        "alter": "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions",
         "trim": "kafka-delete-records.sh does that",
     },
 }

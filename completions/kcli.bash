@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups mirror sandbox demo completion help"
+            children="produce consume topics groups cluster configs mirror sandbox demo completion help"
             aliases="topic=topics group=groups" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -119,6 +119,31 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe"
+            aliases="" ;;
+        "kcli cluster describe")
+            names="--features --log-dirs -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli configs")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe alter"
+            aliases="" ;;
+        "kcli configs describe")
+            names="--all --origin -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli configs alter")
+            names="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -162,7 +187,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups mirror sandbox demo completion options exit-codes"
+            children="produce consume topics groups cluster configs mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -173,6 +198,16 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="list lag describe rewind export import copy create delete delete-offsets remove-members"
+            aliases="" ;;
+        "kcli help cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe"
+            aliases="" ;;
+        "kcli help configs")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="describe alter"
             aliases="" ;;
         "kcli help sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -341,6 +376,31 @@ _kcli_value() {
         "kcli groups remove-members -o" | "kcli groups remove-members --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups remove-members --color") reply="auto always never" ;;
         "kcli groups remove-members --progress") reply="auto none bar json" ;;
+        "kcli cluster -F" | "kcli cluster --command-config") files=1 ;;
+        "kcli cluster -X" | "kcli cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli cluster -o" | "kcli cluster --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli cluster --color") reply="auto always never" ;;
+        "kcli cluster --progress") reply="auto none bar json" ;;
+        "kcli cluster describe -F" | "kcli cluster describe --command-config") files=1 ;;
+        "kcli cluster describe -X" | "kcli cluster describe --command-property") keys="$_kcli_keys" ;;
+        "kcli cluster describe -o" | "kcli cluster describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli cluster describe --color") reply="auto always never" ;;
+        "kcli cluster describe --progress") reply="auto none bar json" ;;
+        "kcli configs -F" | "kcli configs --command-config") files=1 ;;
+        "kcli configs -X" | "kcli configs --command-property") keys="$_kcli_keys" ;;
+        "kcli configs -o" | "kcli configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli configs --color") reply="auto always never" ;;
+        "kcli configs --progress") reply="auto none bar json" ;;
+        "kcli configs describe -F" | "kcli configs describe --command-config") files=1 ;;
+        "kcli configs describe -X" | "kcli configs describe --command-property") keys="$_kcli_keys" ;;
+        "kcli configs describe -o" | "kcli configs describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli configs describe --color") reply="auto always never" ;;
+        "kcli configs describe --progress") reply="auto none bar json" ;;
+        "kcli configs alter -F" | "kcli configs alter --command-config") files=1 ;;
+        "kcli configs alter -X" | "kcli configs alter --command-property") keys="$_kcli_keys" ;;
+        "kcli configs alter -o" | "kcli configs alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli configs alter --color") reply="auto always never" ;;
+        "kcli configs alter --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;
@@ -402,6 +462,16 @@ _kcli_value() {
         "kcli help groups -o" | "kcli help groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help groups --color") reply="auto always never" ;;
         "kcli help groups --progress") reply="auto none bar json" ;;
+        "kcli help cluster -F" | "kcli help cluster --command-config") files=1 ;;
+        "kcli help cluster -X" | "kcli help cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli help cluster -o" | "kcli help cluster --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help cluster --color") reply="auto always never" ;;
+        "kcli help cluster --progress") reply="auto none bar json" ;;
+        "kcli help configs -F" | "kcli help configs --command-config") files=1 ;;
+        "kcli help configs -X" | "kcli help configs --command-property") keys="$_kcli_keys" ;;
+        "kcli help configs -o" | "kcli help configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help configs --color") reply="auto always never" ;;
+        "kcli help configs --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -431,6 +501,8 @@ _kcli_argument() {
         "kcli groups delete "*) asked=groups ;;
         "kcli groups delete-offsets 0") asked=groups ;;
         "kcli groups remove-members 0") asked=groups ;;
+        "kcli configs describe 0") reply="topics brokers groups" ;;
+        "kcli configs alter 0") reply="topics brokers groups" ;;
         "kcli sandbox up 0") asked=sandboxes ;;
         "kcli sandbox down 0") asked=sandboxes ;;
         "kcli sandbox status 0") asked=sandboxes ;;

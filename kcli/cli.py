@@ -12,6 +12,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consume": ("kcli.commands.consume:consume", "read records of topics"),
     "topics": ("kcli.commands.topics:topics", "list, describe, create and delete topics"),
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
+    "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
+    "configs": ("kcli.commands.configs:configs", "show and change configurations"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigKind as ConfigKind
     from kcli.core.admin.configs import ConfigOp as ConfigOp
     from kcli.core.admin.configs import ConfigResource as ConfigResource
+    from kcli.core.admin.features import BrokerFeatures as BrokerFeatures
     from kcli.core.admin.group_description import GroupDescription as GroupDescription
     from kcli.core.admin.group_description import MemberDescription as MemberDescription
     from kcli.core.admin.groups import GroupListing as GroupListing
     from kcli.core.admin.groups import ListedGroup as ListedGroup
     from kcli.core.admin.members import GroupMember as GroupMember
+    from kcli.core.admin.quorum import QuorumDescription as QuorumDescription
     from kcli.core.admin.topics import TopicInfo as TopicInfo
     from kcli.core.admin.transactions import ListedTransaction as ListedTransaction
     from kcli.core.admin.transactions import ProducerDescription as ProducerDescription
@@ -42,9 +44,11 @@ _HOMES = {
     "admin.admin": "Admin",
     "admin.brokers": "BrokerDescription ClusterDescription LogDir ReplicaSize",
     "admin.configs": "ConfigChange ConfigEntry ConfigKind ConfigOp ConfigResource",
+    "admin.features": "BrokerFeatures",
     "admin.group_description": "GroupDescription MemberDescription",
     "admin.groups": "GroupListing ListedGroup",
     "admin.members": "GroupMember",
+    "admin.quorum": "QuorumDescription",
     "admin.topics": "TopicInfo",
     "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",
     "cluster.cluster": "Cluster",

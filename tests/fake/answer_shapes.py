@@ -17,6 +17,7 @@ from kcli.core.protocol.messages import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_transactions,
     end_txn,
     fetch,
@@ -175,6 +176,7 @@ READ_ONLY = frozenset(
         describe_cluster.DescribeClusterRequest,
         describe_log_dirs.DescribeLogDirsRequest,
         describe_producers.DescribeProducersRequest,
+        describe_quorum.DescribeQuorumRequest,
         describe_transactions.DescribeTransactionsRequest,
         list_transactions.ListTransactionsRequest,
     }

@@ -24,6 +24,7 @@ from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
+from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -36,7 +37,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
-from tests.fake.broker_admin import describe_cluster, describe_log_dirs
+from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs
 from tests.fake.coordinators import find_coordinator
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _SOFTWARE_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")
 _FIRST_WITH_NAME = 3
+_METADATA_VERSION = 30
 
 
 class Api(NamedTuple):
@@ -73,17 +75,20 @@ async def api_versions(ctx: "Context", request: ApiVersionsRequest) -> ApiVersio
     named = ctx.version < _FIRST_WITH_NAME or _is_legal(request)
     settings = ctx.state.settings
     offered = ctx.state.nodes[ctx.node].offered()
-    level = settings.transaction_version
+    levels = {"metadata.version": _METADATA_VERSION, "transaction.version": settings.transaction_version}
     return ApiVersionsResponse(
         error_code=0 if named else Code.INVALID_REQUEST,
         api_keys=_rows(offered) if named else [],
-        supported_features=[SupportedFeatureKey(name="transaction.version", min_version=0, max_version=2)],
+        supported_features=[
+            SupportedFeatureKey(name="metadata.version", min_version=7, max_version=_METADATA_VERSION),
+            SupportedFeatureKey(name="transaction.version", min_version=0, max_version=2),
+        ],
         finalized_features_epoch=1,
         finalized_features=[
-            FinalizedFeatureKey(name="transaction.version", max_version_level=level, min_version_level=level)
-        ]
-        if level
-        else [],
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in levels.items()
+            if level
+        ],
     )
 
 
@@ -113,6 +118,7 @@ APIS: tuple[Api, ...] = (
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),
+    Api(DescribeQuorumRequest, 0, 2, describe_quorum),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
     Api(DescribeProducersRequest, 0, 0, describe_producers),
     Api(ListTransactionsRequest, 0, 2, list_transactions),

@@ -1,4 +1,4 @@
-"""DescribeCluster and DescribeLogDirs: what a node knows of the others, and of its own disk."""
+"""DescribeCluster, DescribeQuorum and DescribeLogDirs: what a node knows of the others, and of its own disk."""
 
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,13 @@ from kcli.core.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
+)
+from kcli.core.protocol.messages.describe_quorum import (
+    DescribeQuorumPartitionData,
+    DescribeQuorumReplicaState,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeQuorumTopicData,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +51,24 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
         cluster_authorized_operations=_ALLOWED
         if request.include_cluster_authorized_operations
         else _NOT_ASKED,
+    )
+
+
+async def describe_quorum(ctx: "Context", request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    """All nodes are voters; the controller is the active one."""
+    (topic,) = request.topics
+    voters = [DescribeQuorumReplicaState(replica_id=number, log_end_offset=100) for number in ctx.state.nodes]
+    data = DescribeQuorumPartitionData(
+        partition_index=0,
+        error_code=0,
+        leader_id=ctx.state.controller,
+        leader_epoch=7,
+        high_watermark=100,
+        current_voters=voters,
+        observers=[],
+    )
+    return DescribeQuorumResponse(
+        error_code=0, topics=[DescribeQuorumTopicData(topic_name=topic.topic_name, partitions=[data])]
     )
 
 

@@ -10,6 +10,7 @@ from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    DescribeConfigsSynonym,
 )
 from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -29,19 +30,25 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _LISTS = ("cleanup.policy",)
 _NUMBERS = ("max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes")
 _GROUP_DEFAULTS = {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
-_BROKER_DEFAULTS = {"log.retention.ms": "604800000", "message.max.bytes": "1048588"}
+_BROKER_DEFAULTS = {
+    "log.retention.ms": "604800000",
+    "message.max.bytes": "1048588",
+    "ssl.keystore.password": "default-secret",
+}
+_SECRETS = ("ssl.keystore.password",)
 
 
 async def describe_configs(ctx: "Context", request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """Each resource on its own."""
-    return DescribeConfigsResponse(throttle_time_ms=0, results=[_describe(ctx, r) for r in request.resources])
+    rows = [_describe(ctx, resource, synonyms=request.include_synonyms) for resource in request.resources]
+    return DescribeConfigsResponse(throttle_time_ms=0, results=rows)
 
 
-def _describe(ctx: "Context", asked: DescribeConfigsResource) -> DescribeConfigsResult:
+def _describe(ctx: "Context", asked: DescribeConfigsResource, *, synonyms: bool) -> DescribeConfigsResult:
     code, message, configs = 0, None, list[DescribeConfigsResourceResult]()
     try:
         values = _values(ctx.state, ctx.node, asked.resource_type, asked.resource_name)
-        configs = [_config(name, *value) for name, value in sorted(values.items())]
+        configs = [_config(name, chain, synonyms=synonyms) for name, chain in sorted(values.items())]
     except RefusedError as refused:
         code, message = refused.code, refused.message
     keys = asked.configuration_keys
@@ -54,29 +61,32 @@ def _describe(ctx: "Context", asked: DescribeConfigsResource) -> DescribeConfigs
     )
 
 
-def _values(state: "State", node: int, kind: int, name: str) -> dict[str, tuple[str, int]]:
-    """Value and source of each key."""
+Chain = list[tuple[str, int]]
+"""The values of a key with their sources, the one in force first."""
+
+
+def _values(state: "State", node: int, kind: int, name: str) -> dict[str, Chain]:
     if kind == _TOPIC:
-        own, defaults, source = state.topics.find(name).configs, DEFAULTS, _BY_TOPIC
-    elif kind == _BROKER and name == "":
-        own, defaults, source = state.configs.get((kind, name), {}), {}, _BY_ALL_BROKERS
-    elif kind == _BROKER:
+        return _chains((state.topics.find(name).configs, _BY_TOPIC), (DEFAULTS, _BY_DEFAULT))
+    if kind == _BROKER:
+        all_brokers = (state.configs.get((kind, ""), {}), _BY_ALL_BROKERS)
+        if name == "":
+            return _chains(all_brokers)
         _check_broker(node, name)
-        all_brokers = state.configs.get((kind, ""), {})
-        own, source = state.configs.get((kind, name), {}), _BY_BROKER
-        found = {key: (value, _BY_DEFAULT) for key, value in _BROKER_DEFAULTS.items()}
-        found |= {key: (value, _BY_ALL_BROKERS) for key, value in all_brokers.items()}
-        return {
-            **found,
-            "broker.id": (name, _BY_FILE),
-            **{key: (value, source) for key, value in own.items()},
-        }
-    elif kind == _GROUP:
-        own, defaults, source = state.configs.get((kind, name), {}), _GROUP_DEFAULTS, _BY_GROUP
-    else:
-        raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
-    found = {key: (value, _BY_DEFAULT) for key, value in defaults.items()}
-    return found | {key: (value, source) for key, value in own.items()}
+        own = (state.configs.get((kind, name), {}), _BY_BROKER)
+        return _chains(own, all_brokers, ({"broker.id": name}, _BY_FILE), (_BROKER_DEFAULTS, _BY_DEFAULT))
+    if kind == _GROUP:
+        return _chains((state.configs.get((kind, name), {}), _BY_GROUP), (_GROUP_DEFAULTS, _BY_DEFAULT))
+    raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
+
+
+def _chains(*levels: tuple[dict[str, str], int]) -> dict[str, Chain]:
+    """``levels``: the strongest first."""
+    found: dict[str, Chain] = {}
+    for values, source in levels:
+        for key, value in values.items():
+            found.setdefault(key, []).append((value, source))
+    return found
 
 
 def _check_broker(node: int, name: str) -> None:
@@ -85,14 +95,21 @@ def _check_broker(node: int, name: str) -> None:
         raise RefusedError(Code.INVALID_REQUEST, what)
 
 
-def _config(name: str, value: str, source: int) -> DescribeConfigsResourceResult:
-    kind = 7 if name in _LISTS else 5 if name in _NUMBERS else 2
+def _config(name: str, chain: Chain, *, synonyms: bool) -> DescribeConfigsResourceResult:
+    kind = 9 if name in _SECRETS else 7 if name in _LISTS else 5 if name in _NUMBERS else 2
+    value, source = chain[0]
+    secret = name in _SECRETS
     return DescribeConfigsResourceResult(
         name=name,
-        value=value,
+        value=None if secret else value,
         read_only=source == _BY_FILE,
         config_source=source,
-        is_sensitive=False,
+        is_sensitive=secret,
+        synonyms=[
+            DescribeConfigsSynonym(name=name, value=None if secret else each, source=by) for each, by in chain
+        ]
+        if synonyms
+        else [],
         config_type=kind,
         documentation=None,
     )

@@ -27,6 +27,7 @@ from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest,
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -131,6 +132,9 @@ def requests(version, topic_id):
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])
     yield DeleteRecordsRequest(topics=[cut], timeout_ms=1000)
     yield DescribeClusterRequest()
+    yield DescribeQuorumRequest(
+        topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])]
+    )
     yield DescribeLogDirsRequest(topics=None)
     yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
     yield ListTransactionsRequest()

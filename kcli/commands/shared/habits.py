@@ -61,8 +61,6 @@ PROFILE_NAMES = ("--profile", "--context", "--cluster")
 
 _FUTURE = {
     "kcli": {
-        "cluster": "`kcli topics describe` shows leaders and replicas",
-        "configs": "`kcli topics describe TOPIC` shows what is set on a topic, `kcli topics alter TOPIC` changes it",
         "acls": "kafka-acls.sh does that",
         "users": "kafka-configs.sh --entity-type users does that",
         "quotas": "kafka-configs.sh --entity-type clients does that",
@@ -108,7 +106,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(
             ("acl", "security"), "kafka-acls.sh does that; kcli has no commands for it in this version"
         ),
-        **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli topics describe` shows leaders and replicas"),
+        **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         "attach": "name the brokers with -b HOST:PORT",
     },

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+    from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
+    from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
 
@@ -87,6 +89,14 @@ class Admin:
         return operations.brokers.describe_log_dirs(
             self.cluster, self._start(), broker_ids=broker_ids, partitions=partitions
         )
+
+    def describe_features(self) -> dict[int, BrokerFeatures | KcliError]:
+        """The features that every broker supports, by node id, and those finalized in the cluster (KIP-584)."""
+        return operations.features.describe_features(self.cluster, self._start())
+
+    def describe_quorum(self) -> QuorumDescription:
+        """The controllers of a KRaft cluster (KIP-595); UnsupportedError with ZooKeeper, and before Kafka 3.3."""
+        return operations.quorum.describe_quorum(self.cluster, self._start())
 
     # --- topics and their records --------------------------------------------------------------------
 

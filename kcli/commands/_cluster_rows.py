@@ -1,0 +1,264 @@
+"""What ``kcli cluster describe`` prints: columns, rows, the lines above them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.features import METADATA_VERSION, release_of
+from kcli.core.cluster.metadata import PartitionView
+from kcli.flows.cluster_state import (
+    ONLINE,
+    BrokerState,
+    ClusterState,
+    is_offline,
+    is_under_replicated,
+)
+from kcli.output.listing import list_rows
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import LogDir
+
+Row = dict[str, Any]
+LogDirs = Mapping[int, Sequence["LogDir"]]
+
+BROKERS = (
+    Column("broker", "id"),
+    Column("host"),
+    Column("port", "id"),
+    Column("rack", spare=2),
+    Column("version", spare=1),
+    Column("state"),
+    Column("leaders", "number", spare=4),
+    Column("replicas", "number", spare=3),
+    Column("not_in_sync", "number"),
+)
+PARTITIONS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("state"),
+    Column("replicas"),
+    Column("isr"),
+    Column("offline", spare=1),
+)
+FEATURES = (
+    Column("feature"),
+    Column("finalized", "id"),
+    Column("supported_min", "id", spare=1),
+    Column("supported_max", "id"),
+    Column("brokers"),
+)
+LOG_DIRS = (
+    Column("broker", "id"),
+    Column("path"),
+    Column("state"),
+    Column("replicas", "number"),
+    Column("future_replicas", "number", wide=True),
+    Column("size_bytes", "size"),
+    Column("usable_bytes", "size"),
+    Column("total_bytes", "size", spare=1),
+)
+CLUSTER = (
+    Column("cluster_id"),
+    Column("version"),
+    Column("metadata_version"),
+    Column("controller"),
+    Column("controller_epoch"),
+    Column("voters"),
+    Column("brokers"),
+    Column("topics"),
+    Column("partitions"),
+    Column("offline_partitions"),
+    Column("under_replicated_partitions"),
+)
+_MOST = 20
+"""Partitions in a table for people; the other commands list them all."""
+
+
+def one_table(inv: Invocation) -> bool:
+    """Whether the output is a single table, without anything above or below it."""
+    form = inv.out.list_kind()
+    return form in ("tsv", "csv", "name") or (form == "plain" and not inv.out.headers)
+
+
+def print_state(
+    inv: Invocation,
+    cluster: str,
+    state: ClusterState,
+    brokers: Sequence[BrokerState],
+    *,
+    with_features: bool,
+    log_dirs: LogDirs | None,
+) -> None:
+    """One item in JSON and YAML; otherwise tables."""
+    form = inv.out.list_kind()
+    if form in ("json", "ndjson", "yaml"):
+        item, keys = cluster_item(state, brokers), list(CLUSTER)
+        if with_features:
+            item["features"] = feature_rows(state)
+            keys.append(Column("features"))
+        if log_dirs is not None:
+            item["log_dirs"] = log_dir_rows(log_dirs)
+            keys.append(Column("log_dirs"))
+        _print(inv, keys, [item], cluster)
+        return
+    tables: list[tuple[Sequence[Column], list[Row]]] = []
+    if with_features:
+        tables.append((FEATURES, feature_rows(state)))
+    if log_dirs is not None:
+        tables.append((LOG_DIRS, log_dir_rows(log_dirs)))
+    if one_table(inv):
+        columns, rows = tables[0] if tables else (BROKERS, broker_rows(state, brokers))
+        _print(inv, columns, rows, cluster)
+        return
+    inv.out.text(heading(cluster, state, brokers) + "\n")
+    _print(inv, BROKERS, broker_rows(state, brokers), cluster)
+    trouble = list(troubled_rows(state))
+    shown = trouble if form != "table" else trouble[:_MOST]
+    for columns, rows in ((PARTITIONS, shown), *tables):
+        if rows:
+            inv.out.text("\n")
+            _print(inv, columns, rows, cluster)
+        if columns is PARTITIONS and len(trouble) > len(shown):
+            inv.out.text(
+                f"… and {len(trouble) - len(shown):,} more: kcli topics describe --unavailable --under-replicated\n"
+            )
+    if with_features and not tables[0][1]:
+        inv.talk.note("no broker reports features (before Kafka 2.7)")
+
+
+def heading(cluster: str, state: ClusterState, brokers: Sequence[BrokerState]) -> str:
+    """The cluster in three lines."""
+    release = release_of(state.finalized.get(METADATA_VERSION, 0))
+    controller = state.controller
+    away = sum(broker.state != ONLINE for broker in brokers)
+    first = [
+        f"brokers {len(brokers)}" + (f" ({away} not online)" if away else ""),
+        f"controller {'unknown' if controller is None else controller}",
+    ]
+    if state.quorum is not None and state.quorum.voters:
+        first.append(f"voters {','.join(map(str, state.quorum.voters))}")
+    if release is not None:
+        first.append(f"metadata version {release}")
+    parts = [part for topic in state.topics for part in topic.partitions]
+    second = [
+        f"topics {len(state.topics):,}",
+        f"partitions {len(parts):,}",
+        f"offline {sum(map(is_offline, parts)):,}",
+        f"under-replicated {sum(map(is_under_replicated, parts)):,}",
+    ]
+    return f"cluster {visible_line(cluster) or '-'}\n  {', '.join(first)}\n  {', '.join(second)}\n"
+
+
+def cluster_item(state: ClusterState, brokers: Sequence[BrokerState]) -> Row:
+    """The cluster, for JSON."""
+    level = state.finalized.get(METADATA_VERSION)
+    parts = [(topic.name, part) for topic in state.topics for part in topic.partitions]
+    return {
+        "cluster_id": state.description.cluster_id or None,
+        "version": release_of(level or 0),
+        "metadata_version": level,
+        "controller": state.controller,
+        "controller_epoch": state.quorum.leader_epoch if state.quorum is not None else None,
+        "voters": list(state.quorum.voters) if state.quorum is not None else None,
+        "brokers": broker_rows(state, brokers),
+        "topics": len(state.topics),
+        "partitions": len(parts),
+        "offline_partitions": [_partition(name, part) for name, part in parts if is_offline(part)],
+        "under_replicated_partitions": [
+            _partition(name, part) for name, part in parts if is_under_replicated(part)
+        ],
+    }
+
+
+def broker_rows(state: ClusterState, brokers: Sequence[BrokerState]) -> list[Row]:
+    """The brokers; where nothing is known of one, null."""
+    return [
+        {
+            "broker": broker.number,
+            "host": broker.node.host if broker.node else None,
+            "port": broker.node.port if broker.node else None,
+            "rack": broker.node.rack if broker.node else None,
+            "version": state.features[broker.number].release if broker.number in state.features else None,
+            "state": broker.state,
+            "leaders": broker.leaders,
+            "replicas": broker.replicas,
+            "not_in_sync": broker.under_replicated,
+        }
+        for broker in brokers
+    ]
+
+
+def troubled_rows(state: ClusterState) -> Iterator[Row]:
+    """The offline partitions, then those that are only under-replicated."""
+    parts = [(topic.name, part) for topic in state.topics for part in topic.partitions]
+    for name, part in parts:
+        if is_offline(part):
+            yield _partition(name, part) | {"state": "offline"}
+    for name, part in parts:
+        if is_under_replicated(part) and not is_offline(part):
+            yield _partition(name, part) | {"state": "under-replicated"}
+
+
+def feature_rows(state: ClusterState) -> list[Row]:
+    """A row for each feature and range of levels, with the brokers that support it: of one version, all of them."""
+    ranges: dict[tuple[str, int, int], list[int]] = {}
+    for number, found in sorted(state.features.items()):
+        for name, levels in found.supported.items():
+            ranges.setdefault((name, *levels), []).append(number)
+    return [
+        {
+            "feature": name,
+            "finalized": state.finalized.get(name, 0),
+            "supported_min": low,
+            "supported_max": high,
+            "brokers": numbers,
+        }
+        for (name, low, high), numbers in sorted(ranges.items())
+    ]
+
+
+def log_dir_rows(log_dirs: LogDirs) -> list[Row]:
+    """The log directories by broker; of an offline one the contents are unknown."""
+    return [_log_dir(number, directory) for number in sorted(log_dirs) for directory in log_dirs[number]]
+
+
+def _log_dir(number: int, directory: LogDir) -> Row:
+    replicas = directory.replicas.values()
+    unknown = directory.error is not None
+    return {
+        "broker": number,
+        "path": directory.path,
+        "state": "offline" if unknown else "cordoned" if directory.is_cordoned else ONLINE,
+        "replicas": None if unknown else sum(not replica.is_future for replica in replicas),
+        "future_replicas": None if unknown else sum(replica.is_future for replica in replicas),
+        "size_bytes": None if unknown else sum(replica.size for replica in replicas),
+        "usable_bytes": directory.usable_bytes if directory.usable_bytes >= 0 else None,
+        "total_bytes": directory.total_bytes if directory.total_bytes >= 0 else None,
+    }
+
+
+def _partition(topic: str, part: PartitionView) -> Row:
+    return {
+        "topic": topic,
+        "partition": part.partition,
+        "replicas": list(part.replicas),
+        "isr": list(part.isr),
+        "offline": list(part.offline),
+    }
+
+
+def _print(inv: Invocation, columns: Sequence[Column], rows: Sequence[Row], cluster: str) -> None:
+    with list_rows(
+        inv.out,
+        "ClusterDescriptionList",
+        "ClusterDescription",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+    ) as printed:
+        for row in rows:
+            printed.add(row)

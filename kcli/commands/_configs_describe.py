@@ -1,0 +1,71 @@
+"""What ``kcli configs describe`` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.commands._config_resources import entries_of, resources, shown_name, title
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.configs import ConfigEntry, ConfigResource
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+_COLUMNS = (
+    Column("name"),
+    Column("key"),
+    Column("value", "prose"),
+    Column("source"),
+    Column("read_only", spare=1),
+    Column("sensitive", wide=True),
+    Column("type", wide=True),
+)
+_ORIGIN = Column("origin", "prose")
+_HIDDEN = "(hidden)"
+"""Shown to people in place of a secret; in JSON it is null."""
+
+
+def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
+    """Describes configurations. Returns the exit status."""
+    wanted = resources("describe", kind, names)
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = entries_of(inv, admin, wanted)
+    structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
+    columns = (*_COLUMNS, _ORIGIN) if origin else _COLUMNS
+    with list_rows(
+        inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
+        for resource, entries in found.items():
+            shown = [entry for entry in entries if every or entry.source != "default"]
+            for entry in shown:
+                rows.add(_row(resource, entry, structured=structured, origin=origin))
+            if not shown:
+                inv.talk.note(
+                    f"{title(resource)}: nothing is set" + ("" if every else "; --all shows defaults")
+                )
+    return inv.finish(done=bool(found))
+
+
+def _row(resource: ConfigResource, entry: ConfigEntry, *, structured: bool, origin: bool) -> dict[str, Any]:
+    hidden = None if structured else _HIDDEN
+    row: dict[str, Any] = {
+        "name": shown_name(resource),
+        "key": entry.name,
+        "value": hidden if entry.is_sensitive else entry.value,
+        "source": entry.source,
+        "read_only": entry.read_only,
+        "sensitive": entry.is_sensitive,
+        "type": entry.type or None,
+    }
+    if origin:
+        places = [
+            (name, hidden if entry.is_sensitive else value, source) for name, value, source in entry.synonyms
+        ]
+        row["origin"] = (
+            [{"key": name, "value": value, "source": source} for name, value, source in places]
+            if structured
+            else "; ".join(f"{source} {name}={value}" for name, value, source in places)
+        )
+    return row

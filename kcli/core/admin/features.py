@@ -1,0 +1,64 @@
+"""The features and versions that brokers report (ApiVersions: KIP-35, KIP-584)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kcli import __version__
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.connection.plan import Broker
+from kcli.core.errors import KcliError
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+METADATA_VERSION = "metadata.version"
+
+_LAST_LEVELS = {
+    1: "3.0", 2: "3.1", 3: "3.2", 7: "3.3", 8: "3.4", 11: "3.5", 14: "3.6", 19: "3.7", 20: "3.8", 21: "3.9",
+    25: "4.0", 27: "4.1", 29: "4.2", 30: "4.3",
+}  # fmt: skip
+"""The last level of metadata.version that each release of Kafka has (org.apache.kafka.server.common.MetadataVersion)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFeatures:
+    """``supported``: lowest and highest level by feature name. ``finalized``: the levels in force in the cluster.
+
+    ``epoch`` orders what brokers report as finalized; −1 if the broker reports none (before Kafka 2.7).
+    """
+
+    supported: Mapping[str, tuple[int, int]]
+    finalized: Mapping[str, int]
+    epoch: int
+
+    @property
+    def release(self) -> str | None:
+        """The release of Kafka that the broker runs, such as ``4.3``; None if it cannot be told.
+
+        Brokers do not report it: it is that of the highest metadata.version they support. Brokers before 3.3 and
+        those of ZooKeeper clusters support none.
+        """
+        return release_of(self.supported.get(METADATA_VERSION, (0, 0))[1])
+
+
+def release_of(level: int) -> str | None:
+    """The release of Kafka with this level of metadata.version; None if it is not known."""
+    if level <= 0:
+        return None
+    return next((release for last, release in _LAST_LEVELS.items() if level <= last), None)
+
+
+def describe_features(cluster: Cluster, deadline: float) -> dict[int, BrokerFeatures | KcliError]:
+    """The features of every broker, by node id."""
+
+    def ask(_broker: Broker) -> Request:
+        return ApiVersionsRequest(client_software_name="kcli", client_software_version=__version__)
+
+    def read(response: ApiVersionsResponse) -> tuple[int, BrokerFeatures]:
+        return response.error_code, BrokerFeatures(
+            {row.name: (row.min_version, row.max_version) for row in response.supported_features},
+            {row.name: row.max_version_level for row in response.finalized_features},
+            response.finalized_features_epoch,
+        )
+
+    return ask_every_broker(cluster, ask, read, deadline, "requesting the features of broker")

@@ -1,0 +1,126 @@
+"""The state of a cluster: its brokers, controllers, features and partitions. Prints nothing.
+
+``observe`` asks; the classes below are values, and what is derived from them is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView
+from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.types import Node
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription
+    from kcli.core.admin.features import BrokerFeatures
+    from kcli.core.admin.quorum import QuorumDescription
+
+ONLINE, FENCED, MISSING = "online", "fenced", "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerState:
+    """A broker and its replicas. ``node`` is None for a ``missing`` one: only replica lists name it.
+
+    ``under_replicated`` counts its replicas that are not in sync.
+    """
+
+    number: int
+    node: Node | None
+    state: str
+    leaders: int
+    replicas: int
+    under_replicated: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """``quorum`` is None with ZooKeeper, before Kafka 3.3, or if it could not be described.
+
+    ``features`` are those of the brokers that responded, ``topics`` those that this client may describe, ``errors``
+    why the rest is unknown.
+    """
+
+    description: ClusterDescription
+    quorum: QuorumDescription | None
+    features: Mapping[int, BrokerFeatures]
+    topics: Sequence[TopicInfo]
+    errors: Sequence[KcliError]
+    controller_known: bool = True
+
+    @property
+    def controller(self) -> int | None:
+        """The active controller; None while there is none, or if it is unknown."""
+        number = self.quorum.leader if self.quorum is not None else self.description.controller
+        return number if number >= 0 and self.controller_known else None
+
+    @property
+    def finalized(self) -> Mapping[str, int]:
+        """The levels of the finalized features, as reported by the broker that is the most up to date."""
+        newest = max(self.features.values(), key=lambda found: found.epoch, default=None)
+        return newest.finalized if newest is not None else {}
+
+
+def observe(admin: Admin) -> ClusterState:
+    """Describes the cluster; what could not be described is in ``errors``. Raises if no broker responds."""
+    errors: list[KcliError] = []
+    quorum, controller_known = None, True
+    try:
+        quorum = admin.describe_quorum()
+    except UnsupportedError:
+        pass  # the controller is then the one that metadata names
+    except KcliError as error:
+        errors.append(error)
+        controller_known = False
+    features: dict[int, BrokerFeatures] = {}
+    for number, found in admin.describe_features().items():
+        if isinstance(found, KcliError):
+            errors.append(found)
+        else:
+            features[number] = found
+    return ClusterState(
+        _described(admin), quorum, features, admin.list_topics(), errors, controller_known=controller_known
+    )
+
+
+def _described(admin: Admin) -> ClusterDescription:
+    """With fenced brokers, where the broker that responds can list them (Kafka 4.0)."""
+    try:
+        return admin.describe_cluster(include_fenced=True)
+    except UnsupportedError:
+        return admin.describe_cluster()
+
+
+def broker_states(description: ClusterDescription, topics: Sequence[TopicInfo]) -> list[BrokerState]:
+    """Every broker of the cluster and of its replica lists, by id."""
+    known = {broker.node.id: broker for broker in description.brokers}
+    parts = [part for topic in topics for part in topic.partitions]
+    leaders, replicas, lagging = dict[int, int](), dict[int, int](), dict[int, int]()
+    for part in parts:
+        leaders[part.leader] = leaders.get(part.leader, 0) + 1
+        for number in part.replicas:
+            replicas[number] = replicas.get(number, 0) + 1
+            if number not in part.isr:
+                lagging[number] = lagging.get(number, 0) + 1
+    found = []
+    for number in sorted(known.keys() | replicas.keys()):
+        broker = known.get(number)
+        state = MISSING if broker is None else FENCED if broker.is_fenced else ONLINE
+        counts = leaders.get(number, 0), replicas.get(number, 0), lagging.get(number, 0)
+        found.append(BrokerState(number, broker.node if broker else None, state, *counts))
+    return found
+
+
+def is_offline(part: PartitionView) -> bool:
+    """Whether the partition has no leader: it can be neither read nor written."""
+    return part.leader < 0
+
+
+def is_under_replicated(part: PartitionView) -> bool:
+    """Whether some of its replicas are not in sync. Those of an offline partition are, in this sense, too."""
+    return len(part.isr) < len(part.replicas)

@@ -1,0 +1,319 @@
+"""``kcli configs`` as a user runs it: what is set and where, changes with plan, refusals and read-back."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.command import kcli, ok, shell
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
+
+SECRET = "canary-5f1d"
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    """``orders`` has a retention of its own; broker 1 a size and a secret, all brokers another size."""
+    with (
+        FakeCluster(3, topics={"orders": 1, "other": 1}) as found,
+        Admin(bootstrap_servers=found.bootstrap) as admin,
+    ):
+        topic, one, every = (
+            ConfigResource(kind, name)
+            for kind, name in (
+                (ConfigKind.TOPIC, "orders"),
+                (ConfigKind.BROKER, "1"),
+                (ConfigKind.BROKER, ""),
+            )
+        )
+        changes = {
+            topic: [ConfigChange("retention.ms", "5")],
+            one: [ConfigChange("message.max.bytes", "7"), ConfigChange("ssl.keystore.password", SECRET)],
+            every: [ConfigChange("message.max.bytes", "8")],
+        }
+        assert set(admin.alter_configs(changes).values()) == {None}
+        yield found
+
+
+def run(cluster: FakeCluster, line: str) -> "subprocess.CompletedProcess[bytes]":
+    done = kcli("configs", *line.split(), bootstrap=cluster.bootstrap)
+    assert SECRET.encode() not in done.stdout + done.stderr
+    return done
+
+
+def items(cluster: FakeCluster, line: str, code: int = 0) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(ok(run(cluster, f"{line} -o json"), (code,)))["items"]
+    return found
+
+
+def values(cluster: FakeCluster, line: str) -> list[tuple[str, str, str | None, str]]:
+    return [(i["name"], i["key"], i["value"], i["source"]) for i in items(cluster, f"describe {line}")]
+
+
+def refused(cluster: FakeCluster, line: str, code: int, *words: str) -> str:
+    """stderr of a run that changed nothing."""
+    sent = len(changes(cluster))
+    done = run(cluster, line)
+    said = done.stderr.decode()
+    assert done.returncode == code, said
+    assert all(word in said for word in words), said
+    assert changes(cluster)[sent:] == []
+    return said
+
+
+def changes(cluster: FakeCluster) -> list[Any]:
+    """The requests that changed something."""
+    return [s for s in cluster.seen(IncrementalAlterConfigsRequest) if not s.request.validate_only]
+
+
+# --- describe ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_set_is_shown_with_its_source(cluster: FakeCluster) -> None:
+    assert values(cluster, "topics orders other") == [("orders", "retention.ms", "5", "topic")]
+    assert values(cluster, "brokers 1 2 default") == [
+        ("1", "broker.id", "1", "static broker"),
+        ("1", "message.max.bytes", "7", "dynamic broker"),
+        ("1", "ssl.keystore.password", None, "dynamic broker"),
+        ("2", "broker.id", "2", "static broker"),
+        ("2", "message.max.bytes", "8", "dynamic default"),
+        ("default", "message.max.bytes", "8", "dynamic default"),
+    ]
+
+
+def test_all_shows_defaults_too(cluster: FakeCluster) -> None:
+    found = {key: (value, source) for _, key, value, source in values(cluster, "topics orders --all")}
+    assert found["retention.ms"] == ("5", "topic")
+    assert found["cleanup.policy"] == ("delete", "default")
+    assert {source for *_, source in values(cluster, "groups billing --all")} == {"default"}
+    assert values(cluster, "groups billing") == []
+
+
+def test_origin_lists_every_place_the_strongest_first(cluster: FakeCluster) -> None:
+    found = {i["key"]: i["origin"] for i in items(cluster, "describe brokers 1 --origin")}
+    assert [(o["value"], o["source"]) for o in found["message.max.bytes"]] == [
+        ("7", "dynamic broker"),
+        ("8", "dynamic default"),
+        ("1048588", "default"),
+    ]
+    assert {o["value"] for o in found["ssl.keystore.password"]} == {None}
+    text = ok(run(cluster, "describe brokers 1 --origin")).decode()
+    assert "dynamic default message.max.bytes=8" in text
+    assert "ssl.keystore.password  (hidden)" in text
+    assert "origin" not in items(cluster, "describe brokers 1")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("describe topics ordres", 1, ["topic ordres does not exist", "did you mean orders?"]),
+        (
+            "describe brokers 77",
+            1,
+            ["the cluster has no broker 77", "it has 1, 2, 3", "kcli cluster describe"],
+        ),
+        ("describe brokers one", 2, ["'one' is not a broker id", "`default`"]),
+        ("describe topics orders none", 6, ["topic none does not exist"]),
+        ("describe topcis orders", 2, ["'topcis' is not topics, brokers or groups", "did you mean topics?"]),
+        ("describe topics or/ders", 2, ["not a valid topic name"]),
+        ("describe topics", 2, ["missing argument NAME"]),
+    ],
+)
+def test_names_that_cannot_be_described(cluster: FakeCluster, line: str, code: int, words: list[str]) -> None:
+    refused(cluster, line, code, *words)
+
+
+@pytest.mark.parametrize(
+    "line", ["describe groups g", "alter groups g --set consumer.session.timeout.ms=5 --yes"]
+)
+def test_brokers_without_group_configurations_are_named_by_their_version(
+    cluster: FakeCluster, line: str
+) -> None:
+    def like_3_9(_request: Any, answer: Any) -> None:
+        answer.supported_features[0].max_version = 21
+
+    cluster.fail(DescribeConfigsRequest, Code.INVALID_REQUEST, times=FOREVER)
+    refused(cluster, line, 1, "INVALID_REQUEST")
+    cluster.replace(ApiVersionsRequest, like_3_9, times=FOREVER)
+    refused(cluster, line, 7, "group g has no configuration on these brokers: they run Kafka 3.9")
+
+
+@pytest.mark.parametrize("verb", ["describe topics orders", "alter topics orders --set retention.ms=6 --yes"])
+def test_without_permission_it_is_4(cluster: FakeCluster, verb: str) -> None:
+    cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
+    refused(cluster, verb, 4, "TOPIC_AUTHORIZATION_FAILED")
+
+
+# --- alter -------------------------------------------------------------------------------------------------
+
+
+def test_changes_are_made_after_a_plan_and_reported_with_old_and_new(cluster: FakeCluster) -> None:
+    line = "alter topics orders --set retention.ms=6 --append cleanup.policy=compact --yes"
+    rows = items(cluster, line)
+    assert [(r["key"], r["old"], r["old_source"], r["new"], r["new_source"], r["status"]) for r in rows] == [
+        ("retention.ms", "5", "topic", "6", "topic", "changed"),
+        ("cleanup.policy", "delete", "default", "delete,compact", "topic", "changed"),
+    ]
+    assert values(cluster, "topics orders") == [
+        ("orders", "cleanup.policy", "delete,compact", "topic"),
+        ("orders", "retention.ms", "6", "topic"),
+    ]
+    done = run(cluster, "alter topics orders --remove cleanup.policy=delete --unset retention.ms --yes")
+    said = ok(done) + done.stderr
+    assert b"retention.ms: 6 (topic) \xe2\x86\x92 604800000 (default)" in said
+    assert b"cleanup.policy: delete,compact (topic) \xe2\x86\x92 compact (topic)" in said
+    assert values(cluster, "topics orders") == [("orders", "cleanup.policy", "compact", "topic")]
+
+
+def test_one_broker_or_all_brokers_are_changed(cluster: FakeCluster) -> None:
+    ok(run(cluster, "alter brokers default --set log.retention.ms=9 --yes"))
+    done = run(cluster, "alter brokers 1 --unset message.max.bytes --yes")
+    assert b"message.max.bytes: 7 (dynamic broker) \xe2\x86\x92 8 (dynamic default)" in ok(done) + done.stderr
+    found = {(name, key): (value, source) for name, key, value, source in values(cluster, "brokers 1 2")}
+    assert found["1", "message.max.bytes"] == ("8", "dynamic default")
+    assert found["2", "log.retention.ms"] == ("9", "dynamic default")
+
+
+def test_groups_are_changed(cluster: FakeCluster) -> None:
+    ok(run(cluster, "alter groups billing --set consumer.session.timeout.ms=60000 --yes"))
+    assert values(cluster, "groups billing") == [("billing", "consumer.session.timeout.ms", "60000", "group")]
+
+
+def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeCluster) -> None:
+    before = len(changes(cluster))
+    done = run(cluster, "alter topics orders --set retention.ms=6 --dry-run")
+    assert b"retention.ms: 5 (topic) \xe2\x86\x92 6 (topic)" in ok(done)
+    assert [r["status"] for r in items(cluster, "alter topics orders --set retention.ms=6 --dry-run")] == [
+        "planned"
+    ]
+    refused(
+        cluster, "alter topics orders --set retention.ms=x --dry-run", 1, "INVALID_CONFIG", "retention.ms"
+    )
+    assert len(changes(cluster)) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("topics orders --set retention.ms=6", 2, ["confirmation required", "Change 1 key?"]),
+        ("topics orders --set retention.ms=6 --no-input", 2, ["--no-input was given"]),
+        ("topics orders", 2, ["nothing to change"]),
+        ("topics orders --set retention.ms", 2, ["'retention.ms' is not KEY=VALUE"]),
+        ("topics orders --set =5", 2, ["there is no key before the ="]),
+        ("topics orders --unset retention.ms=5", 2, ["--unset takes a key without a value"]),
+        ("topics orders --set retention.ms=6 --unset retention.ms", 2, ["retention.ms is changed twice"]),
+        ("topics orders --set retention.mss=6 --yes", 2, ["a topic has no", "did you mean retention.ms?"]),
+        ("topics orders --set zzz=6 --yes", 2, ["a topic has no configuration zzz", "--all` lists the keys"]),
+        ("groups g --unset consumer.session.timeout --yes", 2, ["did you mean consumer.session.timeout.ms?"]),
+        ("brokers 1 --set broker.id=2 --yes", 7, ["broker.id cannot be changed", "server.properties"]),
+        ("brokers default --set broker.id=2 --yes", 7, ["default of all brokers: broker.id cannot"]),
+        ("brokers default --set mesage.max.bytes=2 --yes", 2, ["did you mean message.max.bytes?"]),
+        ("brokers 77 --set message.max.bytes=2 --yes", 1, ["no broker 77"]),
+        ("topics orders --append retention.ms=6 --yes", 1, ["it is no list"]),
+        ("topics none --set retention.ms=6 --yes", 1, ["topic none does not exist"]),
+    ],
+)
+def test_changes_that_are_refused(cluster: FakeCluster, line: str, code: int, words: list[str]) -> None:
+    refused(cluster, f"alter {line}", code, *words)
+
+
+def test_a_value_that_is_set_already_is_no_change(cluster: FakeCluster) -> None:
+    before = len(changes(cluster))
+    assert [r["status"] for r in items(cluster, "alter topics orders --set retention.ms=5")] == ["unchanged"]
+    assert len(changes(cluster)) == before
+
+
+def test_the_others_are_changed_when_one_is_refused(cluster: FakeCluster) -> None:
+    rows = items(cluster, "alter topics none orders --set retention.ms=6 --yes", code=6)
+    assert [(r["name"], r["status"]) for r in rows] == [("orders", "changed")]
+    done = run(cluster, "alter brokers 1 77 --set log.retention.ms=6 --yes")
+    assert done.returncode == 6
+
+
+def test_a_lack_of_permission_to_change_is_4(cluster: FakeCluster) -> None:
+    def denied(_request: Any, answer: Any) -> None:
+        answer.responses[0].error_code = Code.TOPIC_AUTHORIZATION_FAILED
+
+    cluster.replace(IncrementalAlterConfigsRequest, denied)
+    done = run(cluster, "alter topics orders --set retention.ms=6 --yes")
+    assert done.returncode == 4, done.stderr
+
+
+def test_a_value_that_is_not_there_afterwards_is_reported(cluster: FakeCluster) -> None:
+    def undo(_request: Any, answer: Any) -> None:
+        for row in answer.results[0].configs:
+            row.value = "4" if row.name == "retention.ms" else row.value
+
+    cluster.replace(DescribeConfigsRequest, undo, times=FOREVER)
+    done = run(cluster, "alter topics orders --set retention.ms=6 --yes --timeout 1s")
+    assert done.returncode == 7
+    assert b"retention.ms was changed, and does not have the new value" in done.stderr
+
+
+def test_a_change_that_brokers_show_a_moment_later_is_waited_for(cluster: FakeCluster) -> None:
+    def stale(_request: Any, answer: Any) -> None:
+        for row in answer.results[0].configs:
+            row.value = "5" if row.name == "retention.ms" else row.value
+
+    cluster.replace(DescribeConfigsRequest, stale, times=3)
+    ok(run(cluster, "alter topics orders --set retention.ms=6 --yes"))
+
+
+def test_a_secret_is_never_shown(cluster: FakeCluster) -> None:
+    """``run`` checks all output; the canary is on the command line, which is warned of."""
+    line = f"alter brokers 1 --set ssl.keystore.password={SECRET}"
+    done = run(cluster, f"{line} --dry-run")
+    assert b"ssl.keystore.password: (hidden) (dynamic broker) \xe2\x86\x92 (hidden)" in ok(done)
+    assert b"ssl.keystore.password may be a secret: other users" in done.stderr
+    assert items(cluster, f"{line} --yes")[0]["new"] is None
+
+    def quoting(_request: Any, answer: Any) -> None:
+        answer.responses[0].error_code = Code.INVALID_CONFIG
+        answer.responses[0].error_message = f"Invalid value {SECRET} for ssl.keystore.password"
+
+    cluster.replace(IncrementalAlterConfigsRequest, quoting)
+    done = run(cluster, f"{line} --yes")
+    assert done.returncode == 1
+    assert b"Invalid value (hidden)" in done.stderr
+
+
+def test_the_value_of_a_key_that_brokers_do_not_list_is_hidden_too(cluster: FakeCluster) -> None:
+    """Keys of listeners are listed only when they are set; the broker decides whether it accepts them."""
+    line = f"alter brokers 1 --set listener.name.x.ssl.keystore.password={SECRET}"
+    done = run(cluster, f"{line} --dry-run")
+    assert done.returncode == 1
+    assert b"Unknown config name: listener.name.x.ssl.keystore.password" in done.stderr
+
+
+def test_formats(cluster: FakeCluster) -> None:
+    assert ok(run(cluster, "describe topics orders -o tsv")).decode().splitlines() == [
+        "name\tkey\tvalue\tsource\tread_only\tsensitive\ttype",
+        "orders\tretention.ms\t5\ttopic\tfalse\tfalse\tlong",
+    ]
+    (line,) = ok(run(cluster, "describe topics orders -o ndjson")).decode().splitlines()
+    assert json.loads(line)["kind"] == "ConfigValue"
+    (line,) = (
+        ok(run(cluster, "alter topics orders --set retention.ms=6 --yes -o ndjson")).decode().splitlines()
+    )
+    assert json.loads(line)["kind"] == "ConfigAlterReportItem"
+    assert ok(run(cluster, "alter topics orders --set retention.ms=7 --yes")) == b""
+
+
+def test_tables_fit_80_columns_of_a_terminal(cluster: FakeCluster) -> None:
+    ok(run(cluster, f"alter brokers default --set log.retention.ms={'9' * 120} --yes"))
+    line = "stty cols 80 rows 24; kcli configs describe brokers 1 2 --all --origin --no-pager"
+    define = f"export KCLI_BOOTSTRAP_SERVER={cluster.bootstrap} NO_COLOR=1"
+    done = shell(
+        f"{define}; export -f kcli; script -qec \"bash -c '{line}'\" /dev/null", bootstrap=cluster.bootstrap
+    )
+    lines = done.stdout.decode().splitlines()
+    assert any(line.startswith("NAME") for line in lines), done.stdout
+    assert max(map(len, lines)) <= 80

@@ -27,6 +27,7 @@ from kcli.flows import ranges
 from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
@@ -98,10 +99,13 @@ class _Run:
         consumer = self._consumer(self.source, show_control_batches=True)
         with inv.first_contact(self.source.servers):
             consumer.connect(inv.timeout)
-        jobs = self._jobs_on_source()
-        copies = copies_of_target(jobs, source_id, self.target_admin.cluster_id())
+        jobs = self._jobs_on_source(self.source_admin)
+        saved, target_id = self._saved_before_plan(name), self.target_admin.cluster_id()
+        copies = copies_of_target(jobs, target_id)
+        if saved is not None and source_id == target_id:
+            copies.update(saved.state.topics.values())
         self.selection = self.selection._replace(copies=copies)
-        plan = self._plan(self._saved_before_plan(name), consumer)
+        plan = self._plan(saved, consumer)
         self._find_loops(plan.found, jobs)
         if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
@@ -171,12 +175,17 @@ class _Run:
         with Consumer(options, hooks=self.inv.hooks) as reader:
             return load_topic(admin, reader, wait=wait)
 
-    def _jobs_on_source(self) -> list[JobState]:
-        """The jobs that write to the source; without permission to read them there is no guard against loops."""
+    def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:
+        """The jobs that write to the source; without permission to read them there is no guard against loops.
+
+        ``again``: the caller tries again later, so an error that may pass is raised.
+        """
         try:
-            jobs = self._jobs(self.source, self.source_admin, wait=False)
+            jobs = self._jobs(self.source, admin, wait=False)
             return [job.state for job in jobs.values()]
         except KcliError as error:
+            if again and may_pass(error):
+                raise
             self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
             return []
 
@@ -321,7 +330,15 @@ class _Run:
             plan.copies.extend(copies)
             copy.add(copies)
 
-        discovery = Discovery(source, target, self.selection, plan.found, may_fill=inv.yes)
+        discovery = Discovery(
+            source,
+            target,
+            self.selection,
+            plan.found,
+            jobs=lambda: self._jobs_on_source(source, again=True),
+            headers=flags["headers"],
+            may_fill=inv.yes,
+        )
         look = discovery_task(inv, discovery, producer, saving, add, by_key=self.selection.by_key)
         interval = min(_TASK_INTERVAL, consumer.options.metadata_max_age_ms / 1000)
         tasks = [Periodic(interval, look)]

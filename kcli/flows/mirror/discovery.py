@@ -3,19 +3,22 @@
 What cannot be copied exactly is refused once, with the reason; the other topics are not affected.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, Finding, Findings, TopicFacts
 from kcli.flows.mirror.routes import Route, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.state import JobState
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import create_targets, identify, offsets, target_ends
 
@@ -33,17 +36,28 @@ class Additions(NamedTuple):
 
 
 class Discovery:
-    """``found``: the routes that are copied already. ``may_fill``: target topics that have records already are written
-    without a question.
+    """``found``: the routes that are copied already. ``jobs`` reads those that write to the source; ``headers``: see
+    ``returning_routes``. ``may_fill``: target topics that have records already are written without a question.
     """
 
     def __init__(
-        self, source: Admin, target: Admin, selection: Selection, found: Survey, *, may_fill: bool
+        self,
+        source: Admin,
+        target: Admin,
+        selection: Selection,
+        found: Survey,
+        *,
+        jobs: Callable[[], Sequence[JobState]],
+        headers: bool,
+        may_fill: bool,
     ) -> None:
         self._source = source
         self._target = target
         self._selection = selection
+        self._jobs = jobs
+        self._headers = headers
         self._may_fill = may_fill
+        self._target_cluster = found.target_cluster
         self._same_cluster = bool(found.source_cluster) and found.source_cluster == found.target_cluster
         self._topics = {route.source: route.target for route in found.routes}
         self._partitions = {name: found.sources[name].partitions for name in self._topics}
@@ -55,12 +69,20 @@ class Discovery:
         available = {
             topic.name: len(topic.partitions) for topic in self._source.list_topics() if not topic.internal
         }
+        if not self._grown(available):
+            return additions
+        jobs = self._jobs()
+        self._leave_out(copies_of_target(jobs, self._target_cluster))
         grown = self._planned(self._grown(available), available, additions)
         if not grown:
             return additions
         names = sorted({*grown, *(name for name in self._topics if name in available)})
         selection = self._selection._replace(selectors=names)
         found = survey(self._source, self._target, selection, continues=self._topics)
+        loops, _ = returning_routes(
+            found.routes, jobs, found.target_cluster, headers=self._headers, now=wall_ms()
+        )
+        found.findings.conflicts.extend(loops)
         ends = target_ends(self._target, found)
         for route in found.routes:
             if route.source in grown:
@@ -75,6 +97,10 @@ class Discovery:
             for name in select_topics(available, selectors, self._selection.copies)
             if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
         ]
+
+    def _leave_out(self, copies: Iterable[str]) -> None:
+        """Patterns do not select these topics from now on."""
+        self._selection = self._selection._replace(copies={*self._selection.copies, *copies})
 
     def _planned(self, grown: list[str], available: Mapping[str, int], additions: Additions) -> list[str]:
         """Those of ``grown`` for which there is a route besides all others; the rest is refused."""
@@ -109,6 +135,8 @@ class Discovery:
         error = self._objection(route, found.findings, ends)
         copies: list[PartitionCopy] = []
         if error is None:
+            if self._same_cluster:
+                self._leave_out([route.target])
             try:
                 create_targets(self._target, found.findings, [route.target])
                 copies = self._copies(route, facts, ends)

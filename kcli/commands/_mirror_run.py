@@ -29,7 +29,15 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
+from kcli.flows.mirror.job import (
+    Ends,
+    begun_later,
+    check_continues,
+    default_name,
+    job_state,
+    partition_copies,
+    source_partitions,
+)
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
@@ -135,9 +143,10 @@ class _Run:
 
     def _plan(self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
         """``begun``: the copies of this run so far, whose bounds stay."""
+        check_continues(saved, by_key=self.selection.by_key)
         continues = {} if saved is None else saved.state.topics
         found = survey(self.source_admin, self.target_admin, self.selection, continues)
-        spans = self._spans(consumer, found)
+        spans = self._spans(consumer, found, saved)
         spans |= {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
         ends = target_ends(self.target_admin, found)
         copies = partition_copies(
@@ -201,19 +210,29 @@ class _Run:
         found.findings.conflicts.extend(conflicts)
         found.findings.warnings.extend(warnings)
 
-    def _spans(self, consumer: Consumer, found: Survey) -> dict[TopicPartition, Span]:
+    def _spans(self, consumer: Consumer, found: Survey, saved: SavedJob | None) -> dict[TopicPartition, Span]:
+        """``--offset`` says where a new job begins; what appeared since an earlier run is copied from its start."""
         wanted = self.flags["span"] or RangeSpec(OffsetSpec("earliest"))
         if wanted.start is not None and wanted.start.kind == "stored":
             raise ConfigError(
                 "kcli mirror: --offset stored", why="a mirror has no group", do="a job continues by itself"
             )
-        return ranges.spans(
-            consumer,
-            source_partitions(found),
-            wanted,
-            until_end=bool(self.bounded),
-            timeout=self.inv.timeout,
-        )
+        partitions = source_partitions(found)
+        later = begun_later(partitions, saved)
+        spans: dict[TopicPartition, Span] = {}
+        for some, start in (
+            ([tp for tp in partitions if tp not in later], wanted.start),
+            (sorted(later), OffsetSpec("earliest")),
+        ):
+            if some:
+                spans |= ranges.spans(
+                    consumer,
+                    some,
+                    RangeSpec(start, wanted.stop),
+                    until_end=bool(self.bounded),
+                    timeout=self.inv.timeout,
+                )
+        return spans
 
     # the copy
 

@@ -130,6 +130,26 @@ def test_a_job_that_is_started_again_adds_the_partitions_as_well(
     assert values(target, "t", 1) == [b"p1"]
 
 
+@pytest.mark.parametrize("offset", ["latest", "2", "-1"])
+def test_where_a_new_job_begins_says_nothing_of_what_appears_later(
+    source: FakeCluster, target: FakeCluster, offset: str
+) -> None:
+    more = (*PATTERN, f"--offset={offset}")
+    first = mirrored(source, target, *more)
+    assert first.code == 0, first.err
+    before = values(target, "t")
+    grow(source, "t", 2)
+    create(source, "new", 1)
+    source.append("t", 0, batch(b"3", timestamp=1_000))
+    source.append("t", 1, batch(b"p1", timestamp=1_000))
+    source.append("new", 0, batch(b"n0", timestamp=1_000))
+    done = mirrored(source, target, *more)
+    assert done.code == 0, done.err
+    assert values(target, "t") == [*before, b"3"]
+    assert values(target, "t", 1) == [b"p1"]
+    assert values(target, "new") == [b"n0"]
+
+
 def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
     source: FakeCluster, target: FakeCluster
 ) -> None:

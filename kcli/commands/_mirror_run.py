@@ -27,8 +27,17 @@ from kcli.flows import ranges
 from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies, source_partitions
+from kcli.flows.mirror.job import (
+    Ends,
+    begun_later,
+    check_continues,
+    default_name,
+    job_state,
+    partition_copies,
+    source_partitions,
+)
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
@@ -98,10 +107,13 @@ class _Run:
         consumer = self._consumer(self.source, show_control_batches=True)
         with inv.first_contact(self.source.servers):
             consumer.connect(inv.timeout)
-        jobs = self._jobs_on_source()
-        copies = copies_of_target(jobs, source_id, self.target_admin.cluster_id())
+        jobs = self._jobs_on_source(self.source_admin)
+        saved, target_id = self._saved_before_plan(name), self.target_admin.cluster_id()
+        copies = copies_of_target(jobs, target_id)
+        if saved is not None and source_id == target_id:
+            copies.update(saved.state.topics.values())
         self.selection = self.selection._replace(copies=copies)
-        plan = self._plan(self._saved_before_plan(name), consumer)
+        plan = self._plan(saved, consumer)
         self._find_loops(plan.found, jobs)
         if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
@@ -131,9 +143,10 @@ class _Run:
 
     def _plan(self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
         """``begun``: the copies of this run so far, whose bounds stay."""
+        check_continues(saved, by_key=self.selection.by_key)
         continues = {} if saved is None else saved.state.topics
         found = survey(self.source_admin, self.target_admin, self.selection, continues)
-        spans = self._spans(consumer, found)
+        spans = self._spans(consumer, found, saved)
         spans |= {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
         ends = target_ends(self.target_admin, found)
         copies = partition_copies(
@@ -171,12 +184,17 @@ class _Run:
         with Consumer(options, hooks=self.inv.hooks) as reader:
             return load_topic(admin, reader, wait=wait)
 
-    def _jobs_on_source(self) -> list[JobState]:
-        """The jobs that write to the source; without permission to read them there is no guard against loops."""
+    def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:
+        """The jobs that write to the source; without permission to read them there is no guard against loops.
+
+        ``again``: the caller tries again later, so an error that may pass is raised.
+        """
         try:
-            jobs = self._jobs(self.source, self.source_admin, wait=False)
+            jobs = self._jobs(self.source, admin, wait=False)
             return [job.state for job in jobs.values()]
         except KcliError as error:
+            if again and may_pass(error):
+                raise
             self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
             return []
 
@@ -192,19 +210,29 @@ class _Run:
         found.findings.conflicts.extend(conflicts)
         found.findings.warnings.extend(warnings)
 
-    def _spans(self, consumer: Consumer, found: Survey) -> dict[TopicPartition, Span]:
+    def _spans(self, consumer: Consumer, found: Survey, saved: SavedJob | None) -> dict[TopicPartition, Span]:
+        """``--offset`` says where a new job begins; what appeared since an earlier run is copied from its start."""
         wanted = self.flags["span"] or RangeSpec(OffsetSpec("earliest"))
         if wanted.start is not None and wanted.start.kind == "stored":
             raise ConfigError(
                 "kcli mirror: --offset stored", why="a mirror has no group", do="a job continues by itself"
             )
-        return ranges.spans(
-            consumer,
-            source_partitions(found),
-            wanted,
-            until_end=bool(self.bounded),
-            timeout=self.inv.timeout,
-        )
+        partitions = source_partitions(found)
+        later = begun_later(partitions, saved)
+        spans: dict[TopicPartition, Span] = {}
+        for some, start in (
+            ([tp for tp in partitions if tp not in later], wanted.start),
+            (sorted(later), OffsetSpec("earliest")),
+        ):
+            if some:
+                spans |= ranges.spans(
+                    consumer,
+                    some,
+                    RangeSpec(start, wanted.stop),
+                    until_end=bool(self.bounded),
+                    timeout=self.inv.timeout,
+                )
+        return spans
 
     # the copy
 
@@ -321,7 +349,15 @@ class _Run:
             plan.copies.extend(copies)
             copy.add(copies)
 
-        discovery = Discovery(source, target, self.selection, plan.found, may_fill=inv.yes)
+        discovery = Discovery(
+            source,
+            target,
+            self.selection,
+            plan.found,
+            jobs=lambda: self._jobs_on_source(source, again=True),
+            headers=flags["headers"],
+            may_fill=inv.yes,
+        )
         look = discovery_task(inv, discovery, producer, saving, add, by_key=self.selection.by_key)
         interval = min(_TASK_INTERVAL, consumer.options.metadata_max_age_ms / 1000)
         tasks = [Periodic(interval, look)]

@@ -7,6 +7,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.store import Progress
 from kcli.flows.mirror.sync_groups import SET, Mapped, Translated, sync_groups
@@ -24,13 +25,26 @@ def discovery_task(
     by_key: bool,
 ) -> Callable[[], None]:
     """Copies what appeared since the last call; what cannot be copied is reported once."""
+    warned = ""
+
+    def missed(error: KcliError) -> None:
+        """An error that may pass is a detail; another one is a warning, once in a row."""
+        nonlocal warned
+        text = f"looking for new topics failed: {error}"
+        if may_pass(error):
+            inv.talk.detail(text)
+        elif text != warned:
+            inv.talk.warn(text)
+            warned = text
 
     def look() -> None:
         try:
             found = discovery.look()
         except KcliError as error:
-            inv.talk.detail(f"looking for new topics failed: {error}")
+            missed(error)
             return
+        for delay in found.delayed:
+            missed(delay)
         for refusal in found.refused:
             inv.failed(refusal, partly=True)
         for route in found.routes:

@@ -7,8 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from kcli.core import Admin
-from kcli.core.types import TopicSpec
+from kcli.core.errors import BrokerError
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.types import TopicPartition, TopicSpec
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import Running, arguments, command, mirrored, running, until, values
 
@@ -127,6 +130,26 @@ def test_a_job_that_is_started_again_adds_the_partitions_as_well(
     assert values(target, "t", 1) == [b"p1"]
 
 
+@pytest.mark.parametrize("offset", ["latest", "2", "-1"])
+def test_where_a_new_job_begins_says_nothing_of_what_appears_later(
+    source: FakeCluster, target: FakeCluster, offset: str
+) -> None:
+    more = (*PATTERN, f"--offset={offset}")
+    first = mirrored(source, target, *more)
+    assert first.code == 0, first.err
+    before = values(target, "t")
+    grow(source, "t", 2)
+    create(source, "new", 1)
+    source.append("t", 0, batch(b"3", timestamp=1_000))
+    source.append("t", 1, batch(b"p1", timestamp=1_000))
+    source.append("new", 0, batch(b"n0", timestamp=1_000))
+    done = mirrored(source, target, *more)
+    assert done.code == 0, done.err
+    assert values(target, "t") == [*before, b"3"]
+    assert values(target, "t", 1) == [b"p1"]
+    assert values(target, "new") == [b"n0"]
+
+
 def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
     source: FakeCluster, target: FakeCluster
 ) -> None:
@@ -159,6 +182,71 @@ def test_a_new_topic_whose_target_has_records_is_refused_once_and_the_rest_conti
         assert error["what"] == "topic new has been created since and is not copied"
         assert error["why"] == "topic new of the target has records already"
         assert done.code == 130
+
+
+def test_a_topic_whose_start_is_not_known_yet_delays_no_other_topic(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, follow: Follow
+) -> None:
+    monkeypatch.setattr("kcli.commands._mirror_run._TASK_PATIENCE", 0.3)
+    waiting = TopicPartition("new-b", 0)
+    rule = source.fail(ListOffsetsRequest, Code.LEADER_NOT_AVAILABLE, where=waiting, times=1 << 30)
+    with follow() as mirror:
+        for name in ("new-a", "new-b", "new-c"):
+            create(source, name, 1)
+            source.append(name, 0, batch(name.encode(), timestamp=1_000))
+        for name in ("new-a", "new-c"):
+            until(lambda name=name: partitions(target, name) and values(target, name) == [name.encode()])
+        rule.remove()
+        until(lambda: partitions(target, "new-b") and values(target, "new-b") == [b"new-b"])
+        mirror.stop()
+        done = mirror.done()
+        assert done.code == 130
+        assert not done.errors
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("new-a=t", "topics new-a and t would both be copied to t"),
+        ("new-a=new/a", "topic new-a cannot be copied to 'new/a'"),
+    ],
+)
+def test_a_new_topic_that_cannot_have_a_target_is_refused_once_and_no_other_one(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, rule: str, why: str
+) -> None:
+    words = arguments(source, target, *PATTERN, *SOON, "-o", "json", "--map-topic", rule)
+    with running(monkeypatch, *words) as mirror:
+        until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
+        for name in ("new-a", "new-b", "new-c"):
+            create(source, name, 1)
+            source.append(name, 0, batch(name.encode(), timestamp=1_000))
+            if name != "new-a":
+                until(lambda name=name: partitions(target, name) and values(target, name) == [name.encode()])
+        mirror.stop()
+        (error,) = mirror.done().errors
+    assert error["code"] == 6
+    assert error["what"] == "topic new-a has been created since and is not copied"
+    assert error["why"].startswith(why)
+    assert "--map-topic" in error["do"]
+    assert values(target, "t") == [b"1", b"2"]
+
+
+def test_an_error_that_does_not_pass_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, follow: Follow
+) -> None:
+    failing = BrokerError(Code.CLUSTER_AUTHORIZATION_FAILED, "describing the cluster")
+    looks = []
+
+    def look(_self: object) -> None:
+        looks.append(1)
+        raise failing
+
+    monkeypatch.setattr("kcli.flows.mirror.discovery.Discovery.look", look)
+    with follow() as mirror:
+        until(lambda: len(looks) > 2)
+        mirror.stop()
+        err = mirror.done().err
+    assert err.count("looking for new topics failed: describing the cluster") == 1, err
 
 
 def test_a_run_with_an_end_copies_no_topic_that_appears_later(

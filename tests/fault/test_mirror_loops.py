@@ -1,14 +1,17 @@
 """Mirrors in both directions, in a ring, of a mirror: nothing goes round, and what clusters keep for themselves stays."""
 
 import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kcli.flows.mirror.state import JobState, job_record
 from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import Done, arguments, command, mirrored, stored, until, values
+from tests.fault.mirror_command import Done, arguments, command, mirrored, running, stored, until, values
 from tests.fault.producing import PATIENCE
 
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__kcli_mirror")
@@ -189,6 +192,102 @@ def test_all_topics_in_both_directions_under_other_names_do_not_grow(
         done = command("topics", "list", "-b", clusters[name].bootstrap, "-o", "name")
         assert set(done.out.split()) - set(INTERNAL) == topics, name
         assert all(len(values(clusters[name], topic)) == 4 for topic in topics)
+
+
+def write_job(cluster: FakeCluster, source: str, topics: dict[str, str]) -> None:
+    """As a mirror does that writes to ``cluster`` and runs now."""
+    now = int(time.time() * 1000)
+    state = JobState(
+        job="other", run="r", partitions="keep", source=source, target="", source_servers="", delivery="",
+        topics=topics, started_ms=now, updated_ms=now, host="",
+    )  # fmt: skip
+    record = job_record(state)
+    if not has(cluster, "__kcli_mirror"):
+        cluster.create_topic("__kcli_mirror")
+    cluster.append("__kcli_mirror", 0, batch(record.value, key=record.key))
+
+
+def has(cluster: FakeCluster, topic: str) -> bool:
+    try:
+        cluster.log(topic)
+    except KeyError:
+        return False
+    return True
+
+
+@pytest.mark.case("M16")
+def test_what_a_mirror_copies_the_other_way_later_is_not_copied_back(
+    monkeypatch: pytest.MonkeyPatch, clusters: dict[str, FakeCluster]
+) -> None:
+    """A mirror that begins while this one runs, and creates topics on its source."""
+    a, b = clusters["A"], clusters["B"]
+    words = ("-t", "*", "--map-topic", r"^(.*)$=a.\1", "-o", "json", "-X", "metadata.max.age.ms=200")
+    with running(monkeypatch, *arguments(a, b, *words)) as mirror:
+        until(lambda: has(b, "a.t") and len(values(b, "a.t")) == 4)
+        write_job(a, "B", {"w": "b.w", "a.back": "back"})
+        for name in ("b.w", "back", "fine"):
+            a.create_topic(name)
+            a.append(name, 0, batch(name.encode()))
+        until(lambda: has(b, "a.fine") and values(b, "a.fine") == [b"fine"])
+        mirror.stop()
+        done = mirror.done()
+    assert not has(b, "a.b.w")
+    assert not has(b, "a.back")
+    assert not done.errors
+
+
+@pytest.mark.case("M16")
+def test_a_new_topic_that_a_running_mirror_copies_back_is_refused_once(
+    monkeypatch: pytest.MonkeyPatch, clusters: dict[str, FakeCluster]
+) -> None:
+    a, b = clusters["A"], clusters["B"]
+    with running(
+        monkeypatch, *arguments(a, b, "-t", "*", "-o", "json", "--yes", "-X", "metadata.max.age.ms=200")
+    ) as mirror:
+        until(lambda: len(values(b, "t")) == 8)
+        write_job(a, "B", {"back": "back"})
+        for name in ("back", "fine", "later"):
+            a.create_topic(name)
+            a.append(name, 0, batch(name.encode()))
+            if name != "back":
+                until(lambda name=name: has(b, name) and values(b, name) == [name.encode()])
+        mirror.stop()
+        (error,) = mirror.done().errors
+    assert not has(b, "back")
+    assert error["code"] == 6
+    assert error["what"] == "topic back has been created since and is not copied"
+    assert error["why"] == "mirror job other copies back of the target to back: an endless loop"
+
+
+@pytest.mark.case("M16")
+@pytest.mark.parametrize("place", ["topic", "file"])
+def test_all_topics_within_one_cluster_under_other_names_are_copied_again_and_again(
+    clusters: dict[str, FakeCluster], tmp_path: Path, place: str
+) -> None:
+    a = clusters["A"]
+    more = ("--checkpoint", str(tmp_path / "job")) if place == "file" else ()
+    for count in (4, 5):
+        copy({"A": a}, "A>A", "-t", "*", "--map-topic", r"^(.*)$=copy.\1", *more)
+        assert len(values(a, "copy.t")) == count
+        a.append("t", 0, batch(b"later"))
+    assert not has(a, "copy.copy.t")
+
+
+@pytest.mark.case("M16")
+def test_within_one_cluster_a_new_topic_is_copied_and_its_copy_is_not(
+    monkeypatch: pytest.MonkeyPatch, clusters: dict[str, FakeCluster]
+) -> None:
+    a = clusters["A"]
+    words = ("-t", "*", "--map-topic", r"^(.*)$=copy.\1", "-o", "json", "-X", "metadata.max.age.ms=200")
+    with running(monkeypatch, *arguments(a, a, *words)) as mirror:
+        until(lambda: has(a, "copy.t") and len(values(a, "copy.t")) == 4)
+        for name in ("u", "v"):
+            a.create_topic(name)
+            a.append(name, 0, batch(name.encode()))
+            until(lambda name=name: has(a, f"copy.{name}") and values(a, f"copy.{name}") == [name.encode()])
+        mirror.stop()
+        assert not mirror.done().errors
+    assert not has(a, "copy.copy.u")
 
 
 @pytest.mark.case("M16")

@@ -299,3 +299,41 @@ def test_without_that_topic_the_others_are_copied(fifty: FakeCluster, target: Fa
     assert done.code == 0, done
     assert len(done.rows) == 49
     assert all(row["records"] == 1 for row in done.rows.values())
+
+
+@pytest.mark.case("M7")
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and created again"])
+def test_a_target_that_was_deleted_is_not_continued_where_partitions_are_chosen_by_key(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], again: bool
+) -> None:
+    words = ("--partitions", "by-key", *delivery)
+    assert mirrored(source, target, *words).code == 0
+    target.delete_topic("t")
+    if again:
+        target.create_topic("t", 2)
+    source.append("t", 0, batch(b"later"))
+    done = mirrored(source, target, "--yes", *words)
+    assert done.code == 5, done
+    error = done.errors[0]
+    assert error["what"] == f"topic t of the target was deleted{' and created again' if again else ''}"
+    assert error["why"] == "an earlier run copied t to it up to offset 8 of the source"
+    assert error["do"] == "a new --job NAME begins a new copy"
+    assert copied(target, T0) == copied(target, T1) == []
+
+
+@pytest.mark.parametrize("first", ["keep", "by-key"])
+def test_a_job_does_not_change_how_partitions_are_chosen(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], first: str
+) -> None:
+    """Offsets that belong to the other way would be committed for groups, and positions would skip records."""
+    (other,) = {"keep", "by-key"} - {first}
+    assert mirrored(source, target, "--partitions", first, *delivery).code == 0
+    source.append("t", 0, batch(b"later"))
+    before = len(target.seen(ProduceRequest))
+    done = mirrored(source, target, "--partitions", other, *delivery)
+    assert done.code == 7, done
+    (error,) = done.errors
+    assert error["what"] == f"mirror job j was begun with --partitions {first}"
+    assert error["do"] == f"--partitions {first}, or a new --job NAME for a new copy"
+    assert len(target.seen(ProduceRequest)) == before
+    assert mirrored(source, target, "--partitions", first, *delivery).code == 0

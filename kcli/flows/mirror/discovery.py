@@ -3,96 +3,168 @@
 What cannot be copied exactly is refused once, with the reason; the other topics are not affected.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST
-from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
-from kcli.flows.mirror.preflight import ConflictError, Finding, Findings
-from kcli.flows.mirror.routes import Route, is_pattern, select_topics
+from kcli.flows.mirror.preflight import ConflictError, Finding, Findings, TopicFacts
+from kcli.flows.mirror.routes import Route, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.state import JobState
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import create_targets, identify, offsets, target_ends
 
 
 class Additions(NamedTuple):
-    """What a job copies from now on, and why it does not copy other topics."""
+    """What a job copies from now on, and why it does not copy other topics.
+
+    ``delayed``: errors that may pass; these topics are tried again at the next call.
+    """
 
     routes: list[Route]
     copies: list[PartitionCopy]
     refused: list[KcliError]
+    delayed: list[KcliError]
 
 
 class Discovery:
-    """``may_fill``: target topics that have records already are written without a question."""
+    """``found``: the routes that are copied already. ``jobs`` reads those that write to the source; ``headers``: see
+    ``returning_routes``. ``may_fill``: target topics that have records already are written without a question.
+    """
 
     def __init__(
-        self, source: Admin, target: Admin, selection: Selection, found: Survey, *, may_fill: bool
+        self,
+        source: Admin,
+        target: Admin,
+        selection: Selection,
+        found: Survey,
+        *,
+        jobs: Callable[[], Sequence[JobState]],
+        headers: bool,
+        may_fill: bool,
     ) -> None:
         self._source = source
         self._target = target
         self._selection = selection
+        self._jobs = jobs
+        self._headers = headers
         self._may_fill = may_fill
+        self._target_cluster = found.target_cluster
+        self._same_cluster = bool(found.source_cluster) and found.source_cluster == found.target_cluster
         self._topics = {route.source: route.target for route in found.routes}
         self._partitions = {name: found.sources[name].partitions for name in self._topics}
         self._refused: dict[str, int] = {}
 
     def look(self) -> Additions:
-        """What has appeared since the last call; its targets are created. Raises errors of brokers."""
-        additions = Additions([], [], [])
+        """What has appeared since the last call; its targets are created. Raises errors that concern all topics."""
+        additions = Additions([], [], [], [])
         available = {
             topic.name: len(topic.partitions) for topic in self._source.list_topics() if not topic.internal
         }
-        grown = self._grown(available)
+        if not self._grown(available):
+            return additions
+        jobs = self._jobs()
+        self._leave_out(copies_of_target(jobs, self._target_cluster))
+        grown = self._planned(self._grown(available), available, additions)
         if not grown:
             return additions
         names = sorted({*grown, *(name for name in self._topics if name in available)})
         selection = self._selection._replace(selectors=names)
         found = survey(self._source, self._target, selection, continues=self._topics)
+        loops, _ = returning_routes(
+            found.routes, jobs, found.target_cluster, headers=self._headers, now=wall_ms()
+        )
+        found.findings.conflicts.extend(loops)
         ends = target_ends(self._target, found)
         for route in found.routes:
             if route.source in grown:
-                self._add(route, found, ends, additions)
-        identify(self._target, additions.copies)
+                self._try(route, found, ends, additions)
         return additions
 
-    def _grown(self, available: Mapping[str, int]) -> set[str]:
+    def _grown(self, available: Mapping[str, int]) -> list[str]:
         """The selected topics with partitions that are not copied. ``available``: what the source has."""
         selectors = [one for one in self._selection.selectors if one in available or is_pattern(one)]
-        return {
+        return [
             name
             for name in select_topics(available, selectors, self._selection.copies)
             if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
-        }
+        ]
 
-    def _add(self, route: Route, found: Survey, ends: Ends, additions: Additions) -> None:
+    def _leave_out(self, copies: Iterable[str]) -> None:
+        """Patterns do not select these topics from now on."""
+        self._selection = self._selection._replace(copies={*self._selection.copies, *copies})
+
+    def _planned(self, grown: list[str], available: Mapping[str, int], additions: Additions) -> list[str]:
+        """Those of ``grown`` for which there is a route besides all others; the rest is refused."""
+        try:
+            self._plan({*self._topics, *grown})
+        except ConfigError:
+            pass
+        else:
+            return grown
+        planned: list[str] = []
+        for name in grown:
+            try:
+                self._plan({*self._topics, *planned, name})
+            except ConfigError as error:
+                what = f"topic {name} has been created since and is not copied"
+                refusal = ConfigError(what, why=str(error), do=error.do)
+                self._refuse(name, available[name], refusal, additions)
+            else:
+                planned.append(name)
+        return planned
+
+    def _plan(self, names: Collection[str]) -> None:
+        plan_routes(sorted(names), self._selection.renames, same_cluster=self._same_cluster)
+
+    def _refuse(self, name: str, partitions: int, error: KcliError, additions: Additions) -> None:
+        self._refused[name] = partitions
+        additions.refused.append(error)
+
+    def _try(self, route: Route, found: Survey, ends: Ends, additions: Additions) -> None:
+        """Adds the route, or refuses it; the other routes do not depend on it."""
         facts = found.sources[route.source]
         error = self._objection(route, found.findings, ends)
+        copies: list[PartitionCopy] = []
         if error is None:
+            if self._same_cluster:
+                self._leave_out([route.target])
             try:
                 create_targets(self._target, found.findings, [route.target])
-            except ConnectError:
-                raise
+                copies = self._copies(route, facts, ends)
             except KcliError as failure:
+                if may_pass(failure):
+                    additions.delayed.append(failure)
+                    return
                 error = failure
         if error is not None:
-            self._refused[route.source] = facts.partitions
-            additions.refused.append(error)
+            self._refuse(route.source, facts.partitions, error, additions)
             return
+        additions.routes.append(route)
+        additions.copies.extend(copies)
+        self._topics[route.source] = route.target
+        self._partitions[route.source] = facts.partitions
+
+    def _copies(self, route: Route, facts: TopicFacts, ends: Ends) -> list[PartitionCopy]:
+        """The partitions of the route that are not copied yet, each from its first record."""
         numbers = range(self._partitions.get(route.source, 0), facts.partitions)
         starts = offsets(self._source, [TopicPartition(route.source, n) for n in numbers], EARLIEST)
+        copies = []
         for tp, start in starts.items():
             target = TopicPartition(route.target, tp.partition)
             runs = None if self._selection.by_key else OffsetMap(start, ends.ends.get(target, 0))
             ids = TopicIds(facts.topic_id)
-            additions.copies.append(PartitionCopy(tp, target, runs, position=start, topic_ids=ids))
-        additions.routes.append(route)
-        self._topics[route.source] = route.target
-        self._partitions[route.source] = facts.partitions
+            copies.append(PartitionCopy(tp, target, runs, position=start, topic_ids=ids))
+        identify(self._target, copies)
+        return copies
 
     def _objection(self, route: Route, findings: Findings, ends: Ends) -> KcliError | None:
         what = f"topic {route.source} has been created since and is not copied"

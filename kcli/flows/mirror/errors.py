@@ -1,10 +1,18 @@
 """Errors of one partition in the mirror's terms: which side, which offsets, what to do. Pure."""
 
+from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.positions import TruncatedError
 from kcli.core.error_codes import MESSAGE_TOO_LARGE
-from kcli.core.errors import BrokerError, DataLossError, KcliError, NotFoundError
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    DataLossError,
+    KcliError,
+    NotFoundError,
+    TimedOutError,
+)
 from kcli.core.types import TopicPartition
 
 COPY_AGAIN = (
@@ -18,6 +26,12 @@ class TargetChangedError(KcliError):
     """The target no longer holds an exact copy: its configuration was changed."""
 
     exit_code = 7
+
+
+def may_pass(error: KcliError) -> bool:
+    """Whether the request may succeed later: a broker that is away, an election, a topic that is being created."""
+    transient = ConnectError, TimedOutError, NotFoundError
+    return isinstance(error, transient) or classify_error(error).retriable
 
 
 def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:

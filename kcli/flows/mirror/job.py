@@ -3,7 +3,7 @@
 import secrets
 import socket
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.clock import wall_ms
@@ -13,9 +13,9 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import COPY_AGAIN, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
-from kcli.flows.mirror.preflight import TopicFacts
+from kcli.flows.mirror.preflight import ConflictError, TopicFacts
 from kcli.flows.mirror.routes import Route
-from kcli.flows.mirror.state import JobState, SavedJob
+from kcli.flows.mirror.state import JobState, SavedJob, SavedPartition
 from kcli.flows.mirror.survey import Survey
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
@@ -46,7 +46,7 @@ def job_state(
         target=survey.target_cluster,
         source_servers=servers,
         delivery=EXACTLY_ONCE if exactly_once else AT_LEAST_ONCE,
-        partitions="by-key" if by_key else "keep",
+        partitions=_mode(by_key=by_key),
         topics={route.source: route.target for route in survey.routes},
         started_ms=now,
         updated_ms=now,
@@ -92,18 +92,7 @@ def partition_copies(
                 offsets = None if by_key else OffsetMap(start, end)
                 found.append(PartitionCopy(tp, copy, offsets, position=start, stop=span.stop, topic_ids=ids))
                 continue
-            error = (
-                None
-                if by_key
-                else _lost_target(
-                    route,
-                    copy,
-                    survey.targets.get(route.target),
-                    old.progress.target_topic_id,
-                    old.offsets,
-                    end,
-                )
-            )
+            error = _lost_target(route, copy, survey.targets.get(route.target), old, end, by_key=by_key)
             recreated = bool(old.progress.topic_id) and old.progress.topic_id != facts.topic_id
             if recreated and on_recreate == "restart":
                 offsets = None if by_key else OffsetMap(0, end)
@@ -132,21 +121,57 @@ def _lost_target(
     route: Route,
     copy: TopicPartition,
     facts: TopicFacts | None,
-    topic_id: str,
-    offsets: OffsetMap,
+    old: SavedPartition,
     end: int,
+    *,
+    by_key: bool,
 ) -> KcliError | None:
+    """``end``: of the target's partition, which says nothing where partitions are chosen by key."""
+    topic_id, reached = old.progress.target_topic_id, old.offsets.target_end
     if facts is None or (topic_id and facts.topic_id != topic_id):
+        up_to = f"offset {old.progress.position} of the source" if by_key else f"offset {reached} of {copy}"
         return DataLossError(
             f"topic {route.target} of the target was deleted"
             + ("" if facts is None else " and created again"),
-            why=f"an earlier run copied {route.source} to it up to offset {offsets.target_end} of {copy}",
-            do="a new --job NAME begins a new copy" if facts is None else COPY_AGAIN,
+            why=f"an earlier run copied {route.source} to it up to {up_to}",
+            do="a new --job NAME begins a new copy" if facts is None or by_key else COPY_AGAIN,
         )
-    if end < offsets.target_end:
+    if end < reached and not by_key:
         return DataLossError(
             f"{copy} of the target ends at offset {end}",
-            why=f"an earlier run copied up to offset {offsets.target_end}: the target lost records",
+            why=f"an earlier run copied up to offset {reached}: the target lost records",
             do=COPY_AGAIN,
         )
     return None
+
+
+def check_continues(saved: SavedJob | None, *, by_key: bool) -> None:
+    """ConflictError if an earlier run of the job chose partitions the other way: its offset maps would be wrong."""
+    wanted = _mode(by_key=by_key)
+    if saved is not None and saved.state.partitions != wanted:
+        raise ConflictError(
+            f"mirror job {saved.state.job} was begun with --partitions {saved.state.partitions}",
+            why=f"with --partitions {wanted} it cannot continue: which offsets correspond would not be known",
+            do=f"--partitions {saved.state.partitions}, or a new --job NAME for a new copy",
+        )
+
+
+def begun_later(partitions: Iterable[TopicPartition], saved: SavedJob | None) -> set[TopicPartition]:
+    """Those of ``partitions`` that appeared after the last run of the job.
+
+    A partition without a position that is not the last one of its topic could not begin, or had no time to.
+    """
+    if saved is None:
+        return set()
+    counts: dict[str, int] = {}
+    for topic, number in saved.partitions:
+        counts[topic] = max(counts.get(topic, 0), number + 1)
+    return {
+        tp
+        for tp in partitions
+        if tp.topic not in saved.state.topics or 0 < counts.get(tp.topic, 0) <= tp.partition
+    }
+
+
+def _mode(*, by_key: bool) -> str:
+    return "by-key" if by_key else "keep"

@@ -10,9 +10,12 @@ from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import JobState, is_running
 
 
-def copies_of_target(jobs: Iterable[JobState], source_cluster: str, target_cluster: str) -> set[str]:
-    """Topics of the source that its jobs have copied from the target under another name."""
-    if not target_cluster or source_cluster == target_cluster:
+def copies_of_target(jobs: Iterable[JobState], target_cluster: str) -> set[str]:
+    """Topics of the source that its jobs have copied from the target under another name.
+
+    Where both are one cluster, these are all copies within it, those of earlier runs of the job as well.
+    """
+    if not target_cluster:
         return set()
     return {
         copy

@@ -22,6 +22,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
     ConfigError,
+    DataLossError,
     KcliError,
     NotFoundError,
     ProducerFencedError,
@@ -272,14 +273,18 @@ class _Run:
             (sorted(later), OffsetSpec("earliest")),
         ):
             if some:
-                spans |= ranges.spans(
-                    consumer,
-                    some,
-                    RangeSpec(start, wanted.stop),
-                    until_end=bool(self.bounded),
-                    timeout=self.inv.timeout,
-                )
+                spans |= self._resolve(consumer, some, RangeSpec(start, wanted.stop))
         return spans
+
+    def _resolve(
+        self, consumer: Consumer, partitions: Sequence[TopicPartition], wanted: RangeSpec
+    ) -> dict[TopicPartition, Span]:
+        try:
+            return ranges.spans(
+                consumer, partitions, wanted, until_end=bool(self.bounded), timeout=self.inv.timeout
+            )
+        except DataLossError as error:
+            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
 
     # the copy
 
@@ -460,6 +465,11 @@ class _Run:
             return []
         for error in errors.values():
             self.inv.failed(error)
+        for group in dict.fromkeys(self.flags["groups"]):
+            if group not in errors and not any(row.group == group for row in rows):
+                self.inv.talk.warn(
+                    f"group {group} has no committed offset of a mirrored partition on the source"
+                )
         return rows
 
     def _compare(self, copies: Sequence[PartitionCopy], stop: Stop, *, whole: bool = False) -> list[Any]:

@@ -152,6 +152,15 @@ def test_where_a_new_job_begins_says_nothing_of_what_appears_later(
     assert values(target, "new") == [b"n0"]
 
 
+def test_an_offset_beyond_the_end_is_refused_with_a_remedy_that_mirror_has(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    done = mirrored(source, target, "--offset", "100")
+    assert done.code == 5, done
+    (error,) = done.errors
+    assert (error["what"], error["do"]) == ("t-0: offset 100 is out of range", "choose another --offset")
+
+
 def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
     source: FakeCluster, target: FakeCluster
 ) -> None:

@@ -307,7 +307,7 @@ complete -c kcli -n '__kcli_at kcli mirror' -l checkpoint -r -F -d 'keep the pos
 complete -c kcli -n '__kcli_at kcli mirror' -l until-caught-up -d 'end when everything is copied that was there at the start'
 complete -c kcli -n '__kcli_at kcli mirror' -l verify -d 'compare all copied records at the end; implies --until-caught-up'
 complete -c kcli -n '__kcli_at kcli mirror' -l verify-only -d 'compare, and copy nothing'
-complete -c kcli -n '__kcli_at kcli mirror' -l on-gap -x -a 'fail record' -d 'when the source has removed records that are not copied yet: end that partition, or record the gap and continue (default: fail)'
+complete -c kcli -n '__kcli_at kcli mirror' -l on-gap -x -a 'fail record' -d 'when the source has removed records that are not copied yet, or a batch is damaged: end that partition, or record the gap and continue (default: fail)'
 complete -c kcli -n '__kcli_at kcli mirror' -l on-recreate -x -a 'fail restart' -d 'when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)'
 complete -c kcli -n '__kcli_at kcli mirror' -l job -x -d 'name of the job (default: from the source, -t and --map-topic)'
 

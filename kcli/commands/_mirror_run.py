@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
+
 from kcli.commands._mirror_clusters import Side
 from kcli.commands._mirror_plan import may_begin
 from kcli.commands._mirror_progress import MirrorProgress
@@ -18,7 +20,14 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, KcliError, ProducerFencedError, TransactionUnknownError
+from kcli.core.errors import (
+    ConfigError,
+    DataLossError,
+    KcliError,
+    NotFoundError,
+    ProducerFencedError,
+    TransactionUnknownError,
+)
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
@@ -30,17 +39,20 @@ from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import (
+    Attempt,
     Ends,
+    add_attempts,
     begun_later,
     check_continues,
     default_name,
+    finish_attempt,
     job_state,
     partition_copies,
     source_partitions,
 )
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
+from kcli.flows.mirror.routes import STATE_TOPIC, is_pattern, parse_rename, select_topics
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, load_topic, read_file_records
 from kcli.flows.mirror.survey import Selection, Survey, survey
@@ -93,6 +105,8 @@ class _Run:
         self.source_admin = self._admin(source, inv.timeout)
         self.target_admin = self._admin(target, inv.timeout)
         self.records: list[StateRecord] = []
+        self.admins: tuple[Admin, Admin] | None = None
+        self.discovery: Discovery | None = None
 
     def run(self) -> int:
         """See ``run``."""
@@ -141,13 +155,46 @@ class _Run:
 
     # before the first record
 
-    def _plan(self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy] = ()) -> _Plan:
-        """``begun``: the copies of this run so far, whose bounds stay."""
+    def _plan(self, saved: SavedJob | None, consumer: Consumer) -> _Plan:
+        found = self._survey(self.selection, saved)
+        return self._planned(found, saved, self._spans(consumer, source_partitions(found), saved))
+
+    def _plan_again(
+        self, saved: SavedJob | None, consumer: Consumer, begun: Sequence[PartitionCopy]
+    ) -> _Plan:
+        """The plan of what this run has begun, with its bounds, and of what an earlier run has begun since.
+
+        What nobody has checked yet is left to the discovery. A partition that the source no longer has ends.
+        """
+        topics = {} if saved is None else saved.state.topics
+        selection = self.selection
+        available = [topic.name for topic in self.source_admin.list_topics() if not topic.internal]
+        selectors = [one for one in selection.selectors if one in available or is_pattern(one)]
+        selected = topics.keys() & select_topics(available, selectors, selection.copies)
+        own = {copy.source.topic for copy in begun}
+        names = sorted((own | selected).intersection(available))
+        found = self._survey(selection._replace(selectors=names), saved)
+        present = set(source_partitions(found))
+        spans = {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
+        more = (
+            [] if saved is None else [tp for tp in saved.partitions if tp.topic in topics and tp not in spans]
+        )
+        spans = {tp: span for tp, span in spans.items() if tp in present}
+        spans |= self._spans(consumer, [tp for tp in more if tp in present], saved)
+        plan = self._planned(found, saved, spans)
+        for copy in begun:
+            if copy.source not in present:
+                copy.rollback()
+                copy.fail(NotFoundError(f"{copy.source} of the source was deleted"))
+                plan.copies.append(copy)
+        return plan
+
+    def _survey(self, selection: Selection, saved: SavedJob | None) -> Survey:
         check_continues(saved, by_key=self.selection.by_key)
         continues = {} if saved is None else saved.state.topics
-        found = survey(self.source_admin, self.target_admin, self.selection, continues)
-        spans = self._spans(consumer, found, saved)
-        spans |= {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
+        return survey(self.source_admin, self.target_admin, selection, continues)
+
+    def _planned(self, found: Survey, saved: SavedJob | None, spans: Mapping[TopicPartition, Span]) -> _Plan:
         ends = target_ends(self.target_admin, found)
         copies = partition_copies(
             found,
@@ -210,14 +257,15 @@ class _Run:
         found.findings.conflicts.extend(conflicts)
         found.findings.warnings.extend(warnings)
 
-    def _spans(self, consumer: Consumer, found: Survey, saved: SavedJob | None) -> dict[TopicPartition, Span]:
+    def _spans(
+        self, consumer: Consumer, partitions: Sequence[TopicPartition], saved: SavedJob | None
+    ) -> dict[TopicPartition, Span]:
         """``--offset`` says where a new job begins; what appeared since an earlier run is copied from its start."""
         wanted = self.flags["span"] or RangeSpec(OffsetSpec("earliest"))
         if wanted.start is not None and wanted.start.kind == "stored":
             raise ConfigError(
                 "kcli mirror: --offset stored", why="a mirror has no group", do="a job continues by itself"
             )
-        partitions = source_partitions(found)
         later = begun_later(partitions, saved)
         spans: dict[TopicPartition, Span] = {}
         for some, start in (
@@ -225,14 +273,18 @@ class _Run:
             (sorted(later), OffsetSpec("earliest")),
         ):
             if some:
-                spans |= ranges.spans(
-                    consumer,
-                    some,
-                    RangeSpec(start, wanted.stop),
-                    until_end=bool(self.bounded),
-                    timeout=self.inv.timeout,
-                )
+                spans |= self._resolve(consumer, some, RangeSpec(start, wanted.stop))
         return spans
+
+    def _resolve(
+        self, consumer: Consumer, partitions: Sequence[TopicPartition], wanted: RangeSpec
+    ) -> dict[TopicPartition, Span]:
+        try:
+            return ranges.spans(
+                consumer, partitions, wanted, until_end=bool(self.bounded), timeout=self.inv.timeout
+            )
+        except DataLossError as error:
+            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
 
     # the copy
 
@@ -246,7 +298,7 @@ class _Run:
             by_key=self.selection.by_key,
             headers=flags["headers"],
         )
-        began = time.monotonic()
+        began, attempts = time.monotonic(), list[Attempt]()
         with Stop() as stop, inv.progress("copied") as bar:
             stop.wake(consumer.wakeup)
             while True:
@@ -256,7 +308,14 @@ class _Run:
                     break
                 except (ProducerFencedError, TransactionUnknownError) as error:
                     self._check_fence(state, error, stop)
-                    plan = self._plan(self._saved(name), consumer, plan.copies)
+                    begun, plan = plan.copies, self._plan_again(self._saved(name), consumer, plan.copies)
+                    new = {copy.source: copy for copy in plan.copies}
+                    attempts += [
+                        finish_attempt(copy, new[copy.source]) for copy in begun if copy not in plan.copies
+                    ]
+                    topics = {copy.source.topic: copy.target.topic for copy in plan.copies}
+                    state = msgspec.structs.replace(state, topics=topics)
+            add_attempts(plan.copies, attempts)
             seconds = time.monotonic() - began
             comparisons = self._compare(plan.copies, stop) if flags["verify"] and not stop else []
             synced = self._sync(plan.copies) if flags["groups"] else []
@@ -317,7 +376,7 @@ class _Run:
         saved = self._saved(job)
         if saved is None or (plan.saved is not None and plan.saved.state == saved.state):
             return
-        new = self._plan(saved, consumer, plan.copies)
+        new = self._plan_again(saved, consumer, plan.copies)
         identify(self.target_admin, new.copies)
         plan.found, plan.saved, plan.ends, plan.copies[:] = new.found, new.saved, new.ends, new.copies
 
@@ -343,22 +402,29 @@ class _Run:
         if any(copy.stop is not None for copy in plan.copies):
             return []
         inv, flags = self.inv, self.flags
-        source, target = self._admin(self.source, _TASK_PATIENCE), self._admin(self.target, _TASK_PATIENCE)
+        if self.admins is None:
+            self.admins = (
+                self._admin(self.source, _TASK_PATIENCE),
+                self._admin(self.target, _TASK_PATIENCE),
+            )
+        source, target = self.admins
+        if self.discovery is None:  # it stays after a fence, with what it has refused
+            self.discovery = Discovery(
+                source,
+                target,
+                self.selection,
+                plan.found,
+                plan.copies,
+                jobs=lambda: self._jobs_on_source(source, again=True),
+                headers=flags["headers"],
+                may_fill=inv.yes,
+            )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
             plan.copies.extend(copies)
             copy.add(copies)
 
-        discovery = Discovery(
-            source,
-            target,
-            self.selection,
-            plan.found,
-            jobs=lambda: self._jobs_on_source(source, again=True),
-            headers=flags["headers"],
-            may_fill=inv.yes,
-        )
-        look = discovery_task(inv, discovery, producer, saving, add, by_key=self.selection.by_key)
+        look = discovery_task(inv, self.discovery, producer, saving, add, by_key=self.selection.by_key)
         interval = min(_TASK_INTERVAL, consumer.options.metadata_max_age_ms / 1000)
         tasks = [Periodic(interval, look)]
         if flags["groups"]:
@@ -399,6 +465,11 @@ class _Run:
             return []
         for error in errors.values():
             self.inv.failed(error)
+        for group in dict.fromkeys(self.flags["groups"]):
+            if group not in errors and not any(row.group == group for row in rows):
+                self.inv.talk.warn(
+                    f"group {group} has no committed offset of a mirrored partition on the source"
+                )
         return rows
 
     def _compare(self, copies: Sequence[PartitionCopy], stop: Stop, *, whole: bool = False) -> list[Any]:

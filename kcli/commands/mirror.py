@@ -1,8 +1,10 @@
 """``kcli mirror``: its options. A run is in ``_mirror_run.py``, the list of jobs in ``_mirror_status.py``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -93,8 +95,8 @@ from kcli.commands.shared.usage import usage
     "--on-gap",
     type=click.Choice(["fail", "record"]),
     default="fail",
-    help="When the source has removed records that are not copied yet: end that partition, or record the gap and "
-    "continue.  [default: fail]",
+    help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
+    "record the gap and continue.  [default: fail]",
 )
 @click.option(
     "--on-recreate",
@@ -129,6 +131,7 @@ def mirror(
             "kcli mirror: --to is missing", why="it names the cluster that is written", do="--to HOST:PORT"
         )
     if words:
+        _refuse_flags_of_a_run([*flags, "source"])
         from kcli.commands._mirror_status import status  # not for --help
 
         return status(inv, target, flags["job"])
@@ -167,3 +170,19 @@ def mirror(
     from kcli.commands._mirror_run import run  # not for --help
 
     return run(inv, source, target, flags)
+
+
+def _refuse_flags_of_a_run(names: Sequence[str]) -> None:
+    """``status`` lists jobs: of the options, only --to and --job mean something to it."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if (
+            option.name in names
+            and option.name != "job"
+            and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        ):
+            raise usage(
+                f"kcli mirror status: {option.opts[-1]} belongs to a run",
+                why="status lists the jobs that write to --to, and copies nothing",
+                do="leave it out; --job NAME lists one job",
+            )

@@ -6,14 +6,16 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from kcli.core import Admin
+from kcli.core import Admin, Producer
 from kcli.core.errors import BrokerError
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import TopicPartition, TopicSpec
+from kcli.flows.mirror.state import load_jobs
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import Running, arguments, command, mirrored, running, until, values
+from tests.fault.producing import PATIENCE
 
 Follow = Callable[[], AbstractContextManager[Running]]
 SOON = ("-X", "metadata.max.age.ms=200")
@@ -150,6 +152,15 @@ def test_where_a_new_job_begins_says_nothing_of_what_appears_later(
     assert values(target, "new") == [b"n0"]
 
 
+def test_an_offset_beyond_the_end_is_refused_with_a_remedy_that_mirror_has(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    done = mirrored(source, target, "--offset", "100")
+    assert done.code == 5, done
+    (error,) = done.errors
+    assert (error["what"], error["do"]) == ("t-0: offset 100 is out of range", "choose another --offset")
+
+
 def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
     source: FakeCluster, target: FakeCluster
 ) -> None:
@@ -247,6 +258,50 @@ def test_an_error_that_does_not_pass_is_a_warning(
         mirror.stop()
         err = mirror.done().err
     assert err.count("looking for new topics failed: describing the cluster") == 1, err
+
+
+def test_after_a_fence_the_same_partitions_continue_and_the_report_has_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster
+) -> None:
+    """The plan after a transaction that timed out includes nothing that was refused, and forgets nothing."""
+    source.append("t", 0, batch(b"3", timestamp=1_000))
+    source.delete_records("t", 0, 2)
+    create(target, "new-own", 1)
+    target.append("new-own", 0, batch(b"own", timestamp=1_000))
+    more = ("--offset", "0", "--on-gap", "record", "--exactly-once", "-o", "json")
+    with running(monkeypatch, *arguments(source, target, *PATTERN, *SOON, *more)) as mirror:
+        until(lambda: partitions(target, "t") and values(target, "t") == [b"3"])
+        create(source, "new-own", 1)
+        create(source, "new", 1)
+        source.append("new-own", 0, batch(b"other", timestamp=1_000))
+        source.append("new", 0, batch(b"n", timestamp=1_000))
+        until(lambda: partitions(target, "new") and values(target, "new") == [b"n"])
+        with Producer(bootstrap_servers=target.bootstrap, transactional_id="kcli-mirror-j") as other:
+            other.init_transactions(PATIENCE)
+        source.append("t", 0, batch(b"4", timestamp=1_000))
+        until(lambda: values(target, "t") == [b"3", b"4"])
+        create(source, "new-later", 1)
+        source.append("new-later", 0, batch(b"l", timestamp=1_000))
+        until(lambda: partitions(target, "new-later") and values(target, "new-later") == [b"l"])
+        until(lambda: set(topics_of_job(target)) == {"t", "new", "new-later"})
+        mirror.stop()
+        done = mirror.done()
+    assert "the transaction timed out" in done.err
+    assert values(target, "new-own") == [b"own"]
+    assert values(target, "new") == [b"n"]
+    assert [error["what"] for error in done.errors] == [
+        "topic new-own has been created since and is not copied",
+        "t-0: offsets 0 to 1 were not copied",
+    ]
+    row = done.rows[TopicPartition("t", 0)]
+    assert (row["from_offset"], row["to_offset"]) == (0, 4)
+    assert (row["records"], row["passed_through_batches"], row["gaps"]) == (2, 2, [[0, 1]])
+
+
+def topics_of_job(target: FakeCluster) -> dict[str, str]:
+    """What the state says that the job copies."""
+    records = target.log("__kcli_mirror").records(committed=True)
+    return load_jobs((record.key, record.value) for record in records)["j"].state.topics
 
 
 def test_a_run_with_an_end_copies_no_topic_that_appears_later(

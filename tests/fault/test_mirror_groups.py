@@ -1,5 +1,6 @@
 """Committed offsets that a mirror translates: exact or unknown, whatever the log holds and however often it restarted."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -175,3 +176,13 @@ def test_a_mirror_that_follows_its_source_syncs_groups_as_it_goes_and_when_it_is
         done = mirror.done()
     assert done.code == 130
     assert "committed offset" in done.err
+
+
+def test_a_group_without_committed_offsets_is_a_warning(source: FakeCluster, target: FakeCluster) -> None:
+    commit(source, "g", {T0: OffsetAndMetadata(1)})
+    done = mirrored(source, target, "--sync-groups", "typo", "--sync-groups", "g")
+    assert done.code == 0, done
+    warning = "group {} has no committed offset of a mirrored partition on the source"
+    assert warning.format("typo") in done.err
+    assert warning.format("g") not in done.err
+    assert warning.format("typo") in json.loads(done.out)["warnings"]

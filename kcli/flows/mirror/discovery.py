@@ -36,7 +36,7 @@ class Additions(NamedTuple):
 
 
 class Discovery:
-    """``found``: the routes that are copied already. ``jobs`` reads those that write to the source; ``headers``: see
+    """``copies``: what is copied already. ``jobs`` reads those that write to the source; ``headers``: see
     ``returning_routes``. ``may_fill``: target topics that have records already are written without a question.
     """
 
@@ -46,6 +46,7 @@ class Discovery:
         target: Admin,
         selection: Selection,
         found: Survey,
+        copies: Iterable[PartitionCopy],
         *,
         jobs: Callable[[], Sequence[JobState]],
         headers: bool,
@@ -59,8 +60,12 @@ class Discovery:
         self._may_fill = may_fill
         self._target_cluster = found.target_cluster
         self._same_cluster = bool(found.source_cluster) and found.source_cluster == found.target_cluster
-        self._topics = {route.source: route.target for route in found.routes}
-        self._partitions = {name: found.sources[name].partitions for name in self._topics}
+        self._topics: dict[str, str] = {}
+        self._partitions: dict[str, int] = {}
+        for copy in copies:
+            topic, number = copy.source
+            self._topics[topic] = copy.target.topic
+            self._partitions[topic] = max(self._partitions.get(topic, 0), number + 1)
         self._refused: dict[str, int] = {}
 
     def look(self) -> Additions:

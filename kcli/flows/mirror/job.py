@@ -12,7 +12,7 @@ from kcli.core.errors import DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import COPY_AGAIN, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
+from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
 from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import JobState, SavedJob, SavedPartition
@@ -26,6 +26,19 @@ class Ends(NamedTuple):
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
+
+
+class Attempt(NamedTuple):
+    """What a run has copied of a partition until its producer was fenced. See ``PartitionCopy``."""
+
+    source: TopicPartition
+    started_at: int
+    records: int
+    bytes: int
+    untouched_batches: int
+    encoded_batches: int
+    control_batches: int
+    gaps: list[Gap]
 
 
 def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequence[str]) -> str:
@@ -74,7 +87,7 @@ def partition_copies(
     by_key: bool,
     on_recreate: str,
 ) -> list[PartitionCopy]:
-    """Where each partition begins: at the position of an earlier run, else at its span.
+    """Where each partition of ``spans`` begins: at the position of an earlier run, else at its span.
 
     A partition whose earlier copy no longer fits has an error: the source topic was recreated (unless ``on_recreate`` is
     ``restart``), its log ends before the position, the target topic was recreated, or the target lost records.
@@ -84,6 +97,8 @@ def partition_copies(
         facts = survey.sources[route.source]
         for number in range(facts.partitions):
             tp, copy = TopicPartition(route.source, number), TopicPartition(route.target, number)
+            if tp not in spans:
+                continue
             old = saved.partitions.get(tp) if saved is not None else None
             span, end = spans[tp], target.ends.get(copy, 0)
             ids = TopicIds(facts.topic_id)
@@ -115,6 +130,40 @@ def partition_copies(
                 made.fail(error)
             found.append(made)
     return found
+
+
+def finish_attempt(old: PartitionCopy, new: PartitionCopy) -> Attempt:
+    """What ``old`` has copied, which ``new`` continues; its last transaction counts if ``new`` begins after it."""
+    found = _attempt(old)
+    old.rollback()
+    return found if old.position < new.position else _attempt(old)
+
+
+def _attempt(copy: PartitionCopy) -> Attempt:
+    return Attempt(
+        copy.source,
+        copy.started_at,
+        copy.records,
+        copy.bytes,
+        copy.untouched_batches,
+        copy.encoded_batches,
+        copy.control_batches,
+        list(copy.gaps),
+    )
+
+
+def add_attempts(copies: Iterable[PartitionCopy], attempts: Sequence[Attempt]) -> None:
+    """Adds what earlier attempts of this run have copied to the counts and gaps of ``copies``."""
+    last = {copy.source: copy for copy in copies}
+    for old in reversed(attempts):
+        copy = last[old.source]
+        copy.started_at = old.started_at
+        copy.records += old.records
+        copy.bytes += old.bytes
+        copy.untouched_batches += old.untouched_batches
+        copy.encoded_batches += old.encoded_batches
+        copy.control_batches += old.control_batches
+        copy.gaps[:0] = old.gaps
 
 
 def _lost_target(

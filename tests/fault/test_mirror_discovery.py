@@ -298,6 +298,28 @@ def test_after_a_fence_the_same_partitions_continue_and_the_report_has_all_of_th
     assert (row["records"], row["passed_through_batches"], row["gaps"]) == (2, 2, [[0, 1]])
 
 
+def test_after_a_fence_a_topic_that_the_source_no_longer_has_ends_alone(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster
+) -> None:
+    words = ("-t", "t", "-t", "other", "--exactly-once", "-o", "json")
+    source.append("other", 0, batch(b"o", timestamp=1_000))
+    with running(monkeypatch, *arguments(source, target, *SOON, *words)) as mirror:
+        until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
+        until(lambda: partitions(target, "other") and values(target, "other") == [b"o"])
+        with Producer(bootstrap_servers=target.bootstrap, transactional_id="kcli-mirror-j") as other:
+            other.init_transactions(PATIENCE)
+        source.delete_topic("other")
+        source.append("t", 0, batch(b"3", timestamp=1_000))
+        until(lambda: values(target, "t") == [b"1", b"2", b"3"])
+        mirror.stop()
+        done = mirror.done()
+    assert "the transaction timed out" in done.err
+    rows = {str(tp): row for tp, row in done.rows.items()}
+    assert (rows["t-0"]["records"], rows["t-0"]["error"]) == (3, None)
+    assert (rows["other-0"]["records"], rows["other-0"]["to_offset"]) == (1, 1)
+    assert rows["other-0"]["error"] == "other-0 of the source was deleted"
+
+
 def topics_of_job(target: FakeCluster) -> dict[str, str]:
     """What the state says that the job copies."""
     records = target.log("__kcli_mirror").records(committed=True)

@@ -132,7 +132,7 @@ def test_a_job_that_is_started_again_adds_the_partitions_as_well(
     assert values(target, "t", 1) == [b"p1"]
 
 
-@pytest.mark.parametrize("offset", ["latest", "2", "-1"])
+@pytest.mark.parametrize("offset", ["latest", "2"])
 def test_where_a_new_job_begins_says_nothing_of_what_appears_later(
     source: FakeCluster, target: FakeCluster, offset: str
 ) -> None:
@@ -296,6 +296,28 @@ def test_after_a_fence_the_same_partitions_continue_and_the_report_has_all_of_th
     row = done.rows[TopicPartition("t", 0)]
     assert (row["from_offset"], row["to_offset"]) == (0, 4)
     assert (row["records"], row["passed_through_batches"], row["gaps"]) == (2, 2, [[0, 1]])
+
+
+def test_after_a_fence_a_topic_that_the_source_no_longer_has_ends_alone(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster
+) -> None:
+    words = ("-t", "t", "-t", "other", "--exactly-once", "-o", "json")
+    source.append("other", 0, batch(b"o", timestamp=1_000))
+    with running(monkeypatch, *arguments(source, target, *SOON, *words)) as mirror:
+        until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
+        until(lambda: partitions(target, "other") and values(target, "other") == [b"o"])
+        with Producer(bootstrap_servers=target.bootstrap, transactional_id="kcli-mirror-j") as other:
+            other.init_transactions(PATIENCE)
+        source.delete_topic("other")
+        source.append("t", 0, batch(b"3", timestamp=1_000))
+        until(lambda: values(target, "t") == [b"1", b"2", b"3"])
+        mirror.stop()
+        done = mirror.done()
+    assert "the transaction timed out" in done.err
+    rows = {str(tp): row for tp, row in done.rows.items()}
+    assert (rows["t-0"]["records"], rows["t-0"]["error"]) == (3, None)
+    assert (rows["other-0"]["records"], rows["other-0"]["to_offset"]) == (1, 1)
+    assert rows["other-0"]["error"] == "other-0 of the source was deleted"
 
 
 def topics_of_job(target: FakeCluster) -> dict[str, str]:

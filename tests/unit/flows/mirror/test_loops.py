@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.flows.mirror.loops import returning_routes
+from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import RUNNING_MS, JobState
 
@@ -75,3 +75,18 @@ def test_a_job_with_headers_needs_them_on_the_way_back() -> None:
 def test_headers_on_one_way_only_do_not_end_a_loop(here: bool, there: bool) -> None:
     conflicts, _ = check(job(headers=there), headers=here)
     assert conflicts
+
+
+@pytest.mark.case("M16")
+@pytest.mark.parametrize(
+    ("state", "target", "copies"),
+    [
+        (job(topics={"eu.orders": "orders", "same": "same"}), "B", {"orders"}),
+        (job(source="C"), "B", set()),
+        (job(source="A", topics={"t": "copy.t"}), "A", {"copy.t"}),
+        (job(source=""), "", set()),
+    ],
+    ids=["another name", "another cluster", "within one cluster", "cluster without an id"],
+)
+def test_the_copies_that_patterns_leave_out(state: JobState, target: str, copies: set[str]) -> None:
+    assert copies_of_target([state], target) == copies

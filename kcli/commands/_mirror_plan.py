@@ -51,8 +51,7 @@ def may_begin(
     filled = [
         route.target
         for route in found.routes
-        if own.get(route.source) != route.target
-        and any(ends.ends[tp] > ends.starts[tp] for tp in ends.ends if tp.topic == route.target)
+        if own.get(route.source) != route.target and ends.has_records(route.target)
     ]
     if not filled or flags["verify_only"]:
         show_plan(inv, plan)

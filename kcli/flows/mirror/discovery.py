@@ -9,14 +9,14 @@ from typing import NamedTuple
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST
+from kcli.core.consumer.subscription import Span
 from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import may_pass
-from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.job import Ends, partition_copies
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
-from kcli.flows.mirror.preflight import ConflictError, Finding, Findings, TopicFacts
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.preflight import ConflictError, Finding, Findings
 from kcli.flows.mirror.routes import Route, is_pattern, plan_routes, select_topics
 from kcli.flows.mirror.state import JobState
 from kcli.flows.mirror.survey import Selection, Survey, survey
@@ -144,7 +144,7 @@ class Discovery:
                 self._leave_out([route.target])
             try:
                 create_targets(self._target, found.findings, [route.target])
-                copies = self._copies(route, facts, ends)
+                copies = self._copies(route, found, ends)
             except KcliError as failure:
                 if may_pass(failure):
                     additions.delayed.append(failure)
@@ -158,16 +158,14 @@ class Discovery:
         self._topics[route.source] = route.target
         self._partitions[route.source] = facts.partitions
 
-    def _copies(self, route: Route, facts: TopicFacts, ends: Ends) -> list[PartitionCopy]:
+    def _copies(self, route: Route, found: Survey, ends: Ends) -> list[PartitionCopy]:
         """The partitions of the route that are not copied yet, each from its first record."""
-        numbers = range(self._partitions.get(route.source, 0), facts.partitions)
+        numbers = range(self._partitions.get(route.source, 0), found.sources[route.source].partitions)
         starts = offsets(self._source, [TopicPartition(route.source, n) for n in numbers], EARLIEST)
-        copies = []
-        for tp, start in starts.items():
-            target = TopicPartition(route.target, tp.partition)
-            runs = None if self._selection.by_key else OffsetMap(start, ends.ends.get(target, 0))
-            ids = TopicIds(facts.topic_id)
-            copies.append(PartitionCopy(tp, target, runs, position=start, topic_ids=ids))
+        spans = {tp: Span(start) for tp, start in starts.items()}
+        copies = partition_copies(
+            found, None, spans, {}, ends, by_key=self._selection.by_key, on_recreate="fail"
+        )
         identify(self._target, copies)
         return copies
 
@@ -182,7 +180,7 @@ class Discovery:
         if conflicts:
             why = "; ".join(finding.what for finding in conflicts)
             return ConflictError(what, why=why, do=conflicts[0].do)
-        if route.source not in self._topics and not self._may_fill and _has_records(route.target, ends):
+        if route.source not in self._topics and not self._may_fill and ends.has_records(route.target):
             why = f"topic {route.target} of the target has records already"
             return ConflictError(what, why=why, do="start the mirror again to confirm it")
         return None
@@ -190,7 +188,3 @@ class Discovery:
 
 def _of(route: Route, findings: list[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.route == route]
-
-
-def _has_records(topic: str, ends: Ends) -> bool:
-    return any(ends.ends[tp] > ends.starts[tp] for tp in ends.ends if tp.topic == topic)

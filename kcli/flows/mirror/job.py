@@ -27,6 +27,10 @@ class Ends(NamedTuple):
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
 
+    def has_records(self, topic: str) -> bool:
+        """Whether a partition of the topic has records."""
+        return any(end > self.starts[tp] for tp, end in self.ends.items() if tp.topic == topic)
+
 
 class Attempt(NamedTuple):
     """What a run has copied of a partition until its producer was fenced. See ``PartitionCopy``."""

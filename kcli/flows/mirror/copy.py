@@ -369,7 +369,7 @@ class Copy:
         """
         deadline = time.monotonic() + _PROGRESS_PATIENCE
         while copy.unconfirmed_bytes >= self._most_unconfirmed:
-            self._failed |= self._deliveries.process()
+            self._process_deliveries()
             if self._stop or copy.error is not None:
                 return False
             if time.monotonic() >= deadline:
@@ -484,7 +484,7 @@ class Copy:
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         if self._complete_sent() and self._complete_sent(ended=True):
             self._wait_for_deliveries()
-            self._deliveries.process()
+            self._process_deliveries()
         if self._unsaved:
             self._warn(
                 "the last positions were not saved: the next run copies again what follows the earlier ones"

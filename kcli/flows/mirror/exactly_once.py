@@ -30,9 +30,6 @@ class ExactlyOnceCopy(Copy):
     _broken_before: frozenset[TopicPartition] = frozenset()
     _suspects: frozenset[TopicPartition] = frozenset()  # have been held back, and not been committed since
 
-    def _process_deliveries(self) -> None:
-        """They count when their transaction is committed."""
-
     def _save_is_due(self, now: float) -> bool:
         sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
         return sent_all or super()._save_is_due(now)
@@ -63,7 +60,7 @@ class ExactlyOnceCopy(Copy):
         if not self._wait_for_deliveries(_SUSPECT_PATIENCE if suspected else _HOLD_BACK_AFTER):
             self._abort_incomplete()
             return False
-        self._failed |= self._deliveries.process()
+        self._process_deliveries()
         if self._broken() != self._broken_before:
             self._abort(None)
             return False
@@ -97,7 +94,7 @@ class ExactlyOnceCopy(Copy):
 
     def _abort_incomplete(self) -> None:
         """Partitions that the target does not accept are held back: the others are committed without them."""
-        self._failed |= self._deliveries.process()
+        self._process_deliveries()
         stalled = [copy for copy in self.copies.values() if copy.unconfirmed_bytes and copy.error is None]
         self._obsolete = True
         self._roll_back()
@@ -137,7 +134,7 @@ class ExactlyOnceCopy(Copy):
             except (TimedOutError, TransactionUnknownError):
                 if self._stop:
                     break  # the next run aborts it
-        self._failed |= self._deliveries.process()
+        self._process_deliveries()
         self._forget()
 
     def _forget(self) -> None:

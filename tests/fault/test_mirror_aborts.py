@@ -94,7 +94,6 @@ def test_a_failure_that_is_noticed_early_is_not_committed(source: FakeCluster, t
 
 
 @pytest.mark.case("M17", "R16")
-@pytest.mark.parametrize("delivery", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
 def test_ctrl_c_while_the_target_does_not_answer_is_130_with_a_report(
     source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +112,6 @@ def test_ctrl_c_while_the_target_does_not_answer_is_130_with_a_report(
 
 
 @pytest.mark.case("M7", "M19")
-@pytest.mark.parametrize("delivery", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
 def test_batches_that_are_split_keep_their_order(target: FakeCluster, delivery: tuple[str, ...]) -> None:
     """Small batches are joined into larger ones than the target accepts."""
     with FakeCluster(1, topics={"t": 1}) as source:

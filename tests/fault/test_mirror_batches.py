@@ -40,12 +40,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def holes(cluster: FakeCluster, partition: int = 0) -> int:
     """Compacted batches of every codec, and one that compaction has emptied; how many records there are."""
     for codec in CODECS:

@@ -35,12 +35,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 @pytest.fixture
 def follow(
     monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]

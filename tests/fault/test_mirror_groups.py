@@ -33,12 +33,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def grow(cluster: FakeCluster, turn: int) -> None:
     with quick(cluster, transactional_id="writer", batch_size=2_000) as producer:
         producer.init_transactions(PATIENCE)

@@ -31,12 +31,6 @@ def clusters() -> Iterator[dict[str, FakeCluster]]:
         yield found
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def copy(clusters: dict[str, FakeCluster], route: str, *more: str) -> Done:
     """``A>B``: a job of that name."""
     source, target = (clusters[name] for name in route.split(">"))

@@ -34,12 +34,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def numbers(first: int, stop: int) -> list[bytes]:
     return [b"%d" % number for number in range(first, stop)]
 

@@ -41,12 +41,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def copied(cluster: FakeCluster) -> list[bytes | None]:
     try:
         return values(cluster, "t")

@@ -36,12 +36,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def wrote_nothing(target: FakeCluster) -> bool:
     """Whether nothing was created, stored or begun."""
     return not target.seen((CreateTopicsRequest, ProduceRequest, InitProducerIdRequest))

@@ -34,12 +34,6 @@ def target() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(params=[(), ("--exactly-once",)], ids=["at least once", "exactly once"])
-def delivery(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    found: tuple[str, ...] = request.param
-    return found
-
-
 def fill(cluster: FakeCluster, tp: TopicPartition, first: int, stop: int) -> None:
     for number in range(first, stop, 4):
         cluster.append(*tp, batch(*expected(tp, number, number + 4), timestamp=1_000))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
+from kcli.core.secret import Secret
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
 
@@ -339,6 +340,8 @@ def _parse(field: dataclasses.Field[Any], text: str) -> Any:
     choices, low = field.metadata["choices"], field.metadata["low"]
     if field.type is bool:
         return _parse_bool(text)
+    if field.type is Secret:
+        return Secret(text)
     if field.type is int or field.type == int | None:
         value: int | float = _number(int, text, "a whole number")
     elif field.type is float:

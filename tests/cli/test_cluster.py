@@ -213,7 +213,8 @@ def test_tables_fit_80_columns_of_a_terminal(cluster: FakeCluster) -> None:
     line = "stty cols 80 rows 24; kcli cluster describe --features --log-dirs --no-pager 2>/dev/null"
     define = f"export KCLI_BOOTSTRAP_SERVER={cluster.bootstrap} NO_COLOR=1"
     done = shell(
-        f"{define}; export -f kcli; SHELL=$BASH script -qec \"bash -c '{line}'\" /dev/null", bootstrap=cluster.bootstrap
+        f"{define}; export -f kcli; SHELL=$BASH script -qec \"bash -c '{line}'\" /dev/null",
+        bootstrap=cluster.bootstrap,
     )
     lines = done.stdout.decode().splitlines()
     assert any(line.startswith("BROKER") for line in lines), done.stdout

@@ -312,7 +312,8 @@ def test_tables_fit_80_columns_of_a_terminal(cluster: FakeCluster) -> None:
     line = "stty cols 80 rows 24; kcli configs describe brokers 1 2 --all --origin --no-pager"
     define = f"export KCLI_BOOTSTRAP_SERVER={cluster.bootstrap} NO_COLOR=1"
     done = shell(
-        f"{define}; export -f kcli; SHELL=$BASH script -qec \"bash -c '{line}'\" /dev/null", bootstrap=cluster.bootstrap
+        f"{define}; export -f kcli; SHELL=$BASH script -qec \"bash -c '{line}'\" /dev/null",
+        bootstrap=cluster.bootstrap,
     )
     lines = done.stdout.decode().splitlines()
     assert any(line.startswith("NAME") for line in lines), done.stdout

@@ -43,7 +43,7 @@ def unused_options(
             found[name] = _owner(name)
         elif name in refused and own.get(name) is None:
             found[name] = refused[name]
-        elif name.startswith("ssl_") and plain:
+        elif "ssl_" in name and plain:
             found[name] = _WITHOUT_TLS
     return found
 

@@ -41,11 +41,11 @@ def is_unsupported(key: str, text: str) -> bool:
     """Whether an option asks for what this version cannot do."""
     if key == _PROTOCOL:
         return text.strip().upper().startswith("SASL")
-    if is_option(key) and key != "ssl.truststore.location":
+    if is_option(key):
         return False
     from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
 
-    return is_sasl(key) or unsupported_tls(key, text) is not None
+    return is_sasl(key) or unsupported_tls(key) is not None
 
 
 def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
@@ -67,13 +67,13 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
         if overruled and not chosen.startswith("SASL"):
             return True
         raise _no_sasl(key, text, origin)
-    refused = unsupported_tls(key, text)
+    refused = unsupported_tls(key)
     if refused is not None:
         if overruled and chosen == "PLAINTEXT":
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
-    if not is_foreign(key, text):
+    if not is_foreign(key):
         return False
     if origin == COMMAND_LINE:
         raise ConfigError(

@@ -31,6 +31,7 @@ from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import environment
 from tests.committing import commit, put
@@ -89,7 +90,11 @@ COMMON = {
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",
-    "ssl_endpoint_identification_algorithm": "none",
+    "ssl_endpoint_identification_algorithm": "none", "ssl_ca_pem": "x", "ssl_truststore_type": "PEM",
+    "ssl_truststore_password": Secret("x"), "ssl_keystore_location": "/s", "ssl_keystore_type": "PKCS12",
+    "ssl_keystore_password": Secret("x"), "ssl_certificate_pem": "x", "ssl_key_pem": Secret("x"),
+    "ssl_key_password": Secret("x"),
+    "enable_ssl_certificate_verification": False,
 }  # fmt: skip
 CREATES = "allow_auto_create_topics"
 
@@ -152,6 +157,7 @@ class Here:
 
 
 def x(name: str, value: object) -> tuple[str, str]:
+    value = value.reveal() if isinstance(value, Secret) else value
     return "-X", f"{key_of(name)}={str(value).lower() if isinstance(value, bool) else value}"
 
 

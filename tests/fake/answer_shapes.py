@@ -6,6 +6,7 @@ from typing import Any
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
+    alter_partition_reassignments,
     consumer_group_describe,
     create_partitions,
     create_topics,
@@ -19,12 +20,14 @@ from kcli.core.protocol.messages import (
     describe_producers,
     describe_quorum,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
     incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -116,6 +119,16 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", offset_fetch.OffsetFetchResponseTopic,
         "partitions", offset_fetch.OffsetFetchResponsePartition, "partition_index",
     ),
+    alter_partition_reassignments.AlterPartitionReassignmentsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", alter_partition_reassignments.ReassignableTopicResponse,
+        "partitions", alter_partition_reassignments.ReassignablePartitionResponse, "partition_index",
+    ),
+    elect_leaders.ElectLeadersRequest: Parts(
+        "topic_partitions", "partitions", "",
+        "replica_election_results", elect_leaders.ReplicaElectionResult,
+        "partition_result", elect_leaders.PartitionResult, "partition_id",
+    ),
 }  # fmt: skip
 
 _NAMED: dict[type[Request], Named] = {
@@ -179,6 +192,7 @@ READ_ONLY = frozenset(
         describe_quorum.DescribeQuorumRequest,
         describe_transactions.DescribeTransactionsRequest,
         list_transactions.ListTransactionsRequest,
+        list_partition_reassignments.ListPartitionReassignmentsRequest,
     }
 )
 """Nothing is changed by them: they are carried out and the code is put into their answer."""
@@ -205,6 +219,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     incremental_alter_configs.AlterConfigsResourceResponse: {"resource_type": 2},  # a topic
     describe_log_dirs.DescribeLogDirsResponse: {"results": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
+    list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
 }
 """What else an entry says when it carries an error."""

@@ -21,8 +21,8 @@ Single requests (``knobs``). Each returns a rule: ``wait(n)``, ``count``, ``requ
 Nodes (``node_controls``): stop(node, fail_over=), start, fail_over, pause, resume, reset_connections,
     close_connection, cap_versions({Api: version}), hide(Api), use_tls(context, node), advertise(node, host)
 Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_partitions, configure, topic_id, leader,
-    move_leader(topic, partition, node), set_isr, truncate, delete_records, append, cap_high_watermark,
-    log(topic, partition), set_sequence, forget_producer
+    move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
+    delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,

@@ -24,6 +24,8 @@ class Settings:
     completion_delay: float = 0.0
     """Seconds from EndTxn's answer to the markers; 0 writes them before the answer."""
     transaction_max_timeout_ms: int = 900_000
+    hold_reassignments: bool = False
+    """Moves of replicas last until ``finish_reassignment``; off, they are over at once."""
     groups: dict[str, Any] = field(default_factory=dict)
     """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
     max_connection_age: float | None = None

@@ -17,6 +17,8 @@ class Settings:
     partial_batches: bool = True
     """A fetched partition may end in a batch that is cut off, as real brokers do."""
     auto_create_topics: bool = False
+    authorizer: bool = True
+    """ACLs can be listed and changed; they are kept, but not obeyed."""
     deep_check: bool = True
     """Produced records are looked at one by one: dense offsets, keys, timestamps."""
     max_message_bytes: int = 1_048_588

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
+    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -27,8 +28,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups"}
-"""Singular nouns, hidden."""
+ALIASES = {"topic": "topics", "group": "groups", "transactions": "txn"}
+"""Singular nouns, and the long form of ``txn``, hidden."""
 
 
 @click.group(

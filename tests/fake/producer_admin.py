@@ -1,7 +1,6 @@
 """DescribeProducers, ListTransactions, DescribeTransactions, WriteTxnMarkers (KIP-664)."""
 
 import re
-import time
 from typing import TYPE_CHECKING
 
 from kcli.core.producer.partitioner import java_hash
@@ -12,7 +11,7 @@ from kcli.core.protocol.messages import write_txn_markers as markers
 from tests.fake.codes import Code, RefusedError
 from tests.fake.coordinators import TRANSACTION
 from tests.fake.topics import Partition
-from tests.fake.transactions import Transaction, TxnState
+from tests.fake.transactions import PREPARING, Transaction, TxnState
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -111,17 +110,15 @@ def _is_listed(ctx: "Context", request: listed.ListTransactionsRequest, txn: Tra
         return False
     if request.producer_id_filters and txn.producer_id not in request.producer_id_filters:
         return False
-    if request.duration_filter >= 0 and ctx.state.now_ms - _start(ctx, txn) <= request.duration_filter:
+    if request.duration_filter >= 0 and ctx.state.now_ms - _start(txn) <= request.duration_filter:
         return False
     pattern = request.transactional_id_pattern
     return not pattern or re.fullmatch(pattern, txn.transactional_id) is not None
 
 
-def _start(ctx: "Context", txn: Transaction) -> int:
+def _start(txn: Transaction) -> int:
     """In ms since the epoch; −1 while there is no open transaction."""
-    if txn.state is not TxnState.ONGOING:
-        return -1
-    return ctx.state.now_ms - int((time.monotonic() - txn.started_at) * 1000)
+    return txn.started_ms if txn.state in (TxnState.ONGOING, *PREPARING) else -1
 
 
 async def describe_transactions(
@@ -150,7 +147,7 @@ def _describe(ctx: "Context", name: str) -> described.TransactionState:
         transactional_id=name,
         transaction_state=txn.state.value,
         transaction_timeout_ms=txn.timeout_ms,
-        transaction_start_time_ms=_start(ctx, txn),
+        transaction_start_time_ms=_start(txn),
         producer_id=txn.producer_id,
         producer_epoch=txn.epoch,
         topics=[described.TopicData(topic=topic, partitions=rows) for topic, rows in numbers.items()],

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import ProducerDescription, TransactionDescription
-from kcli.core.errors import KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.transactions.coordinated import ONGOING, ReadLog, described, transactions_of
@@ -106,6 +107,7 @@ def execute(
         if attempt.error is None or _unsure(attempt.error):
             sent.append(attempt)
         else:
+            _add_remedy(attempt.error)
             outcomes[item.tp] = Outcome(FAILED, item.stable, item.end, attempt.error)
     outcomes |= read_back(admin, sent, seconds)
     return Result({item.tp: outcomes[item.tp] for item in items}, fenced)
@@ -210,6 +212,13 @@ def _contains(rows: Iterable[ProducerDescription], item: Item, *, same_epoch: bo
 def _identity(one: TransactionDescription) -> tuple[int, int, int]:
     """What a later transaction of the same id does not share."""
     return one.producer_id, one.producer_epoch, one.start_ms
+
+
+def _add_remedy(error: KcliError) -> None:
+    if isinstance(error, BrokerError) and error.code == CLUSTER_AUTHORIZATION_FAILED:
+        error.do = "have an ACL granted: ALTER on the cluster, before Kafka 3.0 CLUSTER_ACTION"
+    elif isinstance(error, BrokerError) and not error.do:
+        error.do = "run it again for a new plan: the producer may have written to the partition since"
 
 
 def _unsure(error: KcliError) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import ListedGroup as ListedGroup
     from kcli.core.admin.members import GroupMember as GroupMember
     from kcli.core.admin.quorum import QuorumDescription as QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity as QuotaEntity
     from kcli.core.admin.topics import TopicInfo as TopicInfo
     from kcli.core.admin.transactions import ListedTransaction as ListedTransaction
     from kcli.core.admin.transactions import ProducerDescription as ProducerDescription
@@ -56,6 +57,7 @@ _HOMES = {
     "admin.groups": "GroupListing ListedGroup",
     "admin.members": "GroupMember",
     "admin.quorum": "QuorumDescription",
+    "admin.quotas": "QuotaEntity",
     "admin.topics": "TopicInfo",
     "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",
     "cluster.cluster": "Cluster",

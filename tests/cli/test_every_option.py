@@ -57,6 +57,8 @@ ADMIN = {
     "acls list": "",
     "acls create": "--principal User:a --operation read --topic t --dry-run",
     "acls delete": "--topic t --dry-run",
+    "quotas list": "",
+    "quotas alter": "--user a --set request_percentage=5 --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

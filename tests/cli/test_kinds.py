@@ -14,6 +14,7 @@ from tests.fake.cluster import FakeCluster
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
+QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -35,6 +36,9 @@ LINES = [
     ("acls list", "AclList", "Acl"),
     ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
     (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
+    (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
+    (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
+    ("quotas list", "QuotaList", "Quota"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -77,5 +81,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b|\bAcl\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Group|Acl|Quota)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

@@ -29,6 +29,8 @@ LINES = [
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
     ("topics alter a --set retention.ms=5 --dry-run", "TopicAlterPlan", "TopicAlterPlanItem"),
     ("topics alter a --set retention.ms=5 --yes", "TopicAlterReport", "TopicAlterReportItem"),
+    ("configs alter topics a --set retention.ms=6 --dry-run", "ConfigAlterPlan", "ConfigAlterPlanItem"),
+    ("configs alter topics a --set retention.ms=6 --yes", "ConfigAlterReport", "ConfigAlterReportItem"),
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
     (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),

@@ -7,6 +7,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
     alter_client_quotas,
+    alter_partition_reassignments,
     consumer_group_describe,
     create_acls,
     create_partitions,
@@ -24,12 +25,14 @@ from kcli.core.protocol.messages import (
     describe_producers,
     describe_quorum,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
     incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -130,6 +133,16 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", offset_fetch.OffsetFetchResponseTopic,
         "partitions", offset_fetch.OffsetFetchResponsePartition, "partition_index",
     ),
+    alter_partition_reassignments.AlterPartitionReassignmentsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", alter_partition_reassignments.ReassignableTopicResponse,
+        "partitions", alter_partition_reassignments.ReassignablePartitionResponse, "partition_index",
+    ),
+    elect_leaders.ElectLeadersRequest: Parts(
+        "topic_partitions", "partitions", "",
+        "replica_election_results", elect_leaders.ReplicaElectionResult,
+        "partition_result", elect_leaders.PartitionResult, "partition_id",
+    ),
 }  # fmt: skip
 
 _NAMED: dict[type[Request], Named] = {
@@ -202,6 +215,7 @@ READ_ONLY = frozenset(
         describe_quorum.DescribeQuorumRequest,
         describe_transactions.DescribeTransactionsRequest,
         list_transactions.ListTransactionsRequest,
+        list_partition_reassignments.ListPartitionReassignmentsRequest,
     }
 )
 """Nothing is changed by them: they are carried out and the code is put into their answer."""
@@ -231,6 +245,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     describe_client_quotas.DescribeClientQuotasResponse: {"entries": None},
     delete_acls.DeleteAclsFilterResult: {"matching_acls": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
+    list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
 }
 """What else an entry says when it carries an error."""

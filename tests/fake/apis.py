@@ -10,6 +10,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -31,12 +32,14 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -57,6 +60,11 @@ from tests.fake.producer_admin import describe_producers, describe_transactions,
 from tests.fake.producer_ids import init_producer_id
 from tests.fake.quota_admin import alter_client_quotas, describe_client_quotas
 from tests.fake.record_admin import delete_records
+from tests.fake.replica_admin import (
+    alter_partition_reassignments,
+    elect_leaders,
+    list_partition_reassignments,
+)
 from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
 
@@ -132,6 +140,9 @@ APIS: tuple[Api, ...] = (
     Api(DescribeClusterRequest, 0, 2, describe_cluster),
     Api(DescribeQuorumRequest, 0, 2, describe_quorum),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
+    Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
+    Api(ElectLeadersRequest, 0, 2, elect_leaders),
     Api(DescribeProducersRequest, 0, 0, describe_producers),
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),

@@ -16,6 +16,11 @@ from kcli.core.protocol.messages.alter_client_quotas import (
     QuotaAlteration,
     QuotaOp,
 )
+from kcli.core.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -39,6 +44,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -57,6 +63,7 @@ from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kcli.core.protocol.messages.offset_commit import (
@@ -158,6 +165,12 @@ def requests(version, topic_id):
         topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])]
     )
     yield DescribeLogDirsRequest(topics=None)
+    moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
+    yield AlterPartitionReassignmentsRequest(topics=[moved])
+    yield ListPartitionReassignmentsRequest(topics=None)
+    yield ElectLeadersRequest(
+        election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]
+    )
     yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
     yield ListTransactionsRequest()
     yield DescribeTransactionsRequest(transactional_ids=[TXN])

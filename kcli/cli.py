@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
+    "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -29,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "transactions": "txn"}
+ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "quota": "quotas", "transactions": "txn"}
 """Singular nouns, and the long form of ``txn``, hidden."""
 
 

@@ -61,6 +61,8 @@ ADMIN = {
     "txn list": "",
     "txn describe": "--topic t",
     "txn abort": "--topic t --dry-run",
+    "quotas list": "",
+    "quotas alter": "--user a --set request_percentage=5 --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

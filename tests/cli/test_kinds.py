@@ -16,6 +16,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
+QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -44,6 +45,9 @@ LINES = [
     ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
     ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
     ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
+    (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
+    (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
+    ("quotas list", "QuotaList", "Quota"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -90,5 +94,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Transaction)\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Transaction)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

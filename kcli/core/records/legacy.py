@@ -73,16 +73,25 @@ class LegacyBatch(BatchView):
         return f"LegacyBatch(last_offset={self._last_offset}, magic={self.magic}, size={self.size})"
 
     def __getattr__(self, name: str) -> Any:
-        # An unset slot: a field that only the content of a wrapper determines.
+        # An unset slot: a field that only the content of a wrapper determines. The content is not kept, as all
+        # wrappers of a response are asked for their offsets before the first one is read.
         if name not in BatchView.__slots__ or self._payload is not None:
             raise AttributeError(name)
         self.payload()
+        self.forget_payload()
         return getattr(self, name)
 
     @property
     def last_offset(self) -> int:
         """The offset of the message; a wrapper has that of its last message."""
         return self._last_offset
+
+    @property
+    def extent(self) -> str:
+        """See BatchView; a wrapper's header says only where it ends."""
+        if self.codec == Codec.NONE:
+            return super().extent
+        return f"the messages of a compressed set up to offset {self._last_offset}"
 
     def verify(self) -> None:
         """See BatchView; the checksum is zlib's CRC-32."""

@@ -13,12 +13,14 @@ from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import encode_record
 from kcli.core.kernels.shapes import NO_HEADERS, Columns
+from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.view import BatchView
 
 _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attributes
 _TIMESTAMP = Struct(">q")
 _LENGTH = Struct(">i")
 _CRC_START = 16
+_LARGEST_DELTA = 0x7FFF_FFFF  # of the offsets of one batch, in any format
 _SMALLEST = {0: 26, 1: 34}  # a message with null key and null value, including its offset and size fields
 _LEGACY_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -150,6 +152,11 @@ class LegacyBatch(BatchView):
         first = base + messages[0].offset
         if min(first, messages[0].offset) < 0 or base + messages[-1].offset != wrapper.offset:
             _refuse(wrapper.offset, f"its messages end at offset {base + messages[-1].offset}")
+        if max(message.offset for message in messages) - messages[0].offset > _LARGEST_DELTA:
+            _refuse(wrapper.offset, "its offsets are too far apart for one batch")
+        stamps = [message.timestamp for message in messages]
+        if max(stamps) - min(stamps) > INT64_MAX:
+            _refuse(wrapper.offset, "its timestamps are too far apart for one batch")
         self._columns = _columns(messages, first - base, messages[0].timestamp)
         self.base_offset = first
         self.last_offset_delta = wrapper.offset - first

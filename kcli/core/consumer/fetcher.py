@@ -336,12 +336,8 @@ class Fetcher:
 
     def _log_skipped(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
-        self._cluster.hooks.log(
-            "warning",
-            "fetch",
-            f"{tp}: skipped {batch.count} damaged records at offsets {batch.base_offset} to "
-            f"{batch.last_offset}: {error.why}",
-        )
+        what = f"{tp}: skipped {batch.extent}, which are damaged: {error.why}"
+        self._cluster.hooks.log("warning", "fetch", what)
 
     def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
         """The leader names a closer replica (KIP-392); it returns no records itself while it knows one."""

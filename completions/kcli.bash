@@ -155,7 +155,7 @@ _kcli_command() {
             children="up down status logs"
             aliases="" ;;
         "kcli sandbox up")
-            names="--brokers --kafka-version --port --data --ephemeral -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--brokers --kafka-version --port --data --ephemeral --secure -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--brokers --kafka-version --port --data -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;

@@ -322,6 +322,7 @@ complete -c kcli -n '__kcli_at kcli sandbox up' -l kafka-version -x -d 'any publ
 complete -c kcli -n '__kcli_at kcli sandbox up' -l port -x -d 'port of the first node, the others use the next ones; 0: any free port (default: 9092 if free)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l data -r -F -d 'data folder (default: one of kcli\'s own)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l ephemeral -d 'delete the data at `down`'
+complete -c kcli -n '__kcli_at kcli sandbox up' -l secure -d 'listen with TLS and SASL only, and authorize with ACLs'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli sandbox down' -a '(__kcli_names sandboxes)'
 complete -c kcli -n '__kcli_at kcli sandbox down' -l delete -d 'delete the data too'

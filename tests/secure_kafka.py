@@ -74,7 +74,8 @@ class SecureKafka:
     def topic(self, hint: str = "t", partitions: int = 1) -> str:
         """Create a topic with a name that no other test has."""
         name = unused_name(hint)
-        self.admin().create_topics([NewTopic(name, partitions, 1)], operation_timeout=30)[name].result(30)
+        client = self.admin()  # the future does not keep it alive
+        client.create_topics([NewTopic(name, partitions, 1)], operation_timeout=30)[name].result(30)
         return name
 
     def grant(self, user: str, *grants: tuple[str, str, str]) -> None:
@@ -91,14 +92,20 @@ class SecureKafka:
             )
             for resource, name, operation in grants
         ]
-        for future in self.admin().create_acls(bindings).values():
+        client = self.admin()
+        for future in client.create_acls(bindings).values():
             future.result(30)
 
     def values(self, topic: str) -> list[bytes]:
         """The values of a topic with one partition, as the judge reads them."""
         config = self.judge("admin-certificate")
         reader = JudgeConsumer(
-            {**config, "group.id": unused_name("judge"), "auto.offset.reset": "earliest", "enable.partition.eof": True}
+            {
+                **config,
+                "group.id": unused_name("judge"),
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+            }
         )
         reader.subscribe([topic])
         found = []

@@ -16,7 +16,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.future import Future
-from kcli.core.permissions import on_topic
+from kcli.core.permissions import on_cluster, on_topic
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopic,
@@ -293,5 +293,8 @@ class _Order:
         if code == UNKNOWN_TOPIC_OR_PARTITION:
             return NotFoundError(f"{self._doing} {name}", why="it does not exist")
         return BrokerError(
-            code, f"{self._doing} {name}", message=message, needs=[on_topic(self._operation, name)]
+            code,
+            f"{self._doing} {name}",
+            message=message,
+            needs=[on_topic(self._operation, name), on_cluster(self._operation)],
         )

@@ -463,7 +463,7 @@ READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation des
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "--operation describe --topic orders", fails(MetadataRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(MetadataRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(
@@ -473,7 +473,7 @@ FORBIDDEN = [
     Row("groups describe billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(DescribeGroupsRequest, GROUP)),
     Row("groups lag billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(OffsetFetchRequest, GROUP)),
     Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_BILLING, fails(OffsetCommitRequest, GROUP)),
-    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "describe --group new", fails(FindCoordinatorRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "group new", fails(FindCoordinatorRequest, GROUP)),
     Row("consume orders -g new -e", 4, "group new", NO_GROUP, "read --group new", fails(JoinGroupRequest, GROUP)),
     Row(
         "groups list", 4, "listing the groups", NO_CLUSTER,

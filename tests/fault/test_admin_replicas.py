@@ -80,7 +80,7 @@ def test_a_missing_right_is_named(held: FakeCluster) -> None:
             assert (error.exit_code, "ALTER on the cluster" in error.do) == (4, True)
         with pytest.raises(BrokerError) as refused:
             admin.list_reassignments()
-        assert (refused.value.exit_code, "--operation describe --cluster" in refused.value.do) == (4, True)
+        assert (refused.value.exit_code, "DESCRIBE on the cluster" in refused.value.do) == (4, True)
 
 
 def test_brokers_without_the_requests_are_named() -> None:

@@ -194,6 +194,16 @@ def enable_ssl_certificate_verification(_cluster: FakeCluster) -> None:
     assert _tls(enable_ssl_certificate_verification=False).verify_mode is ssl.CERT_NONE
 
 
+def metadata_allowed_hosts(cluster: FakeCluster) -> None:
+    cluster.advertise(1, "localhost")
+    try:
+        assert listing(cluster, 5, metadata_allowed_hosts="*.example.org") == 0
+        with Admin(options(cluster, metadata_allowed_hosts="*.example.org,LOCAL*")) as admin:
+            assert not admin.list_groups().errors
+    finally:
+        cluster.advertise(1, "127.0.0.1")
+
+
 def request_timeout_ms(cluster: FakeCluster) -> None:
     cluster.drop(ListGroupsRequest, "silence", times=FOREVER)
     assert listing(cluster, 0.6) == 1

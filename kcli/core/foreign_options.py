@@ -74,6 +74,7 @@ _RESTRICTIONS = frozenset({
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+_OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
 
 
 def is_foreign(key: str) -> bool:
@@ -93,10 +94,20 @@ def instead_of_key(key: str) -> str:
 
 def is_sasl(key: str) -> bool:
     """Whether an option is about SASL, known or not: a misspelt one must not switch authentication off."""
-    return key.startswith("sasl.") or key in (
-        "enable.sasl.oauthbearer.unsecure.jwt",
-        "oauthbearer_token_refresh_cb",
-    )
+    return key.startswith("sasl.") or key in _OAUTH_WITHOUT_PREFIX
+
+
+def unsupported_sasl(key: str) -> str:
+    """Why this version cannot do what an option of SASL requests; empty for an unknown option."""
+    if key == "sasl.jaas.config":
+        return "this version does not read JAAS configurations"
+    if key.startswith("sasl.kerberos."):
+        return "this version does not authenticate with Kerberos (GSSAPI)"
+    if key.startswith("sasl.oauthbearer.") or key in _OAUTH_WITHOUT_PREFIX:
+        return "this version does not request tokens by itself"
+    if key.startswith("sasl.login.") or key == "sasl.client.callback.handler.class":
+        return "it configures the login modules of Java's clients"
+    return ""
 
 
 def unsupported_tls(key: str) -> tuple[str, str] | None:

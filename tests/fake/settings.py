@@ -17,6 +17,8 @@ class Settings:
     partial_batches: bool = True
     """A fetched partition may end in a batch that is cut off, as real brokers do."""
     auto_create_topics: bool = False
+    authorizer: bool = True
+    """ACLs can be listed and changed; they are kept, but not obeyed."""
     deep_check: bool = True
     """Produced records are looked at one by one: dense offsets, keys, timestamps."""
     max_message_bytes: int = 1_048_588
@@ -24,6 +26,8 @@ class Settings:
     completion_delay: float = 0.0
     """Seconds from EndTxn's answer to the markers; 0 writes them before the answer."""
     transaction_max_timeout_ms: int = 900_000
+    hold_reassignments: bool = False
+    """Moves of replicas last until ``finish_reassignment``; off, they are over at once."""
     groups: dict[str, Any] = field(default_factory=dict)
     """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
     max_connection_age: float | None = None

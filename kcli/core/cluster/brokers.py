@@ -15,6 +15,7 @@ from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     AuthError,
+    ConfigError,
     ConnectError,
     KcliError,
     NotKafkaError,
@@ -83,6 +84,8 @@ class Brokers:
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
+        if options.security_protocol.startswith("SASL"):
+            raise ConfigError(f"security.protocol={options.security_protocol} is not supported yet")
         if options.security_protocol != "PLAINTEXT":
             # ssl: 10 ms that plaintext clients save
             from kcli.core.net.tls.context import tls_context, unverified

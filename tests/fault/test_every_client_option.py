@@ -368,7 +368,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
         connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes,
-        allow_auto_create_topics, sasl_mechanism, sasl_username, sasl_password,
+        allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
         sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip

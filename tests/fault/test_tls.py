@@ -1,5 +1,6 @@
 """TLS to several brokers: each one's own name is checked before anything is sent to it, not only at first (S6)."""
 
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,8 @@ from kcli.core.errors import AuthError, ProtocolError
 from tests.certificates import Authority
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
-from tests.fault.producing import PATIENCE, send
+from tests.fault.producing import PATIENCE, send, values
+from tests.fault.watching import read
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +149,33 @@ def test_the_name_is_sent_for_names_and_not_for_addresses(cluster: FakeCluster, 
     with Admin(**options(cluster, authority)) as admin:
         assert not admin.list_groups().errors
     assert asked == [None, "localhost"]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_megabytes_go_through_tls_both_ways(
+    cluster: FakeCluster, authority: Authority, version: ssl.TLSVersion
+) -> None:
+    """Records of TLS are 16 KiB: large requests are written in parts, large responses read from what is decrypted."""
+    context = authority.broker("127.0.0.1")
+    context.maximum_version = version
+    cluster.use_tls(context)
+    bodies = [bytes([n]) * 900_000 for n in range(20)]
+    with Producer(**options(cluster, authority, batch_size=2_000_000)) as producer:
+        for body in bodies:
+            send(producer, "t", 0, body)
+        assert producer.flush(PATIENCE)
+        assert producer.totals.failed == 0
+    assert values(cluster, "t") == bodies
+    bootstrap = options(cluster, authority)
+    del bootstrap["bootstrap_servers"]
+    assert read(cluster, "t", 1, **bootstrap) == bodies
+
+
+def test_a_broker_that_ends_tls_in_order_is_connected_to_again(
+    cluster: FakeCluster, authority: Authority
+) -> None:
+    """close_notify, as at the end of connections.max.idle.ms: no error."""
+    with Admin(**options(cluster, authority)) as admin:
+        assert not admin.list_groups().errors
+        cluster.reset_connections(how="close")
+        assert not admin.list_groups().errors

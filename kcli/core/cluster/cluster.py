@@ -15,7 +15,14 @@ from typing import Any, TypeVar
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_response
+from kcli.core.cluster.retry import (
+    Backoff,
+    classify_error,
+    given_up,
+    is_controller_error,
+    late_error,
+    no_response,
+)
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
@@ -24,7 +31,6 @@ from kcli.core.errors import (
     ConnectError,
     KcliError,
     NotFoundError,
-    TimedOutError,
     UnsupportedError,
 )
 from kcli.core.future import Future
@@ -223,7 +229,7 @@ class Cluster:
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
                 late = self.last_error or no_response(self.waits_for())
-                raise TimedOutError(f"no metadata for {missing} in time", why=str(late), do=late.do)
+                raise late_error(f"no metadata for {missing} in time", late)
             self.poll(max(0.0, deadline - self.loop.now()))
         return self.view
 

@@ -21,6 +21,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.positions import parse_duration_ms
 from kcli.output.progress import Progress, progress_style
+from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 
@@ -143,6 +144,8 @@ class Invocation:
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
 
     def _log(self, level: str, area: str, message: str) -> None:
+        """Writes one line for an event, whatever line ends a peer has put into its text."""
+        message = visible_line(message)
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":

@@ -167,13 +167,17 @@ class MembershipError(KcliError):
 class CommitFailedError(KcliError):
     """Offsets were not committed; ``errors`` says why, per partition (KIP-211's CommitFailedException and others)."""
 
-    exit_code = 7
-
     def __init__(
         self, what: str, errors: Mapping[TopicPartition, KcliError] | None = None, *, do: str = ""
     ) -> None:
         self.errors = dict(errors or {})
         super().__init__(what, why=str(next(iter(self.errors.values()), "")), do=do)
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """That of the errors if the peer sent nonsense (5) or refused the client (4), else 7."""
+        causes = {error.exit_code for error in self.errors.values()}
+        return next((code for code in (5, 4) if code in causes), 7)
 
 
 class NoOffsetError(KcliError):

@@ -172,7 +172,7 @@ def number_text(number: int) -> str:
 
 
 def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
-    cluster = f" (cluster {whole.cluster})" if whole.cluster else ""
+    cluster = f" (cluster {visible_line(whole.cluster)})" if whole.cluster else ""
     lines = [f"{whole.act} {plan.group} on {where}{cluster}"]
     lines.append(f"  to: {plan.to}")
     lines += [f"  {line}" for line in _table(plan.items)]

@@ -21,6 +21,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.positions import parse_duration_ms
 from kcli.output.progress import Progress, progress_style
+from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 
@@ -143,10 +144,13 @@ class Invocation:
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
 
     def _log(self, level: str, area: str, message: str) -> None:
+        """Writes one line for an event, whatever line ends a peer has put into its text."""
+        message = visible_line(message)
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":
-            self.talk.warn(message)
+            if area != "conf" or message not in self.talk.warnings:  # each client of a run warns
+                self.talk.warn(message)
         else:
             self.talk.detail(message, level=1 if level == "info" else 2)
 

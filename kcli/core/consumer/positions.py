@@ -33,6 +33,7 @@ from kcli.core.errors import (
     DataLossError,
     KcliError,
     NoOffsetError,
+    ProtocolError,
     UnsupportedError,
 )
 from kcli.core.future import Future
@@ -189,7 +190,9 @@ class Positions:
             if state is None:
                 continue
             if isinstance(offset, KcliError):
-                self._again(tp, state, offset, now, always=not isinstance(offset, BrokerError))
+                self._again(
+                    tp, state, offset, now, always=not isinstance(offset, BrokerError | ProtocolError)
+                )
             elif offset is None:
                 self._over(tp)
                 self.reset(tp)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fake.sasl import Sasl
+
 
 @dataclass(slots=True)
 class Settings:
@@ -29,5 +31,7 @@ class Settings:
     """Seconds after which the broker closes any connection."""
     receive_buffer: int | None = None
     """SO_RCVBUF of connections: small, so that a paused node soon stops its clients in the middle of a request."""
+    sasl: Sasl | None = None
+    """All listeners authenticate; None: none does."""
     idle_timeout: float | None = None
     """Seconds without a request after which the broker closes a connection (connections.max.idle.ms)."""

@@ -14,7 +14,7 @@ _TLS_SPOKEN = ("ALERT", "UNSUPPORTED_PROTOCOL", "CERTIFICATE", "CIPHER", "KEY")
 
 def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
     """The context for these options, None for plaintext; ConfigError names a file that cannot be used."""
-    if options.security_protocol != "SSL":
+    if options.security_protocol not in ("SSL", "SASL_SSL"):
         return None
     return context_of(
         "ssl",

@@ -28,11 +28,11 @@ def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[st
     ignored: list[tuple[str, str]] = []
     for rank, source in enumerate(ranked):
         for pair in source:
-            key, text, origin = pair
+            key, _text, origin = pair
             if is_registry_key(key):
                 continue
             overruled = rank < rank_of_protocol
-            if is_option(key) and not is_unsupported(key, text):
+            if is_option(key) and not is_unsupported(key):
                 if key.startswith(_SASL) and not sasl and rank > rank_of_protocol:
                     raise _without_sasl(key, origin, protocol)
                 pairs.append(pair)
@@ -43,13 +43,13 @@ def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[st
     return pairs, tuple(ignored)
 
 
-def is_unsupported(key: str, text: str) -> bool:
+def is_unsupported(key: str) -> bool:
     """Whether an option asks for what this version cannot do."""
-    if is_option(key) and key != "ssl.truststore.location":
+    if is_option(key):
         return False
     from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
 
-    return is_sasl(key) or unsupported_tls(key, text) is not None
+    return is_sasl(key) or unsupported_tls(key) is not None
 
 
 def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
@@ -75,7 +75,7 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
         whose,
     )
 
-    key, text, origin = pair
+    key, _text, origin = pair
     if is_sasl(key):
         if overruled and not protocol.startswith("SASL"):
             return True
@@ -83,13 +83,13 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
         if why_not:
             raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
         return False
-    refused = unsupported_tls(key, text)
+    refused = unsupported_tls(key)
     if refused is not None:
         if overruled and protocol.endswith("PLAINTEXT"):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
-    if not is_foreign(key, text):
+    if not is_foreign(key):
         return False
     if origin == COMMAND_LINE:
         raise ConfigError(

@@ -82,9 +82,12 @@ class Brokers:
         self._tls: ssl.SSLContext | None = None
         self._authentication = _authentication(options, hooks)
         if not options.security_protocol.endswith("PLAINTEXT"):
-            from kcli.core.net.tls import tls_context  # ssl: 10 ms that plaintext clients save
+            # ssl: 10 ms that plaintext clients save
+            from kcli.core.net.tls.context import tls_context, unverified
 
             self._tls = tls_context(options)
+            if warning := unverified(options):
+                hooks.log("warning", "auth", warning)
 
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float

@@ -7,6 +7,7 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.secret import Secret
 from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
@@ -221,8 +222,8 @@ UNSUPPORTED: list[dict[str, Any]] = [
     {"files": ["f"], "read_file": {"f": "sasl.jaas.config=x"}.__getitem__},
     {"environ": {"KCLI_X_SASL_KERBEROS_KEYTAB": "x"}},
     {"environ": {"KAFKA_SASL_JAAS_CONFIG": "x"}},
-    {"environ": {"KAFKA_SSL_KEYSTORE_LOCATION": "/k"}},
-    {"properties": ["ssl.truststore.location=/t.p12"]},
+    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
+    {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
 
 
@@ -286,13 +287,23 @@ def test_a_wrong_protocol_in_the_environment_never_falls_back_to_plaintext() -> 
         resolved(SAYERS[0][1], {"environ": {"KAFKA_SECURITY_PROTOCOL": "TLS"}})
 
 
-def test_pem_stores_are_read() -> None:
+def test_options_of_tls_have_javas_and_librdkafkas_spellings() -> None:
     found = resolved(
         SAYERS[0][1],
-        {"properties": ["ssl.truststore.location=/ca.pem", "security.protocol=SSL"]},
-        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=PEM"}.__getitem__},
+        {
+            "properties": [
+                "ssl.truststore.location=/ca.pem",
+                "ssl.keystore.key=secret",
+                "security.protocol=SSL",
+            ]
+        },
+        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=pem\nssl.certificate.pem=text"}.__getitem__},
     )
     assert found.values["ssl_ca_location"] == "/ca.pem"
+    assert found.values["ssl_truststore_type"] == "PEM"
+    assert found.values["ssl_certificate_pem"] == "text"
+    assert found.values["ssl_key_pem"] == Secret("secret")
+    assert "secret" not in " ".join(origin_lines(found))
 
 
 @pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)

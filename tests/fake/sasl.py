@@ -37,6 +37,8 @@ class Sasl:
     """Accepted tokens, and whose they are."""
     mechanisms: tuple[str, ...] = MECHANISMS
     session_lifetime_ms: int = 0
+    session_grace: float = 0.0
+    """Seconds for which an ended session still serves: this cluster shares its processor with its clients."""
     iterations: int = 4_096
     tamper: Callable[[str, bytes], bytes] | None = None
     """Makes another message of a server's: ``first`` or ``final`` of SCRAM, ``challenge`` of OAUTHBEARER."""
@@ -94,7 +96,9 @@ class Session:
         self.user, self._server, self._mechanism = user, None, ""
         self.authentications += 1
         lifetime = sasl.session_lifetime_ms
-        self.expires_at = time.monotonic() + lifetime / 1000 if lifetime else float("inf")
+        self.expires_at = (
+            time.monotonic() + lifetime / 1000 + sasl.session_grace if lifetime else float("inf")
+        )
         return SaslAuthenticateResponse(auth_bytes=last, error_message=None, session_lifetime_ms=lifetime)
 
 

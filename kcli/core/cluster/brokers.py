@@ -202,7 +202,7 @@ class Brokers:
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
-        if channel.is_open and channel.connection.session_is_over(self._loop.now()):
+        if channel.is_open and channel.connection.session_is_over(self._loop.now(), channel.last_used):
             channel.close()  # a broker may have ended it: that is no failure, as below
         if channel.is_open:
             return channel

@@ -154,9 +154,9 @@ class Connection:
         else:
             self._waiting.append((request, future, deadline))
 
-    def session_is_over(self, now: float) -> bool:
-        """Whether the broker may have ended the session of a connection that was idle for so long."""
-        return now >= self._session.expires_at and self.pending == 0
+    def session_is_over(self, now: float, last_used: float) -> bool:
+        """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
+        return now - last_used >= self._session.lifetime and self.pending == 0
 
     def take_work(self) -> Callable[[], Any] | None:
         """The function to run in the worker thread, once; its result belongs to ``computed``."""

@@ -14,17 +14,17 @@ _EARLIEST, _LATEST = 0.85, 0.95
 
 
 class Session:
-    """``renew_at``: the next request is preceded by an authentication. ``expires_at``: the broker may close it."""
+    """``lifetime`` in seconds; from ``renew_at`` on, the next request is preceded by an authentication."""
 
-    __slots__ = ("expires_at", "login", "renew_at")
+    __slots__ = ("lifetime", "login", "renew_at")
 
     def __init__(self, login: Login | None) -> None:
         self.login = login
         self.renew_at = NEVER
-        self.expires_at = NEVER
+        self.lifetime = NEVER
 
     def begin(self, now: float, lifetime: float) -> None:
         """A broker accepted the client for ``lifetime`` seconds."""
-        self.expires_at = now + lifetime
+        self.lifetime = lifetime
         part = random.uniform(_EARLIEST, _LATEST)
         self.renew_at = now + lifetime * part

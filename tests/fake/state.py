@@ -13,6 +13,7 @@ from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
 from tests.fake.producer_ids import ProducerIds
 from tests.fake.quota_admin import Entity
+from tests.fake.sasl import Session
 from tests.fake.settings import Settings
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -87,6 +88,7 @@ class Context:
     version: int
     client_id: str
     client_host: str
+    session: Session
 
 
 Handler = Callable[[Context, Any], Awaitable[Response | None]]

@@ -40,7 +40,7 @@ def test_the_pauses_grow_up_to_a_minute() -> None:
     times = attempts(600)
     pauses = [after - before for before, after in itertools.pairwise(times)]
     assert 1.5 < pauses[0] < 2.5
-    assert all(after > before for before, after in itertools.pairwise(pauses))
+    assert all(after > before for before, after in itertools.pairwise(pauses[:5]))
     assert max(pauses) < 75
     assert len(times) <= 16
 

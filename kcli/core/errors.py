@@ -50,6 +50,10 @@ class OutcomeUnknownError(ConnectError):
     """The connection ended between a request and its response: the request may or may not have taken effect."""
 
 
+class UnansweredError(OutcomeUnknownError):
+    """A broker closed a new connection at its first request, as listeners with SASL do to clients without."""
+
+
 class RequestTimeoutError(OutcomeUnknownError):
     """No response in time. The connection was closed: a broker responds in order, so nothing else can arrive."""
 

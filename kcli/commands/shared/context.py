@@ -61,6 +61,7 @@ class Invocation:
         self.areas = values.debug or frozenset()
         self.hooks = self._hooks()
         self._codes: list[int] = []
+        self._said: set[str] = set()
         self._configuration: Configuration | None = None
 
     # configuration
@@ -149,8 +150,9 @@ class Invocation:
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":
-            if area != "conf" or message not in self.talk.warnings:  # each client of a run warns
+            if area not in ("auth", "conf") or message not in self._said:  # each client of a command has the same to say
                 self.talk.warn(message)
+            self._said.add(message)
         else:
             self.talk.detail(message, level=1 if level == "info" else 2)
 

@@ -25,12 +25,14 @@ from kcli.core.cluster.retry import (
 )
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
+    AuthError,
     BrokerError,
     ClosedError,
     ConfigError,
     ConnectError,
     KcliError,
     NotFoundError,
+    UnansweredError,
     UnsupportedError,
 )
 from kcli.core.future import Future
@@ -408,6 +410,8 @@ class Cluster:
         final = next((e for e in reasons if is_final(e)), None)
         if final is not None:
             return final
+        if reasons and all(isinstance(error, UnansweredError) for error in reasons):
+            return self._not_authenticated(reasons[0])
         if len(self._bootstrap) == 1 and reasons:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
@@ -416,6 +420,18 @@ class Cluster:
             f"cannot reach the cluster at {names}",
             why=why,
             do="check the addresses (-b) and that brokers run",
+        )
+
+    def _not_authenticated(self, error: KcliError) -> KcliError:
+        """Brokers that offer their versions and then close each connection: most often a listener with SASL."""
+        protocol = self.options.security_protocol
+        if protocol.startswith("SASL"):
+            return error
+        return AuthError(
+            f"{error.what}, its first request",
+            why="a listener with SASL does that to clients that do not authenticate",
+            do=f"set security.protocol={'SASL_SSL' if protocol == 'SSL' else 'SASL_SSL or SASL_PLAINTEXT'}, "
+            "sasl.mechanism and the credentials; or use another port",
         )
 
 

@@ -82,6 +82,7 @@ class Connection:
         self.node = node
         self.outgoing: deque[memoryview] = deque()
         self.offer: BrokerApiVersions | None = None
+        self.has_responded = False  # to a request that was not part of the handshake
         self._client_id = client_id
         self._complete = complete
         self._hooks = hooks
@@ -346,6 +347,7 @@ class Connection:
         if self._handshake is not None:
             self._advance_handshake(now, response)
         else:
+            self.has_responded = True
             self._complete((sent.future, response, None))
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:

@@ -16,8 +16,8 @@ _FIRST_MAX = 16 << 20
 
 _FOREIGN = (
     (b"HTTP", "HTTP", "this is a web server's port"),
-    (b"\x15\x03", "TLS", "this port needs security.protocol=SSL"),
-    (b"\x16\x03", "TLS", "this port needs security.protocol=SSL"),
+    (b"\x15\x03", "TLS", "this port needs security.protocol=SSL or SASL_SSL"),
+    (b"\x16\x03", "TLS", "this port needs security.protocol=SSL or SASL_SSL"),
     (b"SSH-", "SSH", "this is an SSH server's port"),
     (b"AMQP", "AMQP", "this is a message queue's port"),
     (b"220 ", "SMTP or FTP", "this is a mail or file server's port"),

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import ConnectError, KcliError, NotKafkaError, OutcomeUnknownError, ProtocolError
+from kcli.core.errors import (
+    ConnectError,
+    KcliError,
+    NotKafkaError,
+    OutcomeUnknownError,
+    ProtocolError,
+    UnansweredError,
+)
 from kcli.core.net.resolve import Address, certified_name
 
 if TYPE_CHECKING:
@@ -439,6 +446,8 @@ class Channel:
             )
         if self.connection.state is State.HANDSHAKE:
             return self._left()
+        if not self.connection.has_responded and self.connection.awaits:
+            return UnansweredError(f"{self.node} closed the connection at {self.connection.awaits}")
         return OutcomeUnknownError(f"{self.node} closed the connection")
 
     def _left(self, why: str = "it is not Kafka, or this port wants TLS or authentication") -> ConnectError:

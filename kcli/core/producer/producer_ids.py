@@ -56,6 +56,9 @@ class ProducerIds:
             if not numbers.may_bump(self._in_flight(), queued):
                 return NEVER
         if now < self._not_before:
+            refusal = self._cluster.brokers.refusal(now)
+            if refusal is not None:
+                self._refused(refusal)  # what was queued since need not wait for the next attempt
             return self._not_before
         producer_id, epoch = numbers.ids_to_bump() if numbers.producer_id >= 0 else (-1, -1)
         request = InitProducerIdRequest(

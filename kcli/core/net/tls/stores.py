@@ -5,17 +5,15 @@ most of them as ``[SSL] PEM lib``. PKCS12 stores are opened by the library ``cry
 """
 
 import os
+import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kcli.core import clock
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.pem import CERTIFICATE, PRIVATE_KEY, blocks, der_of, labels, with_line_breaks
 from kcli.core.net.tls.x509 import date_text, validity
 from kcli.core.secret import Secret
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _NONE = Secret("")
 _MOST_BYTES = 16 << 20
@@ -55,8 +53,16 @@ class Identity(NamedTuple):
     key_source: str
 
 
-def authorities(stores: Stores) -> str | bytes | None:
-    """The trusted certificates, as PEM text or as DER; None for those of the system."""
+class _Pkcs12(NamedTuple):
+    """What a store holds, as PEM; empty for what it lacks."""
+
+    certificate: str
+    others: list[str]
+    key: Secret
+
+
+def authorities(stores: Stores) -> str | None:
+    """The trusted certificates as PEM text; None for those of the system."""
     _one_of(stores, "ca_location", "ca_pem", "two sets of authorities to trust")
     _needs_location(stores, "truststore", stores.ca_location, stores.ca_pem)
     if stores.ca_pem:
@@ -68,12 +74,12 @@ def authorities(stores: Stores) -> str | bytes | None:
     data = _read(stores.ca_location, what, option)
     if _format(data, stores.truststore_type, stores.ca_location, stores.key("truststore_type")) == "PKCS12":
         opened = _open_pkcs12(data, stores.truststore_password, what, stores.key("truststore_password"))
-        certificates = [*opened.additional_certs, *([opened.cert] if opened.cert else [])]
-        if not certificates:
+        certificates = [opened.certificate, *opened.others]
+        if not any(certificates):
             raise _unusable(
                 what, "the store holds no certificate", f"{option} must name a store with authorities"
             )
-        return b"".join(_der(one.certificate) for one in certificates)
+        return "".join(certificates)
     if stores.truststore_password:
         raise _no_password(stores.key("truststore_password"), stores.ca_location, "")
     return _certificates(_text_of(data, what, option), what, option)
@@ -143,21 +149,17 @@ def _from_pkcs12(stores: Stores, data: bytes, what: str) -> Identity:
             do=f"give {stores.key('keystore_password')} alone",
         )
     opened = _open_pkcs12(data, password, what, stores.key("keystore_password"))
-    if opened.key is None or opened.cert is None:
-        missing = "private key" if opened.key is None else "certificate for its private key"
+    if not (opened.key and opened.certificate):
+        missing = "certificate for its private key" if opened.key else "private key"
         raise _unusable(
             what,
             f"the store holds no {missing}",
             "give the store with the client's key, not the one with the authorities",
         )
-    # An optional library, which is installed where the store could be opened.
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    chain = [opened.cert, *opened.additional_certs]
-    text = "".join(one.certificate.public_bytes(Encoding.PEM).decode() for one in chain)
-    check_validity(text, stores.keystore_location)
-    key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    return Identity(Secret(text + key), _NONE, stores.keystore_location, stores.keystore_location)
+    chain = "".join([opened.certificate, *opened.others])
+    check_validity(chain, stores.keystore_location)
+    pem = Secret(chain + opened.key.reveal())
+    return Identity(pem, _NONE, stores.keystore_location, stores.keystore_location)
 
 
 def _from_parts(stores: Stores) -> Identity:
@@ -283,8 +285,8 @@ def _format(data: bytes, wanted: str, where: str, option: str) -> str:
         raise ConfigError(
             f"{where} is a JKS store, which kcli does not read",
             why="JKS is a format of Java only; Java itself replaced it by PKCS12 in version 9",
-            do=f"convert it: keytool -importkeystore -srckeystore {where} "
-            f"-destkeystore {target} -deststoretype PKCS12",
+            do=f"convert it: keytool -importkeystore -srckeystore {shlex.quote(where)} "
+            f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12",
         )
     if wanted and found and found != wanted and (wanted, found) != ("JKS", "PKCS12"):
         raise ConfigError(
@@ -295,9 +297,14 @@ def _format(data: bytes, wanted: str, where: str, option: str) -> str:
     return found
 
 
-def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> "PKCS12KeyAndCertificates":
+def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> _Pkcs12:
     try:
-        from cryptography.hazmat.primitives.serialization import pkcs12  # optional
+        from cryptography.hazmat.primitives.serialization import (  # optional
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+            pkcs12,
+        )
     except ImportError:
         raise ConfigError(
             f"cannot open {what}: PKCS12 needs a library",
@@ -305,7 +312,17 @@ def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> "PKCS
             do="pip install 'kcli-kafka[pkcs12]', or convert the store: openssl pkcs12 -in STORE -out STORE.pem",
         ) from None
     try:
-        return pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)
+        opened = pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)
+        own = opened.cert.certificate if opened.cert is not None else None
+        others = [one.certificate for one in opened.additional_certs]
+        key = (
+            opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if opened.key else b""
+        )
+        return _Pkcs12(
+            own.public_bytes(Encoding.PEM).decode() if own is not None else "",
+            [one.public_bytes(Encoding.PEM).decode() for one in others],
+            Secret(key.decode()),
+        )
     except ValueError as error:
         if "password" not in str(error).lower():
             raise _unusable(what, f"the store is damaged ({error})", "copy the file again") from None
@@ -320,13 +337,6 @@ def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> "PKCS
             f"its encryption is not supported ({type(error).__name__}: {error})",
             "convert it: openssl pkcs12 -in STORE -out STORE.pem",
         ) from None
-
-
-def _der(certificate: object) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding  # as above
-
-    found: bytes = certificate.public_bytes(Encoding.DER)  # type: ignore[attr-defined]
-    return found
 
 
 def _one_of(stores: Stores, first: str, second: str, what: str) -> None:

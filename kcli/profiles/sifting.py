@@ -1,4 +1,4 @@
-"""What is said about a client before it is parsed: options of other clients are set aside, and what this version cannot
+"""What is given to a client before it is parsed: options of other clients are set aside, and what this version cannot
 obey is refused, as going on without it would reach another cluster, or the same one unprotected. Pure.
 """
 
@@ -6,32 +6,38 @@ from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option
+from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
+from kcli.profiles.secret_keys import source_key
 from kcli.serde.registry.keys import is_registry_key
 
-Pair = tuple[str, str, str]
-"""Key, value, where it was said."""
-
-COMMAND_LINE = "-X"
 _PROTOCOL = "security.protocol"
 
 
-def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
+def sifted(
+    ranked: Sequence[Sequence[Pair]], report: Report = raise_error
+) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
     """The pairs that are options of kcli's clients, weakest first; and (key, origin) of those that mean nothing here.
 
-    ``ranked`` holds a sequence for each kind of source, weakest first. ConfigError for what this version cannot do.
+    ``ranked`` holds a sequence for each kind of source, weakest first. ``report`` is called for what this version
+    cannot do.
     """
     protocol, rank_of_protocol = _protocol(ranked)
     pairs: list[Pair] = []
     ignored: list[tuple[str, str]] = []
     for rank, source in enumerate(ranked):
         for pair in source:
-            key, text, origin = pair
-            if is_registry_key(key):
+            if is_registry_key(pair.key):
                 continue
-            if is_option(key) and not is_unsupported(key, text):
+            if source_key(pair.key) or (is_option(pair.key) and not is_unsupported(pair.key, pair.text)):
                 pairs.append(pair)
-            elif _set_aside(pair, overruled=rank < rank_of_protocol, protocol=protocol):
-                ignored.append((key, origin))
+                continue
+            try:
+                foreign = _set_aside(pair, overruled=rank < rank_of_protocol, protocol=protocol)
+            except ConfigError as error:
+                report(error)
+                continue
+            if foreign:
+                ignored.append((pair.key, pair.origin))
             else:
                 pairs.append(pair)  # an unknown key: parsing it names the nearest
     return pairs, tuple(ignored)
@@ -39,19 +45,42 @@ def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[st
 
 def is_unsupported(key: str, text: str) -> bool:
     """Whether an option asks for what this version cannot do."""
-    if key == _PROTOCOL:
-        return text.strip().upper().startswith("SASL")
     if is_option(key) and key != "ssl.truststore.location":
         return False
-    from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
+    from kcli.core.foreign_options import unsupported_tls  # rare: options that kcli does not have
 
-    return is_sasl(key) or unsupported_tls(key, text) is not None
+    return unsupported_tls(key, text) is not None
+
+
+def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
+    """Reports credentials that would not be used, since a run that connects without them is not what is wanted.
+
+    They may be overruled: a source at least as strong that chooses another protocol means it.
+    """
+    protocol, rank_of_protocol = _protocol(ranked)
+    if protocol.upper().startswith("SASL"):
+        return
+    for rank in range(len(ranked) - 1, rank_of_protocol, -1):
+        for pair in ranked[rank]:
+            if pair.key.startswith("sasl.") and is_option(pair.key) and pair.text:
+                report(
+                    ConfigError(
+                        f"{_named(pair.key, pair.origin)} would not be used",
+                        why=f"security.protocol is {protocol or 'not set, which means PLAINTEXT'}: "
+                        "it connects without authentication",
+                        do="add -X security.protocol=SASL_SSL; or -X security.protocol=PLAINTEXT if that is meant",
+                    )
+                )
+                return
 
 
 def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
-    """The security protocol that wins, and the rank of who said it; empty and −1 where nobody did."""
+    """The security protocol that wins, and the rank of its source; empty and −1 where none is given."""
     found = [
-        (text, rank) for rank, source in enumerate(ranked) for key, text, _o in source if key == _PROTOCOL
+        (pair.text.strip(), rank)
+        for rank, source in enumerate(ranked)
+        for pair in source
+        if pair.key == _PROTOCOL
     ]
     return found[-1] if found else ("", -1)
 
@@ -59,17 +88,12 @@ def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
 def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
     # As above: only for options that kcli does not have.
-    from kcli.core.foreign_options import instead_of_key, is_foreign, is_sasl, unsupported_tls, whose
+    from kcli.core.foreign_options import instead_of_key, is_foreign, unsupported_tls, whose
 
     key, text, origin = pair
-    chosen = protocol.strip().upper()
-    if key == _PROTOCOL or is_sasl(key):
-        if overruled and not chosen.startswith("SASL"):
-            return True
-        raise _no_sasl(key, text, origin)
     refused = unsupported_tls(key, text)
     if refused is not None:
-        if overruled and chosen == "PLAINTEXT":
+        if overruled and protocol.upper() == "PLAINTEXT":
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
@@ -82,22 +106,6 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
             do=f"leave it out; {instead_of_key(key)}".removesuffix("; "),
         )
     return True
-
-
-def _no_sasl(key: str, text: str, origin: str) -> ConfigError:
-    said = f"{key}={text}" if key == _PROTOCOL else key
-    plain = "-X security.protocol=PLAINTEXT (or SSL)"
-    if origin == COMMAND_LINE:
-        remedy = f"leave it out, and name a listener without SASL with -b HOST:PORT and {plain}"
-    elif origin.startswith(("KCLI_", "KAFKA_")):
-        remedy = f"unset {origin}, or name a listener without SASL with -b HOST:PORT and {plain}"
-    else:
-        remedy = f"take it out of that file, or name a listener without SASL with -b HOST:PORT and {plain}"
-    return ConfigError(
-        f"{_named(said, origin)} is not supported yet",
-        why="this version of kcli talks to brokers by PLAINTEXT or SSL (TLS), without SASL authentication",
-        do=remedy,
-    )
 
 
 def _named(said: str, origin: str) -> str:

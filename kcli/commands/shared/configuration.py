@@ -12,7 +12,7 @@ from kcli.core.options import ClientOptions, key_of
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
-from kcli.profiles.sifting import COMMAND_LINE
+from kcli.profiles.pairs import COMMAND_LINE
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 

@@ -92,4 +92,5 @@ class RegistryOptions:
 
 _REGISTRY = Vocabulary((RegistryOptions,), "the schema registry")
 registry_field = _REGISTRY.field_of
+registry_option = _REGISTRY.fields.get
 parse_registry_pairs = _REGISTRY.parse_pairs

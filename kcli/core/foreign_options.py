@@ -12,7 +12,15 @@ JAVA_KEYS = frozenset({
     "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
     "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms", "partitioner.class",
-    "partitioner.ignore.keys", "retries", "security.providers", "share.acknowledgement.mode",
+    "partitioner.ignore.keys", "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor", "sasl.login.connect.timeout.ms",
+    "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms",
+    "sasl.login.retry.backoff.ms", "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.header.urlencode",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers", "share.acknowledgement.mode",
     "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
     "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
@@ -80,6 +88,7 @@ _RESTRICTIONS = frozenset({
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+_OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
 _STORE_FILES = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
 
 
@@ -104,10 +113,18 @@ def instead_of_key(key: str) -> str:
 
 def is_sasl(key: str) -> bool:
     """Whether an option is about SASL, known or not: a misspelt one must not switch authentication off."""
-    return key.startswith("sasl.") or key in (
-        "enable.sasl.oauthbearer.unsecure.jwt",
-        "oauthbearer_token_refresh_cb",
-    )
+    return key.startswith("sasl.") or key in _OAUTH_WITHOUT_PREFIX
+
+
+def unsupported_sasl(key: str) -> str:
+    """Why this version cannot do what an option of SASL requests; empty for an unknown option."""
+    if key.startswith("sasl.kerberos."):
+        return "this version does not authenticate with Kerberos (GSSAPI)"
+    if key.startswith("sasl.oauthbearer.") or key in _OAUTH_WITHOUT_PREFIX:
+        return "this version does not request tokens by itself"
+    if key.startswith("sasl.login."):
+        return "it configures the login modules of Java's clients"
+    return ""
 
 
 def unsupported_tls(key: str, text: str) -> tuple[str, str] | None:

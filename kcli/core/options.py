@@ -7,7 +7,7 @@ pages, completion and the validation of files are generated from these classes. 
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,8 @@ from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
+
+_NO_SECRET = Secret("")
 
 
 def option(
@@ -26,9 +28,20 @@ def option(
     choices: tuple[str, ...] = (),
     low: int | None = None,
     secret: bool = False,
+    in_code: bool = False,
 ) -> Any:
-    """Declares an option: default, one line of help, librdkafka's spelling, legal values."""
-    metadata = {"doc": doc, "aliases": aliases, "choices": choices, "low": low, "secret": secret}
+    """Declares an option: default, one line of help, librdkafka's spelling, legal values.
+
+    ``in_code``: its value is an object, which only a program can give; it has no spelling.
+    """
+    metadata = {
+        "doc": doc,
+        "aliases": aliases,
+        "choices": choices,
+        "low": low,
+        "secret": secret,
+        "in_code": in_code,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -45,8 +58,25 @@ class ClientOptions:
     cluster_id: str = option("", "the id of the cluster that is meant: brokers of any other are refused")
     security_protocol: str = option(
         "PLAINTEXT",
-        "protocol used to communicate with the brokers",
-        choices=("PLAINTEXT", "SSL"),
+        "protocol used to communicate with the brokers: SSL is TLS, SASL authenticates",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    sasl_mechanism: str = option(
+        "",
+        "how to authenticate with security.protocol=SASL_SSL or SASL_PLAINTEXT",
+        aliases=("sasl.mechanisms",),
+        choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
+    )
+    sasl_username: str = option("", "the user of PLAIN and SCRAM")
+    sasl_password: Secret = option(_NO_SECRET, "the password of sasl.username", secret=True)
+    sasl_oauthbearer_token_provider: Callable[[], Any] | None = option(
+        None,
+        "returns a kcli.core.connection.sasl.token.Token; called in a thread of its own",
+        in_code=True,
+    )
+    allow_plaintext_secrets: bool = option(
+        False,
+        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",
     )
     ssl_ca_location: str = option(
         "",
@@ -287,6 +317,7 @@ class Vocabulary:
             spelling: field
             for options in self._kinds
             for field in dataclasses.fields(options)
+            if not field.metadata["in_code"]
             for spelling in (key_of(field.name), *field.metadata["aliases"])
         }
 
@@ -433,6 +464,10 @@ def _checked(kind: type[O], options: Any) -> O:
 
 def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
     """Parses the value of a keyword as in a file."""
+    if field.metadata["in_code"]:
+        return _object(field, value)
+    if field.type is Secret and isinstance(value, Secret):
+        return value
     if isinstance(value, list | tuple) and field.name == "bootstrap_servers":
         value = ",".join(map(str, value))
     if isinstance(value, bool) != (field.type is bool) and not isinstance(value, str):
@@ -444,6 +479,14 @@ def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
     else:
         text = repr(value)
     return parse_value(field, text)
+
+
+def _object(field: dataclasses.Field[Any], value: Any) -> Any:
+    if value is None or callable(value):
+        return value
+    raise ConfigError(
+        f"{field.name} is not a function", why=f"it is a {type(value).__name__}", do=field.metadata["doc"]
+    )
 
 
 def build(options: type[O], values: Mapping[str, Any]) -> O:

@@ -11,6 +11,7 @@ from kcli.profiles.secret_keys import source_key
 from kcli.serde.registry.keys import is_registry_key
 
 _PROTOCOL = "security.protocol"
+_CREDENTIALS = "give sasl.mechanism with sasl.username and sasl.password_file"
 
 
 def sifted(
@@ -47,9 +48,12 @@ def is_unsupported(key: str, text: str) -> bool:
     """Whether an option asks for what this version cannot do."""
     if is_option(key) and key != "ssl.truststore.location":
         return False
-    from kcli.core.foreign_options import unsupported_tls  # rare: options that kcli does not have
+    from kcli.core.foreign_options import (  # rare: options that kcli does not have
+        unsupported_sasl,
+        unsupported_tls,
+    )
 
-    return unsupported_tls(key, text) is not None
+    return unsupported_tls(key, text) is not None or bool(unsupported_sasl(key))
 
 
 def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
@@ -58,7 +62,7 @@ def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
     They may be overruled: a source at least as strong that chooses another protocol means it.
     """
     protocol, rank_of_protocol = _protocol(ranked)
-    if protocol.upper().startswith("SASL"):
+    if protocol.startswith("SASL"):
         return
     for rank in range(len(ranked) - 1, rank_of_protocol, -1):
         for pair in ranked[rank]:
@@ -77,7 +81,7 @@ def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
 def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
     """The security protocol that wins, and the rank of its source; empty and −1 where none is given."""
     found = [
-        (pair.text.strip(), rank)
+        (pair.text.strip().upper(), rank)
         for rank, source in enumerate(ranked)
         for pair in source
         if pair.key == _PROTOCOL
@@ -88,12 +92,23 @@ def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
 def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
     # As above: only for options that kcli does not have.
-    from kcli.core.foreign_options import instead_of_key, is_foreign, unsupported_tls, whose
+    from kcli.core.foreign_options import (
+        instead_of_key,
+        is_foreign,
+        unsupported_sasl,
+        unsupported_tls,
+        whose,
+    )
 
     key, text, origin = pair
+    why_not = unsupported_sasl(key)
+    if why_not and not is_foreign(key, text):
+        if overruled and not protocol.startswith("SASL"):
+            return True
+        raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
     refused = unsupported_tls(key, text)
     if refused is not None:
-        if overruled and protocol.upper() == "PLAINTEXT":
+        if overruled and protocol.endswith("PLAINTEXT"):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)

@@ -15,7 +15,7 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.net.tls import tls_context
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
@@ -252,6 +252,31 @@ def allow_auto_create_topics(cluster: FakeCluster) -> None:
         assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
 
 
+def _refused_before_contact(cluster: FakeCluster) -> None:
+    with pytest.raises(ConfigError):
+        Cluster(options(cluster, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN"))
+
+
+def sasl_mechanism(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_username(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_password(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def allow_plaintext_secrets(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
@@ -259,7 +284,8 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         ssl_endpoint_identification_algorithm, request_timeout_ms, default_api_timeout_ms,
         socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms, retry_backoff_ms,
         retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes,
-        receive_message_max_bytes, allow_auto_create_topics,
+        receive_message_max_bytes, allow_auto_create_topics, sasl_mechanism, sasl_username, sasl_password,
+        sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip
 

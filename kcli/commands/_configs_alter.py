@@ -71,7 +71,7 @@ def alter(
         if accepted:
             count = sum(map(len, accepted.values()))
             keys = "1 key" if count == 1 else f"{count} keys"
-            if confirm(inv, _text(accepted), f"Change {keys}?"):
+            if confirm(inv, _text(accepted), f"Change {keys}?", subject=_subject(accepted)):
                 done |= _executed(inv, admin, accepted)
             else:
                 done |= accepted.keys()
@@ -230,6 +230,11 @@ def _redacted(
             if error is not None and row.sensitive and row.change.value:
                 error.why = error.why.replace(row.change.value, _HIDDEN)
     return dict(outcome)
+
+
+def _subject(plans: Plans) -> str | None:
+    names = [shown_name(resource) for resource in plans]
+    return names[0] if len(names) == 1 else None
 
 
 def _text(plans: Plans) -> str:

@@ -58,6 +58,8 @@ def group_of(inv: Invocation, flags: dict[str, Any]) -> str | None:
     excludes groups. A usage error for ``--commit`` without a group.
     """
     name = _configured_group(inv, flags)
+    if name is not None:
+        inv.check_may_change(f"joining group {name}")
     if flags["commit"] is not None and name is None:
         raise usage(
             f"kcli consume: {'--commit' if flags['commit'] else '--no-commit'} without -g",

@@ -92,7 +92,7 @@ def _confirm_and_alter(
         return inv.finish(done=False)
     danger = view.purpose(topic)
     named = name if danger is not None or inv.values.confirm is not None else None
-    confirm(inv, text, f"Alter topic {name}?", name=named, danger=danger)
+    confirm(inv, text, f"Alter topic {name}?", name=named, subject=name, danger=danger)
     status = _alter(inv, admin, name, todo)
     _print_report(inv, cluster, plan, status)
     done = [key for key, state in status.items() if state == "done"]

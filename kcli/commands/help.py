@@ -18,6 +18,7 @@ TOPICS = ("options", "exit-codes")
 
 @command(
     "help",
+    changes=False,
     examples=(
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),

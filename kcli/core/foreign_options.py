@@ -20,7 +20,8 @@ JAVA_KEYS = frozenset({
     "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.header.urlencode",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
-    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers", "share.acknowledgement.mode",
+    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers",
+    "share.acknowledgement.mode",
     "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
     "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
@@ -88,6 +89,12 @@ _RESTRICTIONS = frozenset({
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+BROKER_SASL_KEYS = frozenset({
+    "sasl.enabled.mechanisms", "sasl.kerberos.principal.to.local.rules", "sasl.mechanism.controller.protocol",
+    "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class", "sasl.server.max.receive.size",
+    "sasl.oauthbearer.jwt.validator.class",
+})  # fmt: skip
+"""Options of brokers, which images of Kafka read from variables KAFKA_SASL_…"""
 _OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
 _STORE_FILES = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
 

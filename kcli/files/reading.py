@@ -1,4 +1,4 @@
-"""Reads a small file that somebody else has written: bounded, never waiting for a writer, with what is known of its owner."""
+"""Reads a small file of the user: bounded, never waiting for a writer, with the file's owner and mode."""
 
 import os
 import stat

@@ -118,7 +118,9 @@ class ConfigFile:
                     ConfigError(
                         f"unknown key {key!r} in {self.origin(key)}",
                         why="the file has current, [defaults] and [profiles.NAME]",
-                        do=f"did you mean {near[0]!r}?" if near else "options stand in [defaults] or [profiles.NAME]",
+                        do=f"did you mean {near[0]!r}?"
+                        if near
+                        else "options stand in [defaults] or [profiles.NAME]",
                     )
                 )
             elif isinstance(value, str) != (key == "current") or not isinstance(value, str | Mapping):
@@ -150,7 +152,9 @@ class ConfigFile:
             try:
                 found.append(Pair(key, _text(key, value), origin))
             except ValueError as error:
-                report(ConfigError(f"{key} has no usable value ({origin})", why=str(error), do="write a text"))
+                report(
+                    ConfigError(f"{key} has no usable value ({origin})", why=str(error), do="write a text")
+                )
         return found
 
 
@@ -174,7 +178,9 @@ def _text(key: str, value: Any) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         named = source_key(key)
         return shlex.join(value) if named is not None and named[1] == COMMAND else ",".join(value)
-    raise ValueError(f"it is {_type(value)}; an option is a text, a number, true or false, or a list of texts")
+    raise ValueError(
+        f"it is {_type(value)}; an option is a text, a number, true or false, or a list of texts"
+    )
 
 
 def _type(value: Any) -> str:

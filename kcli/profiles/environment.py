@@ -1,4 +1,4 @@
-"""The client options in environment variables: KCLI_* are kcli's own, some of KAFKA_* are shared with other tools. Pure."""
+"""Client options in environment variables: KCLI_* are kcli's own, KAFKA_* are shared with other tools. Pure."""
 
 from collections.abc import Iterator, Mapping
 

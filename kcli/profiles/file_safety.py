@@ -47,5 +47,7 @@ def warning(path: str, state: FileState, user: int) -> str | None:
     if state.mode & (stat.S_IRWXG | stat.S_IRWXO):
         return f"{path} holds secrets, and other users can read it: chmod 600 {shown}"
     if state.link_owner == user and user != _ROOT:
-        return f"{path} holds secrets and is a symbolic link to {os.path.realpath(path)}: name that file instead"
+        return (
+            f"{path} holds secrets and is a symbolic link to {os.path.realpath(path)}: name that file instead"
+        )
     return None

@@ -35,7 +35,9 @@ def parse_jaas(text: str, origin: str) -> LoginModule:
     """The login module; ConfigError says what is wrong, without the text."""
     tokens = _tokens(text, origin)
     if len(tokens) < 2:
-        raise _invalid(origin, "there is no login module in it" if not tokens else "a control flag is missing")
+        raise _invalid(
+            origin, "there is no login module in it" if not tokens else "a control flag is missing"
+        )
     (name, _), (flag, _) = tokens[:2]
     if flag.lower() not in _FLAGS:
         raise _invalid(origin, f"after the login module {name} one of {', '.join(_FLAGS)} has to follow")

@@ -107,7 +107,9 @@ def _oauth(options: Mapping[str, str], pair: Pair) -> Mapped:
             why="unsecured tokens prove nothing: they are for tests of brokers only",
             do="name a token with sasl.oauthbearer.token.file or sasl.oauthbearer.token.command",
         )
-    extensions = {key.removeprefix("extension_"): v for key, v in options.items() if key.startswith("extension_")}
+    extensions = {
+        key.removeprefix("extension_"): v for key, v in options.items() if key.startswith("extension_")
+    }
     keys = {
         "clientId": "sasl.oauthbearer.client.id",
         "clientSecret": "sasl.oauthbearer.client.secret",

@@ -1,4 +1,4 @@
-"""A key and its text as some source has given them, not parsed yet; and what becomes of the errors that are found. Pure."""
+"""A key and its text as a source gives them, not parsed yet; and what becomes of the errors in them. Pure."""
 
 from collections.abc import Callable
 from typing import NamedTuple

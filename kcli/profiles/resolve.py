@@ -16,7 +16,7 @@ from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import COMMAND, JAAS, SecretSource, holds_secret, secret_source, source_key
-from kcli.profiles.sifting import check_protocol, is_unsupported, sifted
+from kcli.profiles.sifting import check_protocol, is_refused, sifted
 from kcli.profiles.sources import Gathered, Sources, gather
 from kcli.serde.registry.keys import is_registry_key
 
@@ -189,7 +189,7 @@ def _options_only(pairs: Sequence[Pair]) -> list[Pair]:
     return [
         pair
         for pair in pairs
-        if is_option(pair.key) or source_key(pair.key) or is_unsupported(pair.key, pair.text)
+        if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key, pair.text)
     ]
 
 

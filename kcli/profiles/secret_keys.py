@@ -41,7 +41,7 @@ def source_key(key: str) -> tuple[str, str] | None:
     """(option, kind) for ``K_file`` and ``K_command``; None for any other key."""
     for kind in (FILE, COMMAND):
         stem = key.removesuffix(f"_{kind}")
-        if stem != key and stem != JAAS and not is_option(key) and is_secret_key(stem):
+        if stem not in (key, JAAS) and not is_option(key) and is_secret_key(stem):
             return stem, kind
     return None
 

@@ -61,7 +61,9 @@ class SecretReader:
                 env=without_options(self._environ),
             )  # in this process group: only so it may ask at the terminal
         except OSError as error:
-            raise _failed(source, error.strerror or str(error), f"check that {words[0]} is installed") from None
+            raise _failed(
+                source, error.strerror or str(error), f"check that {words[0]} is installed"
+            ) from None
         out, err = _output(process, source)
         if len(out) > LIMIT:
             raise _failed(source, f"it printed more than {LIMIT:,} bytes", "it has to print the secret only")
@@ -80,7 +82,9 @@ def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:
     try:
         data, state = read_bounded(path, LIMIT)
     except OSError as error:
-        raise _failed(source, error.strerror or str(error), "write the secret into a file with mode 0600") from None
+        raise _failed(
+            source, error.strerror or str(error), "write the secret into a file with mode 0600"
+        ) from None
     refused = refusal(path, state, os.getuid())
     if refused is not None:
         raise refused
@@ -172,4 +176,6 @@ def _shown(stderr: bytes) -> str:
 
 
 def _failed(source: SecretSource, why: str, do: str) -> ConfigError:
-    return ConfigError(f"cannot read {source.key} from {str(source)[1:-1]} (from {source.origin})", why=why, do=do)
+    return ConfigError(
+        f"cannot read {source.key} from {str(source)[1:-1]} (from {source.origin})", why=why, do=do
+    )

@@ -22,7 +22,7 @@ def sifted(
     ``ranked`` holds a sequence for each kind of source, weakest first. ``report`` is called for what this version
     cannot do.
     """
-    protocol, rank_of_protocol = _protocol(ranked)
+    protocol, rank_of_protocol = chosen_protocol(ranked)
     pairs: list[Pair] = []
     ignored: list[tuple[str, str]] = []
     for rank, source in enumerate(ranked):
@@ -56,29 +56,29 @@ def is_unsupported(key: str, text: str) -> bool:
     return unsupported_tls(key, text) is not None or bool(unsupported_sasl(key))
 
 
+def is_refused(key: str, text: str) -> bool:
+    """Whether a variable that other programs may set is refused: a misspelt option of SASL, but no option of a broker."""
+    from kcli.core.foreign_options import BROKER_SASL_KEYS, is_sasl  # as above
+
+    return is_unsupported(key, text) or (is_sasl(key) and key not in BROKER_SASL_KEYS)
+
+
 def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
     """Reports credentials that would not be used, since a run that connects without them is not what is wanted.
 
     They may be overruled: a source at least as strong that chooses another protocol means it.
     """
-    protocol, rank_of_protocol = _protocol(ranked)
+    protocol, rank_of_protocol = chosen_protocol(ranked)
     if protocol.startswith("SASL"):
         return
     for rank in range(len(ranked) - 1, rank_of_protocol, -1):
         for pair in ranked[rank]:
-            if pair.key.startswith("sasl.") and is_option(pair.key) and pair.text:
-                report(
-                    ConfigError(
-                        f"{_named(pair.key, pair.origin)} would not be used",
-                        why=f"security.protocol is {protocol or 'not set, which means PLAINTEXT'}: "
-                        "it connects without authentication",
-                        do="add -X security.protocol=SASL_SSL; or -X security.protocol=PLAINTEXT if that is meant",
-                    )
-                )
+            if pair.key.startswith("sasl.") and pair.text and (is_option(pair.key) or source_key(pair.key)):
+                report(_without_sasl(pair, protocol))
                 return
 
 
-def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
+def chosen_protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
     """The security protocol that wins, and the rank of its source; empty and −1 where none is given."""
     found = [
         (pair.text.strip().upper(), rank)
@@ -121,6 +121,20 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
             do=f"leave it out; {instead_of_key(key)}".removesuffix("; "),
         )
     return True
+
+
+def _without_sasl(pair: Pair, protocol: str) -> ConfigError:
+    """Ignoring it would connect without the authentication that was meant."""
+    instead = "leave it out"
+    if pair.origin.startswith(("KCLI_", "KAFKA_")):
+        instead = f"unset {pair.origin}, or choose -X security.protocol=PLAINTEXT"
+    elif pair.origin != COMMAND_LINE:
+        instead = "take it out of that file, or choose -X security.protocol=PLAINTEXT"
+    return ConfigError(
+        f"{_named(pair.key, pair.origin)} has no effect",
+        why=f"security.protocol is {protocol or 'PLAINTEXT'}: the connections do not authenticate",
+        do=f"add -X security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS); or {instead}",
+    )
 
 
 def _named(said: str, origin: str) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.files.reading import FileState
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
-from kcli.profiles.java_sasl import translated
+from kcli.profiles.java_sasl import JAVA_SASL_KEYS, translated
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import Profile
 from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.sifting import chosen_protocol
 
 if TYPE_CHECKING:
     from kcli.profiles.config_file import ConfigFile
@@ -76,6 +77,9 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     if sources.profile_required and profile is not None:
         brokers = [pair for pair in profile.pairs if pair.key in _BROKERS]
         ranked = [[pair for pair in pairs if pair.key not in _BROKERS] for pairs in ranked] + [brokers]
+    protocol, rank_of_protocol = chosen_protocol(ranked)
+    for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
+        ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
     return Gathered([translated(pairs, report) for pairs in ranked], kafka, profile, configs)
 
 

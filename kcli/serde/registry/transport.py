@@ -198,7 +198,7 @@ def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
         options.schema_registry_ssl_ca_location,
         options.schema_registry_ssl_certificate_location,
         options.schema_registry_ssl_key_location,
-        options.schema_registry_ssl_key_password,  # never None: no prompt on the terminal
+        options.schema_registry_ssl_key_password.reveal(),  # never None: no prompt on the terminal
         check_hostname=options.schema_registry_ssl_endpoint_identification_algorithm != "none",
     )
 

@@ -80,15 +80,54 @@ class ClientOptions:
     )
     ssl_ca_location: str = option(
         "",
-        "PEM file of the authorities to trust, instead of the system's",
+        "PEM or PKCS12 file of the authorities to trust, instead of the system's",
         aliases=("ssl.truststore.location",),
     )
-    ssl_certificate_location: str = option("", "PEM file of the client's certificate")
+    ssl_ca_pem: str = option(
+        "",
+        "the authorities to trust, as PEM text",
+        aliases=("ssl.truststore.certificates",),
+    )
+    ssl_truststore_type: str = option(
+        "",
+        "format of ssl.truststore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_truststore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.truststore.location", secret=True
+    )
+    ssl_keystore_location: str = option(
+        "", "PEM or PKCS12 file with both the client's certificate and its private key"
+    )
+    ssl_keystore_type: str = option(
+        "",
+        "format of ssl.keystore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_keystore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.keystore.location", secret=True
+    )
+    ssl_certificate_location: str = option("", "PEM file of the client's certificate, with its chain")
+    ssl_certificate_pem: str = option(
+        "",
+        "the client's certificate, with its chain, as PEM text",
+        aliases=("ssl.keystore.certificate.chain",),
+    )
     ssl_key_location: str = option("", "PEM file of the client's private key")
+    ssl_key_pem: Secret = option(
+        _NO_SECRET,
+        "the client's private key, as PEM text",
+        aliases=("ssl.keystore.key",),
+        secret=True,
+    )
+    ssl_key_password: Secret = option(_NO_SECRET, "password of an encrypted private key", secret=True)
     ssl_endpoint_identification_algorithm: str = option(
         "https",
-        "https checks that the certificate names the broker's host; none switches that off",
-        choices=("https", "none"),
+        "https checks that the certificate names the broker's host; none (or empty) switches that off",
+        choices=("https", "none", ""),
+    )
+    enable_ssl_certificate_verification: bool = option(
+        True, "verify the brokers' certificates; false accepts any, so that anybody may pose as a broker"
     )
     request_timeout_ms: int = option(
         30_000,
@@ -410,13 +449,13 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
     for choice in choices:
         if text.lower() == choice.lower():
             return choice
-    raise ValueError(f"it must be one of {', '.join(choices)}")
+    raise ValueError(f"it must be one of {', '.join(filter(None, choices))}")
 
 
 def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that was probably meant, empty if that is not clear. SSL is Kafka's name for TLS."""
     word = text.lower().replace("tls", "ssl")
-    by_word = {choice.lower(): choice for choice in choices}
+    by_word = {choice.lower(): choice for choice in choices if choice}
     near = near_names(word, by_word)
     return by_word[near[0]] if near else ""
 

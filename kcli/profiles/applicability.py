@@ -47,7 +47,7 @@ def unused_options(
             found[name] = _owner(name)
         elif name in refused and own.get(name) is None:
             found[name] = refused[name]
-        elif name.startswith("ssl_") and protocol.endswith("PLAINTEXT"):
+        elif "ssl_" in name and protocol.endswith("PLAINTEXT"):
             found[name] = _under(protocol, _WITHOUT_TLS)
         elif name.startswith("sasl_") and not protocol.startswith("SASL"):
             found[name] = _under(protocol, _WITHOUT_SASL)

@@ -66,7 +66,7 @@ class Resolved:
         protocol = str(self.values.get("security_protocol", "PLAINTEXT"))
         if name.startswith("sasl_"):
             return protocol.startswith("SASL_")
-        return not name.startswith("ssl_") or protocol.endswith("SSL")
+        return not (name.startswith("ssl_") or "_ssl_" in name) or protocol.endswith("SSL")
 
 
 def resolve(sources: Sources, *, need_broker: bool = True, report: Report = raise_error) -> Resolved:
@@ -189,7 +189,7 @@ def _options_only(pairs: Sequence[Pair]) -> list[Pair]:
     return [
         pair
         for pair in pairs
-        if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key, pair.text)
+        if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key)
     ]
 
 

@@ -29,7 +29,7 @@ def sifted(
         for pair in source:
             if is_registry_key(pair.key):
                 continue
-            if source_key(pair.key) or (is_option(pair.key) and not is_unsupported(pair.key, pair.text)):
+            if source_key(pair.key) or (is_option(pair.key) and not is_unsupported(pair.key)):
                 pairs.append(pair)
                 continue
             try:
@@ -44,23 +44,23 @@ def sifted(
     return pairs, tuple(ignored)
 
 
-def is_unsupported(key: str, text: str) -> bool:
+def is_unsupported(key: str) -> bool:
     """Whether an option asks for what this version cannot do."""
-    if is_option(key) and key != "ssl.truststore.location":
+    if is_option(key):
         return False
     from kcli.core.foreign_options import (  # rare: options that kcli does not have
         unsupported_sasl,
         unsupported_tls,
     )
 
-    return unsupported_tls(key, text) is not None or bool(unsupported_sasl(key))
+    return unsupported_tls(key) is not None or bool(unsupported_sasl(key))
 
 
-def is_refused(key: str, text: str) -> bool:
+def is_refused(key: str) -> bool:
     """Whether a variable that other programs may set is refused: a misspelt option of SASL, but no option of a broker."""
     from kcli.core.foreign_options import BROKER_SASL_KEYS, is_sasl  # as above
 
-    return is_unsupported(key, text) or (is_sasl(key) and key not in BROKER_SASL_KEYS)
+    return is_unsupported(key) or (is_sasl(key) and key not in BROKER_SASL_KEYS)
 
 
 def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
@@ -100,19 +100,19 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
         whose,
     )
 
-    key, text, origin = pair
+    key, _text, origin = pair
     why_not = unsupported_sasl(key)
-    if why_not and not is_foreign(key, text):
+    if why_not and not is_foreign(key):
         if overruled and not protocol.startswith("SASL"):
             return True
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
-    refused = unsupported_tls(key, text)
+    refused = unsupported_tls(key)
     if refused is not None:
         if overruled and protocol.endswith("PLAINTEXT"):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
-    if not is_foreign(key, text):
+    if not is_foreign(key):
         return False
     if origin == COMMAND_LINE:
         raise ConfigError(

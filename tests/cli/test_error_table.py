@@ -196,10 +196,6 @@ NOT_YET = [
         "unset KAFKA_SASL_MECHANISM", env=(("KAFKA_SASL_MECHANISM", "PLAIN"),),
     ),
     Row(
-        "groups list", 2, "ssl.keystore.location (KAFKA_SSL_KEYSTORE_LOCATION)", "no Java key stores", "PEM files",
-        env=(("KAFKA_SSL_KEYSTORE_LOCATION", "/k"),),
-    ),
-    Row(
         "groups delete billing", 2, "KCLI_PROFILE=prod: profiles are not supported yet", "another cluster",
         "unset KCLI_PROFILE", env=(("KCLI_PROFILE", "prod"),),
     ),
@@ -207,10 +203,11 @@ NOT_YET = [
         "groups list", 2, "{dir}/xdg/kcli/config.toml cannot be used", "another cluster", "-b HOST:PORT", at="",
         env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
     ),
-    Row("topics list -X ssl.keystore.location=/k.jks", 2, "ssl.keystore.location (-X)", "PEM files", "ssl.ca.location"),
-    Row("topics list -X ssl.truststore.location=/t.jks", 2, "ssl.truststore.location (-X)", "PEM files", "openssl"),
-    Row("topics list -X ssl.truststore.type=PKCS12", 2, "ssl.truststore.type (-X)", "PEM files", "openssl"),
-    Row("topics list -X ssl.key.password=x", 2, "ssl.key.password (-X)", "no password", "openssl pkey"),
+    Row(
+        "topics list -X ssl.cipher.suites=x", 2, "ssl.cipher.suites (-X) is not supported yet", "1.2 and newer",
+        "leave it out",
+    ),
+    Row("topics list -X ssl_key=x", 2, "ssl_key (-X) is not supported yet", "from files or text", "ssl.key.location"),
 ]  # fmt: skip
 
 UNUSED = [
@@ -270,7 +267,7 @@ CONFIGURATION = [
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
     Row(
         "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the CA certificates",
-        "No such file", "must name a PEM file",
+        "No such file", "must name a PEM or PKCS12 file",
     ),
     Row("consume orders -s value=avrro", 2, "no serde 'avrro'", "known are str, json", "did you mean avro?"),
     Row("consume orders -s value=avro", 2, "no schema registry is named", "from a registry", "schema.registry.url="),

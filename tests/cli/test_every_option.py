@@ -55,6 +55,9 @@ ADMIN = {
     "cluster describe": "--log-dirs",
     "configs describe": "topics t",
     "configs alter": "topics t --set retention.ms=5 --dry-run",
+    "acls list": "",
+    "acls create": "--principal User:a --operation read --topic t --dry-run",
+    "acls delete": "--topic t --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",
@@ -90,7 +93,11 @@ COMMON = {
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",
-    "ssl_endpoint_identification_algorithm": "none",
+    "ssl_endpoint_identification_algorithm": "none", "ssl_ca_pem": "x", "ssl_truststore_type": "PEM",
+    "ssl_truststore_password": Secret("x"), "ssl_keystore_location": "/s", "ssl_keystore_type": "PKCS12",
+    "ssl_keystore_password": Secret("x"), "ssl_certificate_pem": "x", "ssl_key_pem": Secret("x"),
+    "ssl_key_password": Secret("x"),
+    "enable_ssl_certificate_verification": False,
 }  # fmt: skip
 SASL = {
     "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
@@ -158,6 +165,7 @@ class Here:
 
 
 def x(name: str, value: object) -> tuple[str, str]:
+    value = value.reveal() if isinstance(value, Secret) else value
     return "-X", f"{key_of(name)}={str(value).lower() if isinstance(value, bool) else value}"
 
 

@@ -82,9 +82,12 @@ class Brokers:
         if options.security_protocol.startswith("SASL"):
             raise ConfigError(f"security.protocol={options.security_protocol} is not supported yet")
         if options.security_protocol != "PLAINTEXT":
-            from kcli.core.net.tls import tls_context  # ssl: 10 ms that plaintext clients save
+            # ssl: 10 ms that plaintext clients save
+            from kcli.core.net.tls.context import tls_context, unverified
 
             self._tls = tls_context(options)
+            if warning := unverified(options):
+                hooks.log("warning", "auth", warning)
 
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float

@@ -26,7 +26,11 @@ class Side:
                     do=f"use {flag} instead",
                 )
         self._configuration = Configuration(
-            inv.values, inv.talk, traced="conf" in inv.areas, sources=_sources(inv, named), changes=changes
+            inv.values,
+            inv.talk,
+            traced="conf" in inv.areas,
+            sources=_sources(inv, flag, named),
+            changes=changes,
         )
         if changes:
             inv.acts_under(self._configuration)
@@ -40,13 +44,14 @@ class Side:
         return self._configuration.inner_options(kind, self._inv.timeout, own)
 
 
-def _sources(inv: Invocation, named: str) -> Sources:
+def _sources(inv: Invocation, flag: str, named: str) -> Sources:
     """A profile that is current, or in a variable, is for one cluster: it says nothing of either of the two."""
     values = copy.copy(inv.values)
     by_address = ":" in named
     values.bootstrap_server = named if by_address else None
     values.profile = None if by_address else named
     found = sources_of(values, lambda: None)
+    found.profile_option = flag
     found.ignores_current = True
     found.profile_required = not by_address
     return found

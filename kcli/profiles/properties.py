@@ -44,9 +44,9 @@ def split_pair(text: str, origin: str) -> Pair:
     """``K=V`` of ``-X``; ConfigError without ``=``, which shows a key at most."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
-        shown = re.match(r"[a-z.]*", text)
+        shown = repr(text) if re.fullmatch(r"[A-Za-z_.]*", text) else "…"
         raise ConfigError(
-            f"{origin} {shown[0] if shown else ''}… is not KEY=VALUE",
+            f"{origin} {shown} is not KEY=VALUE",
             why="nothing stands before the =" if sign else "there is no = in it",
             do="`kcli help options` lists the keys",
         )

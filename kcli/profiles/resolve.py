@@ -186,11 +186,7 @@ def _registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], di
 
 def _options_only(pairs: Sequence[Pair]) -> list[Pair]:
     """Of KAFKA_* variables, which others set for their own use: those that are options of a client."""
-    return [
-        pair
-        for pair in pairs
-        if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key)
-    ]
+    return [pair for pair in pairs if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key)]
 
 
 def _unused_kafka(found: Gathered) -> Iterator[str]:

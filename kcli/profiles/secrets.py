@@ -105,38 +105,49 @@ def command_words(source: SecretSource) -> list[str]:
 
 
 def _output(process: "subprocess.Popen[bytes]", source: SecretSource) -> tuple[bytes, bytes]:
-    """stdout and stderr, of each at most a little more than the limit; the process has ended."""
+    """stdout, at most a little more than the limit, and the end of stderr; the process has ended."""
     import selectors  # as above
 
-    found: dict[int, bytes] = {}
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = b"", b""
     until = monotonic() + COMMAND_SECONDS
     try:
         with selectors.DefaultSelector() as selector:
-            for stream in filter(None, (process.stdout, process.stderr)):
-                found[stream.fileno()] = b""
+            for stream in (process.stdout, process.stderr):
                 selector.register(stream, selectors.EVENT_READ)
-            while selector.get_map():
+            while selector.get_map() and len(out) <= LIMIT:
                 ready = selector.select(max(0.0, until - monotonic()))
                 if not ready:
                     why = f"it ran for more than {COMMAND_SECONDS:g} s"
                     raise _failed(source, why, "run it by hand; perhaps it waits for an answer")
                 for key, _events in ready:
                     part = os.read(key.fd, 1 << 16)
-                    found[key.fd] += part
-                    if not part or len(found[key.fd]) > LIMIT:
+                    if not part:
                         selector.unregister(key.fileobj)
-        assert process.stdout is not None
-        assert process.stderr is not None
-        out, err = found[process.stdout.fileno()], found[process.stderr.fileno()]
+                    elif key.fileobj is process.stdout:
+                        out += part
+                    else:
+                        err = (err + part)[-LIMIT:]
         if len(out) <= LIMIT:
-            process.wait(max(0.1, until - monotonic()))
+            _wait(process, until, source)
         return out, err
     finally:
         if process.poll() is None:
             process.kill()
-        for stream in filter(None, (process.stdout, process.stderr)):
+        for stream in (process.stdout, process.stderr):
             stream.close()
         process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]", until: float, source: SecretSource) -> None:
+    """A command may close its output and go on."""
+    from subprocess import TimeoutExpired  # as above
+
+    try:
+        process.wait(max(0.1, until - monotonic()))
+    except TimeoutExpired:
+        raise _failed(source, f"it ran for more than {COMMAND_SECONDS:g} s", "it has to end") from None
 
 
 def _keyring(source: SecretSource) -> str:

@@ -42,7 +42,8 @@ class Sources:
     """The ``config.toml`` of the user, then that of the system: those that exist."""
     find_sandbox: Callable[[], str | None] = lambda: None
     profile: str | None = None
-    """``--profile``."""
+    """The profile that ``profile_option`` names."""
+    profile_option: str = "--profile"
     profile_required: bool = False
     """The profile names the cluster: its brokers are stronger than those of any other source (a side of a mirror)."""
     ignores_current: bool = False
@@ -88,7 +89,7 @@ _BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.se
 
 def _profile(sources: Sources, configs: "Sequence[ConfigFile]", report: Report) -> Profile | None:
     """The chosen profile; the user's own one where both files have it."""
-    name, chooser = sources.profile or "", "--profile"
+    name, chooser = sources.profile or "", sources.profile_option
     if not name and not sources.ignores_current:
         name, chooser = sources.environ.get("KCLI_PROFILE", ""), "KCLI_PROFILE"
         for config in configs:

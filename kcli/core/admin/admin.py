@@ -257,6 +257,7 @@ class Admin:
         """
         check_partitions(partitions)
         return operations.elections.elect_leaders(self.cluster, partitions, self._start(), unclean=unclean)
+
     # --- access --------------------------------------------------------------------------------------
 
     def describe_acls(self, filters: Collection[AclFilter]) -> dict[AclFilter, list[AclBinding] | KcliError]:

@@ -46,13 +46,6 @@ def kafka_pairs(environ: Mapping[str, str]) -> Iterator[Pair]:
             yield Pair(_spelled(name, "KAFKA_"), environ[name], name)
 
 
-def without_options(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a child process: without the variables that may hold a secret."""
-    return {
-        name: text for name, text in environ.items() if not name.startswith((KCLI_PREFIX, *KAFKA_PREFIXES))
-    }
-
-
 def _spelled(name: str, prefix: str) -> str:
     """``KCLI_X_SASL_MECHANISM`` → ``sasl.mechanism``, ``KCLI_X_SASL_PASSWORD_FILE`` → ``sasl.password_file``."""
     key = name.removeprefix(prefix).lower().replace("_", ".")

@@ -81,10 +81,10 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     _check_files(sources, found, warnings, report)
     warnings += _seen_by_all(ranked)
     strong = [pair for pairs in ranked[1:] for pair in pairs if is_registry_key(pair.key)]
-    registry, registry_origins = _registry(strong, report)
+    registry, registry_origins = parsed_registry(strong, report)
     check_protocol(ranked, report)
     pairs, ignored = sifted(ranked, report)
-    values, origins = _parsed(pairs, report)
+    values, origins = parsed(pairs, report)
     notes = _said(origins, found.kafka)
     if sources.flags.get("bootstrap.servers") == "":
         report(
@@ -138,7 +138,7 @@ def _no_broker_in(profile: Profile) -> ConfigError:
 # --- values --------------------------------------------------------------------------------------
 
 
-def _parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
+def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     """Typed values and origins by field name; a later pair wins."""
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -163,7 +163,7 @@ def _not_a_mark(key: str, origin: str) -> str:
     return key
 
 
-def _registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
+def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     """Values and origins of the registry's options, by field name."""
     if not pairs:
         return {}, {}

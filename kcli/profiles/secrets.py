@@ -9,11 +9,11 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kcli.core.child_environment import child_environment
 from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret
 from kcli.files.reading import read_bounded
-from kcli.profiles.environment import without_options
 from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
 
@@ -58,7 +58,7 @@ class SecretReader:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=without_options(self._environ),
+                env=child_environment(self._environ),
             )  # in this process group: only so it may ask at the terminal
         except OSError as error:
             raise _failed(

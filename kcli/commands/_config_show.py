@@ -1,0 +1,76 @@
+"""What ``kcli config show`` and ``kcli profile show`` do."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sources import sources_of
+from kcli.core.options import key_of
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+from kcli.profiles.resolve import HIDDEN, SANDBOX, Resolved, resolve, shown_values
+from kcli.profiles.secret_keys import SecretSource
+
+_COLUMNS = (Column("key"), Column("value", "prose"))
+_ORIGIN = Column("origin", "prose")
+
+
+def show(inv: Invocation, *, origin: bool) -> int:
+    """Lists the options of all sources."""
+    resolved = resolve(sources_of(inv.values, lambda: None), need_broker=False)
+    for text in (*resolved.warnings, *resolved.notes):
+        inv.talk.note(text)
+    if resolved.ignored:
+        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
+        inv.talk.detail(f"options of other clients, ignored: {keys}")
+    if not resolved.values.get("bootstrap_servers"):
+        _add_sandbox(resolved)
+    name = resolved.profile.name if resolved.profile is not None else None
+    print_values(inv, _rows(resolved, structured=_structured(inv)), origin=origin, profile=name)
+    return 0
+
+
+def _add_sandbox(resolved: Resolved) -> None:
+    from kcli.sandbox.discovery import find_bootstrap  # only where no brokers are named
+
+    if (found := find_bootstrap()) is not None:
+        resolved.values["bootstrap_servers"] = found[1]
+        resolved.origins["bootstrap_servers"] = SANDBOX
+
+
+def print_values(
+    inv: Invocation, rows: Iterable[dict[str, Any]], *, origin: bool, profile: str | None
+) -> None:
+    """Options as a list; documents have the origins in any case."""
+    columns = (*_COLUMNS, _ORIGIN) if origin or _structured(inv) else _COLUMNS
+    head: Mapping[str, object] = {"profile": profile}
+    with list_rows(
+        inv.out, "ClientConfigList", "ClientConfig", columns, warnings=inv.talk.warnings, head=head
+    ) as printed:
+        for row in rows:
+            printed.add(row if len(columns) > len(_COLUMNS) else {key: row[key] for key in ("key", "value")})
+
+
+def _rows(resolved: Resolved, *, structured: bool) -> Iterable[dict[str, Any]]:
+    sources = {**resolved.registry, **resolved.values}
+    for name, value, secret, origin in shown_values(resolved):
+        yield value_row(key_of(name), value, sources[name], secret, origin, structured=structured)
+
+
+def value_row(
+    key: str, shown: Any, value: Any, secret: bool, origin: str, *, structured: bool
+) -> dict[str, Any]:
+    """A row of the list; in a document a secret is null, and where it is read from is a key of its own."""
+    row = {"key": key, "value": None if structured and secret else shown, "origin": origin}
+    if structured:
+        row["sensitive"] = secret
+        row["secret_source"] = str(value)[1:-1] if isinstance(value, SecretSource) else None
+    elif shown is True or shown is False:
+        row["value"] = str(shown).lower()
+    elif secret and not isinstance(value, SecretSource):
+        row["value"] = HIDDEN
+    return row
+
+
+def _structured(inv: Invocation) -> bool:
+    return inv.out.list_kind() in ("json", "ndjson", "yaml")

@@ -15,7 +15,7 @@ with control or invisible characters are never offered. Tested in ``tests/cli/te
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
@@ -64,14 +64,19 @@ def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request 
     if shell == "bash":
         *raw, current = split_words(typed)
         word = bash_word(current, more[0])
-        cluster = cluster_words(literal(one, environ) for one in raw)
+        cluster = _cluster(kind, (literal(one, environ) for one in raw))
         if word is None or cluster is None:
             return None
         return Request(kind, word.prefix, cluster, lambda name: insertion(name, word))
     zsh = shell == "zsh"
-    cluster = cluster_words(literal(one, environ) for one in more) if zsh else cluster_words(more)
+    cluster = _cluster(kind, (literal(one, environ) if zsh else one for one in more))
     prefix = typed if zsh else _value_of(literal(typed, {}))
     return None if prefix is None or cluster is None else Request(kind, prefix, cluster, str)
+
+
+def _cluster(kind: str, words: Iterable[str | None]) -> ClusterWords | None:
+    """What the words say about the cluster; nothing where the names are those of this machine."""
+    return ClusterWords(None, (), (), None) if kind in (_SANDBOXES, _PROFILES) else cluster_words(words)
 
 
 def _value_of(token: str | None) -> str | None:

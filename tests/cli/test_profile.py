@@ -242,7 +242,8 @@ def test_config_check_lists_all_problems_of_all_sources(kcli: Kcli, home: Path) 
     found = " | ".join(f"{row['what']} {row['do']}" for row in items(done))
     for part in (
         f"'curent' in {path}:1", "'current'", f"'linger.mss' in {path}:3", "'linger.ms'",
-        f"acks='5' is not a valid value (from {path}:5)", "chmod 600", f"color='pink' is not a valid value (from {path}:9)", "/no/ca cannot be read",
+        f"acks='5' is not a valid value (from {path}:5)", "chmod 600",
+        f"color='pink' is not a valid value (from {path}:9)", "/no/ca cannot be read",
         "cannot read sasl.password from the file /no/pw", "there is no password for user me in profile c",
         f"'client.idd' in {file}:1", f"{file}:2: a line without a key", "'fetch.min.byte' in -X", "'check.crc' in "
         "KCLI_X_CHECK_CRC", "KCLI_PROFIL means nothing to kcli; did you mean KCLI_PROFILE",

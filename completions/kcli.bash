@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs mirror sandbox demo completion help"
-            aliases="topic=topics group=groups" ;;
+            children="produce consume topics groups cluster configs acls mirror sandbox demo completion help"
+            aliases="topic=topics group=groups acl=acls" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -144,6 +144,26 @@ _kcli_command() {
             valued="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli acls")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list create delete"
+            aliases="" ;;
+        "kcli acls list")
+            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli acls create")
+            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli acls delete")
+            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -187,8 +207,8 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs mirror sandbox demo completion options exit-codes"
-            aliases="topic=topics group=groups" ;;
+            children="produce consume topics groups cluster configs acls mirror sandbox demo completion options exit-codes"
+            aliases="topic=topics group=groups acl=acls" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -208,6 +228,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="describe alter"
+            aliases="" ;;
+        "kcli help acls")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list create delete"
             aliases="" ;;
         "kcli help sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -401,6 +426,38 @@ _kcli_value() {
         "kcli configs alter -o" | "kcli configs alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli configs alter --color") reply="auto always never" ;;
         "kcli configs alter --progress") reply="auto none bar json" ;;
+        "kcli acls -F" | "kcli acls --command-config") files=1 ;;
+        "kcli acls -X" | "kcli acls --command-property") keys="$_kcli_keys" ;;
+        "kcli acls -o" | "kcli acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli acls --color") reply="auto always never" ;;
+        "kcli acls --progress") reply="auto none bar json" ;;
+        "kcli acls list --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls list --topic") asked=topics ;;
+        "kcli acls list --group") asked=groups ;;
+        "kcli acls list --pattern") reply="literal prefixed match" ;;
+        "kcli acls list -F" | "kcli acls list --command-config") files=1 ;;
+        "kcli acls list -X" | "kcli acls list --command-property") keys="$_kcli_keys" ;;
+        "kcli acls list -o" | "kcli acls list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli acls list --color") reply="auto always never" ;;
+        "kcli acls list --progress") reply="auto none bar json" ;;
+        "kcli acls create --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls create --topic") asked=topics ;;
+        "kcli acls create --group") asked=groups ;;
+        "kcli acls create --pattern") reply="literal prefixed" ;;
+        "kcli acls create -F" | "kcli acls create --command-config") files=1 ;;
+        "kcli acls create -X" | "kcli acls create --command-property") keys="$_kcli_keys" ;;
+        "kcli acls create -o" | "kcli acls create --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli acls create --color") reply="auto always never" ;;
+        "kcli acls create --progress") reply="auto none bar json" ;;
+        "kcli acls delete --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls delete --topic") asked=topics ;;
+        "kcli acls delete --group") asked=groups ;;
+        "kcli acls delete --pattern") reply="literal prefixed" ;;
+        "kcli acls delete -F" | "kcli acls delete --command-config") files=1 ;;
+        "kcli acls delete -X" | "kcli acls delete --command-property") keys="$_kcli_keys" ;;
+        "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli acls delete --color") reply="auto always never" ;;
+        "kcli acls delete --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;
@@ -472,6 +529,11 @@ _kcli_value() {
         "kcli help configs -o" | "kcli help configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help configs --color") reply="auto always never" ;;
         "kcli help configs --progress") reply="auto none bar json" ;;
+        "kcli help acls -F" | "kcli help acls --command-config") files=1 ;;
+        "kcli help acls -X" | "kcli help acls --command-property") keys="$_kcli_keys" ;;
+        "kcli help acls -o" | "kcli help acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help acls --color") reply="auto always never" ;;
+        "kcli help acls --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;

@@ -13,6 +13,7 @@ from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, key_of
+from kcli.core.secret import Secret
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
@@ -117,6 +118,8 @@ class Configuration:
             if lacks_password(found.values):
                 password = asked_password(found.values, self._talk, no_input=self._values.no_input)
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
+            if any(isinstance(value, Secret) and value for value in found.values.values()):
+                _leave_no_core()
             self._revealed = found
         return self._revealed
 
@@ -163,3 +166,11 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
+
+
+def _leave_no_core() -> None:
+    """A crash writes no core file from now on: it would contain the secrets."""
+    import resource  # only where there are secrets
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

@@ -157,6 +157,21 @@ def test_every_command(home: Path, cluster: FakeCluster, line: str) -> None:
 
 
 @pytest.mark.case("R24")
+def test_a_mirror_between_two_profiles(home: Path, cluster: FakeCluster) -> None:
+    path = home / "kcli/config.toml"
+    text = path.read_text()
+    for name in ("plain", "command"):
+        brokers = f'bootstrap.servers = "{cluster.bootstrap}"\n'
+        text = text.replace(f"[profiles.{name}]\n", f"[profiles.{name}]\n{brokers}")
+    path.write_text(text)
+    line = "mirror --from plain --to command -t t --map-topic t=copied --until-caught-up --yes -o json"
+    done = kcli(*line.split(), *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+    assert done.code == 0, done.err
+    assert '"records":' in done.out
+    assert_clean(done.out, done.err)
+
+
+@pytest.mark.case("R24")
 @pytest.mark.parametrize("way", ["-X", "KCLI_X", "profile plain", "-F jaas"])
 @pytest.mark.parametrize("verbose", [(), ("-v",), ("-o", "json"), LOUD])
 def test_a_wrong_password(home: Path, cluster: FakeCluster, way: str, verbose: tuple[str, ...]) -> None:
@@ -179,11 +194,9 @@ def test_no_broker_and_a_peer_that_is_none(home: Path, way: str) -> None:
 @pytest.mark.case("S12", "R24")
 def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
     def crash(self: Admin) -> None:
-        password = self.cluster.options.sasl_password.reveal()
-        assert password == CANARY
-        raise RuntimeError(
-            f"{self.cluster.options} {self.cluster.options!r} {vars(self)} {self.cluster.options.sasl_password}"
-        )
+        options = self.cluster.options
+        assert options.sasl_password.reveal() == CANARY
+        raise RuntimeError(f"{options} {options!r} {vars(self)} {options.sasl_password}")
 
     with patch.object(Admin, "list_topics", crash):
         done = run(home, cluster, "topics list", "KCLI_X", *LOUD)
@@ -199,7 +212,7 @@ def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeClus
     with patch.object(resource, "setrlimit", lambda _what, limit: limits.append(limit)):
         run(home, cluster, "topics list", "KCLI_X")
         assert [soft for soft, _hard in limits] == [0]
-        kcli("topics", "list", bootstrap="127.0.0.1:1")
+        kcli("topics", "list", "--timeout", "100ms", bootstrap="127.0.0.1:1")
     assert len(limits) == 1
 
 

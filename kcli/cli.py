@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",
     ),
-    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
+    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on profiles, on exit codes"),
 }
 
 ALIASES = {"profiles": "profile", "topic": "topics", "group": "groups", "acl": "acls"}

@@ -91,6 +91,7 @@ def test_profiles_are_added_used_listed_and_removed(kcli: Kcli, home: Path) -> N
     assert (removed.code, path.read_text().strip()) == (0, "")
 
 
+@pytest.mark.case("X18")
 def test_files_are_for_the_user_alone(kcli: Kcli, home: Path) -> None:
     before = os.umask(0)
     try:
@@ -175,7 +176,7 @@ def test_a_password_given_to_add_is_written_with_a_warning(kcli: Kcli, home: Pat
     assert CANARY not in done.out + done.err
 
 
-@pytest.mark.case("S12")
+@pytest.mark.case("S12", "X17")
 def test_secrets_are_shown_nowhere(kcli: Kcli, home: Path) -> None:
     write(home)
     for line in (
@@ -275,6 +276,7 @@ def test_commands_use_the_profile(kcli: Kcli, home: Path, cluster: FakeCluster) 
     assert kcli("-v", "topics", "list", "-o", "name").out == "t\n"
 
 
+@pytest.mark.case("X20")
 def test_completion_offers_the_names(kcli: Kcli, home: Path) -> None:
     write(home)
     done = subprocess.run(

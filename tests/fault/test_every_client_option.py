@@ -409,6 +409,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.case("X26")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_option_of_every_client_changes_something(cluster: FakeCluster, name: str) -> None:
     assert name in PROOFS, f"there is no proof that {name} does anything"

@@ -26,6 +26,7 @@ def source(kind: str, text: str) -> SecretSource:
     return SecretSource("sasl.password", kind, text, "u:4")
 
 
+@pytest.mark.case("X16")
 @pytest.mark.parametrize(
     ("content", "secret"), [("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a \n\n", "a \n")]
 )
@@ -124,6 +125,7 @@ def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than 0.1 s" in caught.value.why
 
 
+@pytest.mark.case("X16")
 def test_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     class KeyringError(Exception):
         pass

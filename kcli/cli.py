@@ -15,6 +15,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
+    "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -27,11 +29,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",
     ),
-    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on profiles, on exit codes"),
+    "help": (
+        "kcli.commands.help:help_command",
+        "help on a command, on client options, on profiles, on exit codes",
+    ),
 }
 
-ALIASES = {"profiles": "profile", "topic": "topics", "group": "groups", "acl": "acls"}
-"""Singular nouns, hidden."""
+ALIASES = {
+    "profiles": "profile",
+    "topic": "topics",
+    "group": "groups",
+    "acl": "acls",
+    "quota": "quotas",
+    "transactions": "txn",
+}
+"""Singular nouns, and other words for a command, hidden."""
 
 
 @click.group(

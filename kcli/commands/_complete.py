@@ -166,6 +166,6 @@ def _secret_of_file(source: SecretSource) -> Secret:
     return Secret(read_secret_file(source, lambda _warning: None))
 
 
-def _find_sandbox() -> str | None:
-    found = _discovery().find_bootstrap()
-    return found[1] if found else None
+def _find_sandbox() -> tuple[str, Mapping[str, str]] | None:
+    found: tuple[str, Mapping[str, str]] | None = _discovery().find_sandbox()
+    return found

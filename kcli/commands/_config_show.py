@@ -5,10 +5,11 @@ from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import sources_of
+from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
-from kcli.profiles.resolve import HIDDEN, SANDBOX, Resolved, resolve, shown_values
+from kcli.profiles.resolve import HIDDEN, Resolved, resolve, shown_values
 from kcli.profiles.secret_keys import SecretSource
 
 _COLUMNS = (Column("key"), Column("value", "prose"))
@@ -17,25 +18,28 @@ _ORIGIN = Column("origin", "prose")
 
 def show(inv: Invocation, *, origin: bool) -> int:
     """Lists the options of all sources."""
-    resolved = resolve(sources_of(inv.values, lambda: None), need_broker=False)
+    resolved = _resolved(inv)
     for text in (*resolved.warnings, *resolved.notes):
         inv.talk.note(text)
     if resolved.ignored:
         keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
         inv.talk.detail(f"options of other clients, ignored: {keys}")
-    if not resolved.values.get("bootstrap_servers"):
-        _add_sandbox(resolved)
     name = resolved.profile.name if resolved.profile is not None else None
     print_values(inv, _rows(resolved, structured=_structured(inv)), origin=origin, profile=name)
     return 0
 
 
-def _add_sandbox(resolved: Resolved) -> None:
-    from kcli.sandbox.discovery import find_bootstrap  # only where no brokers are named
+def _resolved(inv: Invocation) -> Resolved:
+    """With the options of a running sandbox where no brokers are named, if there is one."""
+    from kcli.sandbox.discovery import (
+        find_sandbox,  # the run says nothing before it is known whether there is one
+    )
 
-    if (found := find_bootstrap()) is not None:
-        resolved.values["bootstrap_servers"] = found[1]
-        resolved.origins["bootstrap_servers"] = SANDBOX
+    try:
+        sandbox = find_sandbox()
+    except ConfigError:  # there are several: none is used
+        sandbox = None
+    return resolve(sources_of(inv.values, lambda: sandbox), need_broker=sandbox is not None)
 
 
 def print_values(

@@ -1,16 +1,25 @@
 """The two clusters of a mirror: each a profile with all its options, or brokers with those of the other sources."""
 
 import copy
+import dataclasses
 from typing import Any, TypeVar
 
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
-from kcli.core.options import ClientOptions
+from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.profiles.sources import Sources
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+_LIMIT = "max_decompressed_batch_bytes"
+_FROM_FLAGS = {
+    field.name: ("it is a consumer option", "leave it out; `kcli consume` takes it")
+    for field in dataclasses.fields(ConsumerOptions)
+    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | {_LIMIT}
+}
+"""The options of a consumer that follow from a mirror's flags: all but the limit of a decompressed batch."""
 
 
 class Side:
@@ -36,11 +45,14 @@ class Side:
             inv.acts_under(self._configuration)
         self.servers = str(self._configuration.resolved.values["bootstrap_servers"])
         # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
-        self._configuration.client_options(ClientOptions, inv.timeout, {}, {})
+        self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster; ``own`` by field name."""
+        given = self._configuration.resolved.values
+        if issubclass(kind, ConsumerOptions) and _LIMIT in given:
+            own.setdefault(_LIMIT, given[_LIMIT])
         return self._configuration.inner_options(kind, self._inv.timeout, own)
 
 

@@ -17,13 +17,12 @@ from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import COMMAND, JAAS, SecretSource, holds_secret, secret_source, source_key
 from kcli.profiles.sifting import check_protocol, is_refused, sifted
-from kcli.profiles.sources import Gathered, Sources, gather
+from kcli.profiles.sources import BROKERS, Gathered, Sources, gather
 from kcli.serde.registry.keys import is_registry_key
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
 HIDDEN = "(hidden)"
-SANDBOX = "a running sandbox"
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -82,6 +81,9 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     warnings += _seen_by_all(ranked)
     strong = [pair for pairs in ranked[1:] for pair in pairs if is_registry_key(pair.key)]
     registry, registry_origins = parsed_registry(strong, report)
+    named = any(pair.key in BROKERS and pair.text for pairs in ranked for pair in pairs)
+    if need_broker and not named:
+        ranked = [_of_sandbox(sources), *_without_brokers(ranked)]
     check_protocol(ranked, report)
     pairs, ignored = sifted(ranked, report)
     values, origins = parsed(pairs, report)
@@ -96,13 +98,9 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         )
     if not values.get("bootstrap_servers"):
         values.pop("bootstrap_servers", None)
-        if need_broker and sources.profile_required and found.profile is not None:
-            report(_no_broker_in(found.profile))
-        elif need_broker and (sandbox := sources.find_sandbox()):
-            values["bootstrap_servers"] = sandbox
-            origins["bootstrap_servers"] = SANDBOX
-        elif need_broker:
-            report(no_broker(found.profile))
+        if need_broker:
+            required = found.profile if sources.profile_required else None
+            report(_no_broker_in(required) if required is not None else no_broker(found.profile))
     return Resolved(
         values,
         origins,
@@ -114,6 +112,20 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         registry_origins,
         found.profile,
     )
+
+
+def _of_sandbox(sources: Sources) -> list[Pair]:
+    """The options of a running sandbox, where no other source names a broker."""
+    sandbox = None if sources.profile_required else sources.find_sandbox()
+    if sandbox is None:
+        return []
+    name, texts = sandbox
+    return [Pair(key, text, f"sandbox {name}") for key, text in texts.items()]
+
+
+def _without_brokers(ranked: Sequence[Sequence[Pair]]) -> list[list[Pair]]:
+    """Empty values do not count."""
+    return [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked]
 
 
 def no_broker(profile: Profile | None = None) -> ConfigError:

@@ -40,7 +40,8 @@ class Sources:
     """Owner and mode of a file that was read."""
     config_files: "Callable[[Report], Sequence[ConfigFile]]" = _no_files
     """The ``config.toml`` of the user, then that of the system: those that exist."""
-    find_sandbox: Callable[[], str | None] = lambda: None
+    find_sandbox: Callable[[], tuple[str, Mapping[str, str]] | None] = lambda: None
+    """Name and client options of a running sandbox."""
     profile: str | None = None
     """The profile that ``profile_option`` names."""
     profile_option: str = "--profile"
@@ -76,15 +77,15 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
         flags,
     ]
     if sources.profile_required and profile is not None:
-        brokers = [pair for pair in profile.pairs if pair.key in _BROKERS]
-        ranked = [[pair for pair in pairs if pair.key not in _BROKERS] for pairs in ranked] + [brokers]
+        brokers = [pair for pair in profile.pairs if pair.key in BROKERS]
+        ranked = [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked] + [brokers]
     protocol, rank_of_protocol = chosen_protocol(ranked)
     for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
         ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
     return Gathered([translated(pairs, report) for pairs in ranked], kafka, profile, configs)
 
 
-_BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server"))
+BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server"))
 
 
 def _profile(sources: Sources, configs: "Sequence[ConfigFile]", report: Report) -> Profile | None:

@@ -11,9 +11,12 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
+QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -37,6 +40,14 @@ LINES = [
     ("acls list", "AclList", "Acl"),
     ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
     (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
+    ("txn list", "TransactionList", "Transaction"),
+    ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
+    ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
+    ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
+    ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
+    (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
+    (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
+    ("quotas list", "QuotaList", "Quota"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -44,9 +55,13 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 1, "a": 1}) as made:
+    with FakeCluster(1, topics={"t": 1, "a": 1, "b": 1}) as made, RawClient(made.address(1)) as client:
         put(made, "t", 0)
         put(made, "a", 0)
+        for name, topic in (("writer", "t"), ("other", "b")):
+            transaction = RawTransaction(client, name, topic=topic)
+            assert transaction.init() == 0
+            assert transaction.produce(0, b"open") == 0
         commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
         yield made
 
@@ -79,5 +94,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b|\bAcl\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Transaction)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

@@ -10,6 +10,12 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlteredEntity,
+    QuotaAlteration,
+    QuotaOp,
+)
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -30,6 +36,7 @@ from kcli.core.protocol.messages.delete_records import (
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
+from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -89,6 +96,11 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from tests.fake.apis import APIS
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch, produce_request
@@ -147,6 +159,12 @@ def requests(version, topic_id):
     yield DeleteAclsRequest(
         filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
     )
+    yield DescribeClientQuotasRequest(components=[])
+    limited = QuotaAlteration(
+        entity=[AlteredEntity(entity_type="user", entity_name="a")],
+        ops=[QuotaOp(key="request_percentage", value=5.0)],
+    )
+    yield AlterClientQuotasRequest(entries=[limited])
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])
@@ -165,6 +183,11 @@ def requests(version, topic_id):
     yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
     yield ListTransactionsRequest()
     yield DescribeTransactionsRequest(transactional_ids=[TXN])
+    marked = WritableTxnMarkerTopic(name=TOPIC, partition_indexes=[0])
+    marker = WritableTxnMarker(
+        producer_id=7, producer_epoch=0, transaction_result=False, topics=[marked], coordinator_epoch=0
+    )
+    yield WriteTxnMarkersRequest(markers=[marker])
     plain = OffsetCommitRequestTopic(
         name=TOPIC, **by_id, partitions=[OffsetCommitRequestPartition(**committed)]
     )

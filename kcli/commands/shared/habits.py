@@ -60,7 +60,6 @@ _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
 _FUTURE = {
     "kcli": {
         "users": "kafka-configs.sh --entity-type users does that",
-        "quotas": "kafka-configs.sh --entity-type clients does that",
         "reassign": "kafka-reassign-partitions.sh does that",
         "elect-leaders": "kafka-leader-election.sh does that",
         "txn": "kafka-transactions.sh does that",

@@ -1,7 +1,7 @@
 """The sources of a run's client options: command line, files, environment, profiles, a running sandbox."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.commands.shared.cluster_words import ClusterWords
@@ -15,12 +15,14 @@ from kcli.profiles.sources import Sources
 if TYPE_CHECKING:
     from kcli.profiles.config_file import ConfigFile
 
+FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
+
 SYSTEM_CONFIG = "/etc/kcli/config.toml"
 _PROPERTIES = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
 _TOML = "`kcli profile add NAME -b HOST:PORT` writes it"
 
 
-def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], str | None]) -> Sources:
+def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
     files = SourceFiles()
     return Sources(

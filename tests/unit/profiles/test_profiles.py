@@ -34,6 +34,10 @@ bootstrap.servers = "shared:1"
 """
 
 
+def sandbox() -> tuple[str, dict[str, str]]:
+    return "default", {"bootstrap.servers": "s:1"}
+
+
 def resolved(text: str = USER, **sources: Any) -> Resolved:
     configs = [ConfigFile("u", text, raise_error), ConfigFile("s", SYSTEM, raise_error)]
     return resolve(Sources(config_files=lambda _report: configs, **sources))
@@ -61,7 +65,7 @@ def test_the_current_profile_is_stronger_than_the_defaults_and_those_than_the_sy
         ({"environ": {"KCLI_BOOTSTRAP_SERVER": "e:1"}, "profile": "test"}, "e:1"),
         ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "test"}, "test:1"),
         ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "bare"}, "k:1"),
-        ({"find_sandbox": lambda: "s:1", "profile": "bare"}, "s:1"),
+        ({"find_sandbox": sandbox, "profile": "bare"}, "s:1"),
     ],
 )
 def test_what_chooses_a_profile_and_what_it_overrules(sources: dict[str, Any], brokers: str) -> None:
@@ -190,9 +194,9 @@ def test_a_file_with_commands_must_not_be_changeable_by_others() -> None:
         (FileState(7, 0o100606), "change it"),
     ):
         with pytest.raises(ConfigError, match=message):
-            resolved(text, profile="p", file_state={"u": state}.get, user=7, find_sandbox=lambda: "s:1")
+            resolved(text, profile="p", file_state={"u": state}.get, user=7, find_sandbox=sandbox)
     readable = FileState(7, 0o100644)
-    found = resolved(text, profile="p", file_state={"u": readable}.get, user=7, find_sandbox=lambda: "s:1")
+    found = resolved(text, profile="p", file_state={"u": readable}.get, user=7, find_sandbox=sandbox)
     assert not found.warnings  # a command is no secret
 
 

@@ -16,8 +16,9 @@ from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
 from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
-from kcli.profiles.secrets import command_words, read_secret_file
+from kcli.profiles.secrets import read_secret_file
 from kcli.profiles.sources import Sources
 
 _COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))

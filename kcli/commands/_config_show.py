@@ -11,6 +11,7 @@ from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 from kcli.profiles.resolve import HIDDEN, Resolved, resolve, shown_values
 from kcli.profiles.secret_keys import SecretSource
+from kcli.sandbox.discovery import find_sandbox
 
 _COLUMNS = (Column("key"), Column("value", "prose"))
 _ORIGIN = Column("origin", "prose")
@@ -31,10 +32,6 @@ def show(inv: Invocation, *, origin: bool) -> int:
 
 def _resolved(inv: Invocation) -> Resolved:
     """With the options of a running sandbox where no brokers are named, if there is one."""
-    from kcli.sandbox.discovery import (
-        find_sandbox,  # the run says nothing before it is known whether there is one
-    )
-
     try:
         sandbox = find_sandbox()
     except ConfigError:  # there are several: none is used

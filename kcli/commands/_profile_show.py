@@ -5,6 +5,7 @@ from typing import Any
 
 from kcli.commands._config_show import print_values, value_row
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.global_values import environment
 from kcli.commands.shared.sources import SourceFiles
 from kcli.core.errors import ConfigError
 from kcli.output.listing import list_rows
@@ -57,8 +58,6 @@ def profiles(configs: Sequence[ConfigFile]) -> dict[str, Profile]:
 
 def current_name(inv: Invocation, configs: Sequence[ConfigFile]) -> str:
     """The profile that commands use, empty without one."""
-    from kcli.commands.shared.global_values import environment  # as the sources do
-
     chosen = inv.values.profile or environment("profile") or ""
     return chosen or next((config.current for config in configs if config.current), "")
 

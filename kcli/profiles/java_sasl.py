@@ -7,6 +7,7 @@ in Apache Kafka 4.x, and aws-msk-iam-auth.
 from collections.abc import Callable, Iterable, Mapping
 
 from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
 from kcli.core.options import is_option
 from kcli.profiles.jaas import parse_jaas
 from kcli.profiles.pairs import Pair, Report
@@ -168,8 +169,6 @@ def _taken(options: Mapping[str, str], keys: Mapping[str, str]) -> Mapped:
 
 
 def _known(options: Mapping[str, str], names: Iterable[str], pair: Pair) -> None:
-    from kcli.core.near_names import near_names  # rare: a misspelt option of a login module
-
     known = tuple(names)
     for name in options:
         if name not in known:

@@ -14,6 +14,8 @@ from kcli.serde.registry.keys import is_registry_key
 FILE, COMMAND, KEYRING = "file", "command", "keyring"
 KEYRING_PREFIX = "keyring:"
 JAAS = "sasl.jaas.config"
+LIMIT = 64 << 10
+"""Bytes of a secret that is read: a private key with its chain is less."""
 
 
 class SecretSource(NamedTuple):
@@ -73,6 +75,13 @@ def secret_source(key: str, text: str, origin: str) -> SecretSource | None:
 def holds_secret(key: str, text: str) -> bool:
     """Whether a pair contains a secret in plain text."""
     return bool(text) and is_secret_key(key) and not text.startswith(KEYRING_PREFIX)
+
+
+def unreadable(source: SecretSource, why: str, do: str) -> ConfigError:
+    """The error for a secret that cannot be read."""
+    return ConfigError(
+        f"cannot read {source.key} from {str(source)[1:-1]} (from {source.origin})", why=why, do=do
+    )
 
 
 def _field(key: str) -> dataclasses.Field[Any] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
 from kcli.files.reading import FileState
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
 from kcli.profiles.java_sasl import JAVA_SASL_KEYS, translated
@@ -107,8 +108,6 @@ def _profile(sources: Sources, configs: "Sequence[ConfigFile]", report: Report) 
 
 def no_profile(name: str, names: Sequence[str], chooser: str = "") -> ConfigError:
     """The error for a profile that does not exist."""
-    from kcli.core.near_names import near_names  # rare: a misspelt profile
-
     near = near_names(name, names)
     known = f"there are {', '.join(dict.fromkeys(names))}" if names else "there are none"
     return ConfigError(

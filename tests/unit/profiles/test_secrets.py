@@ -10,9 +10,9 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.files.reading import NotAFileError, TooLargeError, read_bounded
-from kcli.profiles import secrets
-from kcli.profiles.secret_keys import SecretSource
-from kcli.profiles.secrets import LIMIT, SecretReader
+from kcli.profiles import secret_command
+from kcli.profiles.secret_keys import LIMIT, SecretSource
+from kcli.profiles.secrets import SecretReader
 
 CANARY = "canary-7c1f"
 
@@ -119,7 +119,7 @@ def test_what_a_command_printed_is_never_in_an_error() -> None:
 
 
 def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "COMMAND_SECONDS", 0.1)
+    monkeypatch.setattr(secret_command, "COMMAND_SECONDS", 0.1)
     with pytest.raises(ConfigError, match="sleep") as caught:
         reader().read(source("command", "sleep 60"))
     assert "more than 0.1 s" in caught.value.why
@@ -137,6 +137,7 @@ def test_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
     fake, errors = ModuleType("keyring"), ModuleType("keyring.errors")
     fake.get_password = get_password  # type: ignore[attr-defined]
+    fake.errors = errors  # type: ignore[attr-defined]
     errors.KeyringError = KeyringError  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "keyring", fake)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)

@@ -101,6 +101,12 @@ def test_what_only_reads_is_not_refused(folder: Path, path: str) -> None:
     assert "read-only" not in done.err
 
 
+def test_an_import_into_zookeeper_is_refused_too(folder: Path) -> None:
+    done = run(folder, "groups import {dir}/offsets.csv --zookeeper 127.0.0.1:1 --yes")
+    assert done.code == 7, done.err
+    assert "profile locked is read-only" in done.err
+
+
 def test_reading_in_a_group_changes_the_group(folder: Path) -> None:
     done = run(folder, "consume t -e -g g")
     assert done.code == 7

@@ -33,7 +33,7 @@ class Configuration:
     read, and a missing password is asked for, when the options of the first client are wanted.
 
     ``traced``: ``--debug=conf``. ``sources`` replaces those of the command line. ``changes``: whether the cluster is
-    changed (None: as the command declares it). ``refusal`` is the error of a dry run of what a read-only profile
+    changed (None: as the command declares it). ``need_broker``: False where no broker is contacted. ``refusal`` is the error of a dry run of what a read-only profile
     forbids; any other run of it raises that error. A ``timeout`` is that of the run, in seconds.
     """
 
@@ -45,6 +45,7 @@ class Configuration:
         traced: bool,
         sources: Sources | None = None,
         changes: bool | None = None,
+        need_broker: bool = True,
     ) -> None:
         self._values = values
         self._talk = talk
@@ -54,7 +55,7 @@ class Configuration:
         self._revealed: Resolved | None = None
         self.refusal: ReadOnlyError | None = None
         self.resolved = resolve(
-            sources if sources is not None else sources_of(values, self.find_sandbox),
+            sources if sources is not None else sources_of(values, self.find_sandbox), need_broker=need_broker
         )
         context = click.get_current_context()
         if changes is None:

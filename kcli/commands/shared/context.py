@@ -121,6 +121,15 @@ class Invocation:
             self.acts_under(self._configuration)
         return self._configuration
 
+    def read_profile(self) -> None:
+        """For a command that changes things without a broker: the profile's marks count."""
+        # As above.
+        from kcli.commands.shared.configuration import Configuration
+
+        traced = "conf" in self.areas
+        self._configuration = Configuration(self.values, self.talk, traced=traced, need_broker=False)
+        self.acts_under(self._configuration)
+
     def acts_under(self, configuration: Configuration) -> None:
         """Sets the configuration whose profile is asked before anything is changed: a mirror's target has its own."""
         self.refusal = configuration.refusal

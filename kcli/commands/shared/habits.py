@@ -62,7 +62,6 @@ _FUTURE = {
         "users": "kafka-configs.sh --entity-type users does that",
         "reassign": "kafka-reassign-partitions.sh does that",
         "elect-leaders": "kafka-leader-election.sh does that",
-        "txn": "kafka-transactions.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",

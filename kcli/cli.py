@@ -21,17 +21,29 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
     ),
+    "profile": ("kcli.commands.profile:profile", "name clusters, with their options and secrets"),
+    "config": ("kcli.commands.config:config", "show and check the client options of all sources"),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
     "demo": ("kcli.commands.demo:demo", "see it work on a throw-away sandbox, with proofs"),
     "completion": (
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",
     ),
-    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
+    "help": (
+        "kcli.commands.help:help_command",
+        "help on a command, on client options, on profiles, on exit codes",
+    ),
 }
 
-ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "quota": "quotas", "transactions": "txn"}
-"""Singular nouns, and the long form of ``txn``, hidden."""
+ALIASES = {
+    "profiles": "profile",
+    "topic": "topics",
+    "group": "groups",
+    "acl": "acls",
+    "quota": "quotas",
+    "transactions": "txn",
+}
+"""Singular nouns, and other words for a command, hidden."""
 
 
 @click.group(
@@ -48,6 +60,7 @@ ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "quota": "quotas
 def cli() -> None:
     """A command-line suite for Apache Kafka.
 
-    Results go to stdout, everything else to stderr. Without --bootstrap-server the broker comes from
-    -F FILE, KCLI_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS or a running sandbox, in this order.
+    Results go to stdout, everything else to stderr. Without --bootstrap-server the brokers come from -X, -F FILE,
+    KCLI_BOOTSTRAP_SERVER, the profile in use, KAFKA_BOOTSTRAP_SERVERS or a running sandbox, in this order; `kcli help
+    profiles` has the details.
     """

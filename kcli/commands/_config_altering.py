@@ -134,6 +134,7 @@ class Alteration:
                 _text({resource: todo[resource] for resource in part}),
                 _question(part),
                 name=self._name_to_type(part, todo, alone=len(parts) == 1),
+                subject=shown_name(part[0]) if len(part) == 1 else None,
                 among=[resource.name for resource in dangers],
                 danger=todo[part[0]].danger,
                 remarks=remarks if number == 0 else None,

@@ -70,6 +70,7 @@ def acls() -> None:
 
 @acls.command(
     "list",
+    changes=False,
     examples=(
         ("kcli acls list", "all ACLs"),
         ("kcli acls list --principal User:alice", "of one principal"),
@@ -102,6 +103,7 @@ def list_acls(inv: Invocation, /, **flags: Any) -> int:
 
 @acls.command(
     "create",
+    changes=True,
     examples=(
         (
             "kcli acls create --principal User:alice --operation read --topic orders --group billing",
@@ -138,6 +140,7 @@ def create_acls(inv: Invocation, /, **flags: Any) -> int:
 
 @acls.command(
     "delete",
+    changes=True,
     examples=(
         ("kcli acls delete --principal User:alice", "shows them, asks for the principal to be typed"),
         ("kcli acls delete --principal User:bob --operation write --topic orders --yes", "in a script"),

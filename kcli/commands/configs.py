@@ -24,6 +24,7 @@ def configs() -> None:
 
 @configs.command(
     "describe",
+    changes=False,
     examples=(
         ("kcli configs describe topics orders payments", "what is set, and where"),
         ("kcli configs describe topics orders --all", "defaults too"),
@@ -51,6 +52,7 @@ def describe_configs(inv: Invocation, /, **flags: Any) -> int:
 
 @configs.command(
     "alter",
+    changes=True,
     examples=(
         ("kcli configs alter topics orders --set retention.ms=3600000", "asks before it changes anything"),
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),

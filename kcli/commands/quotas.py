@@ -35,6 +35,7 @@ def quotas() -> None:
 
 @quotas.command(
     "list",
+    changes=False,
     examples=(
         ("kcli quotas list", "all quotas"),
         ("kcli quotas list --user alice", "of a user, also together with client ids"),
@@ -59,6 +60,7 @@ def list_quotas(inv: Invocation, /, **flags: Any) -> int:
 
 @quotas.command(
     "alter",
+    changes=True,
     examples=(
         ("kcli quotas alter --user alice --set producer_byte_rate=10MB/s", "asks before it changes anything"),
         (

@@ -29,6 +29,7 @@ def sandbox() -> None:
 
 @sandbox.command(
     "up",
+    changes=False,
     examples=(
         ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),
@@ -66,6 +67,7 @@ def up(inv: Invocation, /, **flags: Any) -> int:
 
 @sandbox.command(
     "down",
+    changes=False,
     examples=(
         ("kcli sandbox down", "the data stays; `up` brings it back"),
         ("kcli sandbox down ha --delete", "with its data"),
@@ -83,6 +85,7 @@ def down(inv: Invocation, name: str | None, delete: bool) -> int:
 
 @sandbox.command(
     "status",
+    changes=False,
     examples=(
         ("kcli sandbox status", "all of them"),
         ("kcli sandbox status default -o json", "with the pid, memory and log file of every node"),
@@ -99,6 +102,7 @@ def status(inv: Invocation, name: str | None) -> int:
 
 @sandbox.command(
     "logs",
+    changes=False,
     outputs=("plain",),
     examples=(
         ("kcli sandbox logs --tail 50", "the end of the broker's log"),

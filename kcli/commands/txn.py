@@ -24,6 +24,7 @@ def txn() -> None:
 
 @txn.command(
     "list",
+    changes=False,
     examples=(
         ("kcli txn list", "of all coordinators and all partitions"),
         ("kcli txn list --topic orders -p 0-3", "only what is open in these partitions"),
@@ -57,6 +58,7 @@ def list_transactions(inv: Invocation, /, **flags: Any) -> int:
 
 @txn.command(
     "describe",
+    changes=False,
     examples=(
         ("kcli txn describe --topic orders -p 3", "which transaction holds this partition back, since when"),
         ("kcli txn describe payments-7", "one transactional id, with all its partitions"),
@@ -85,6 +87,7 @@ def describe_transactions(inv: Invocation, /, **flags: Any) -> int:
 
 @txn.command(
     "abort",
+    changes=True,
     examples=(
         ("kcli txn abort --topic orders -p 3", "what holds this partition back; shows the plan, and asks"),
         ("kcli txn abort payments-7", "the open transaction of an id; its client is fenced"),

@@ -124,6 +124,12 @@ class UnsupportedError(KcliError):
     exit_code = 7
 
 
+class WrongClusterError(KcliError):
+    """The brokers belong to another cluster than ``cluster.id`` names; nothing was requested from them."""
+
+    exit_code = 7
+
+
 class NotFoundError(KcliError):
     """The given topic, partition or group does not exist."""
 

@@ -12,7 +12,16 @@ JAVA_KEYS = frozenset({
     "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
     "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms", "partitioner.class",
-    "partitioner.ignore.keys", "retries", "security.providers", "share.acknowledgement.mode",
+    "partitioner.ignore.keys", "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor", "sasl.login.connect.timeout.ms",
+    "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms",
+    "sasl.login.retry.backoff.ms", "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.header.urlencode",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers",
+    "share.acknowledgement.mode",
     "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
     "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
@@ -74,6 +83,12 @@ _RESTRICTIONS = frozenset({
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+BROKER_SASL_KEYS = frozenset({
+    "sasl.enabled.mechanisms", "sasl.kerberos.principal.to.local.rules", "sasl.mechanism.controller.protocol",
+    "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class", "sasl.server.max.receive.size",
+    "sasl.oauthbearer.jwt.validator.class",
+})  # fmt: skip
+"""Options of brokers, which images of Kafka read from variables KAFKA_SASL_…"""
 _OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
 
 
@@ -99,13 +114,11 @@ def is_sasl(key: str) -> bool:
 
 def unsupported_sasl(key: str) -> str:
     """Why this version cannot do what an option of SASL requests; empty for an unknown option."""
-    if key == "sasl.jaas.config":
-        return "this version does not read JAAS configurations"
     if key.startswith("sasl.kerberos."):
         return "this version does not authenticate with Kerberos (GSSAPI)"
     if key.startswith("sasl.oauthbearer.") or key in _OAUTH_WITHOUT_PREFIX:
         return "this version does not request tokens by itself"
-    if key.startswith("sasl.login.") or key == "sasl.client.callback.handler.class":
+    if key.startswith("sasl.login."):
         return "it configures the login modules of Java's clients"
     return ""
 

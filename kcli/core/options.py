@@ -55,6 +55,7 @@ class ClientOptions:
         aliases=("metadata.broker.list", "bootstrap.server"),
     )
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
+    cluster_id: str = option("", "the id of the cluster that is meant: brokers of any other are refused")
     security_protocol: str = option(
         "PLAINTEXT",
         "protocol used to communicate with the brokers: SSL is TLS, SASL authenticates",
@@ -394,6 +395,11 @@ parse_pairs = _CLIENTS.parse_pairs
 def is_option(key: str) -> bool:
     """Whether ``key`` is a spelling of a client's option."""
     return key in _CLIENTS.fields
+
+
+def option_field(key: str) -> dataclasses.Field[Any] | None:
+    """The option that ``key`` spells, None if there is none."""
+    return _CLIENTS.fields.get(key)
 
 
 def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.resolve import Resolved
-from kcli.profiles.sifting import COMMAND_LINE
 
 Unused = tuple[str, str]
 """Why an option has no effect, and what to do instead."""

@@ -154,8 +154,20 @@ NOT_OURS = [
         "",
         "-f FORMAT chooses what is printed",
     ),
-    Row("topics list --profile prod", 2, "--profile is not supported yet", "no profiles", "-b HOST:PORT"),
-    Row("topics list --context prod", 2, "--context is not supported yet", "no profiles", "-b HOST:PORT"),
+    Row(
+        "topics list --profile prod",
+        2,
+        "no profile 'prod' (from --profile)",
+        "there are none",
+        "kcli profile add",
+    ),
+    Row(
+        "topics list --context prod",
+        2,
+        "no profile 'prod' (from --profile)",
+        "there are none",
+        "kcli profile add",
+    ),
 ]
 
 COUNTS = [
@@ -188,20 +200,56 @@ NOT_YET = [
         "do not authenticate", "out of that file",
     ),
     Row(
-        "topics list", 2, "sasl.jaas.config (KCLI_X_SASL_JAAS_CONFIG) is not supported yet", "JAAS",
-        "sasl.username", env=(("KCLI_X_SASL_JAAS_CONFIG", "x"),),
+        "topics list", 2, "sasl.jaas.config cannot be read (from KCLI_X_SASL_JAAS_CONFIG)", "control flag is missing",
+        "MODULE required", env=(("KCLI_X_SASL_JAAS_CONFIG", "x"),),
     ),
     Row(
         "groups list", 2, "sasl.mechanism (KAFKA_SASL_MECHANISM)", "do not authenticate",
         "unset KAFKA_SASL_MECHANISM", env=(("KAFKA_SASL_MECHANISM", "PLAIN"),),
     ),
     Row(
-        "groups delete billing", 2, "KCLI_PROFILE=prod: profiles are not supported yet", "another cluster",
-        "unset KCLI_PROFILE", env=(("KCLI_PROFILE", "prod"),),
+        "groups delete billing", 2, "no profile 'prod' (from KCLI_PROFILE)", "there are none",
+        "kcli profile add", env=(("KCLI_PROFILE", "prod"),),
     ),
     Row(
-        "groups list", 2, "{dir}/xdg/kcli/config.toml cannot be used", "another cluster", "-b HOST:PORT", at="",
+        "groups list", 2, "no profile 'prod' (from current in {dir}/xdg/kcli/config.toml:1)",
+        "test, locked, guarded, pinned", "kcli profile add", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "groups list --profile tset", 2, "no profile 'tset' (from --profile)", "test, locked, guarded, pinned",
+        "did you mean 'test'?", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "groups list --profile test", 2, "unknown option 'linger.mss' in {dir}/xdg/kcli/config.toml:5", "no option",
+        "did you mean 'linger.ms'?", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics create new --profile locked", 7, "`kcli topics create` is refused: profile locked is read-only",
+        "nothing was done", "another profile", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics delete orders --yes --profile guarded", 2, "confirmation by name required", "Profile guarded is",
+        "--confirm orders", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics list --profile pinned", 7, "belong to cluster", "cluster.id pins the cluster", "change cluster_id",
         env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics list -X sasl.password_file=/no/pw -X security.protocol=SASL_SSL -X sasl.mechanism=PLAIN", 2,
+        "cannot read sasl.password from the file /no/pw (from -X)", "No such file", "mode 0600",
+    ),
+    Row(
+        "topics list -X sasl.password_command=false -X security.protocol=SASL_SSL", 2,
+        "cannot read sasl.password from the output of false (from -X)", "exit status 1", "run it by hand",
+    ),
+    Row(
+        "topics list -X security.protocol=SASL_SSL -X sasl.mechanism=PLAIN -X sasl.username=me", 2,
+        "there is no password for user me", "there is no terminal to ask at", "sasl.password_file",
+    ),
+    Row(
+        "topics list -X read_only=true", 2, "read_only (-X) is no option of a client", "it marks a profile",
+        "[profiles.NAME]",
     ),
     Row(
         "topics list -X ssl.cipher.suites=x", 2, "ssl.cipher.suites (-X) is not supported yet", "1.2 and newer",
@@ -263,7 +311,7 @@ CONFIGURATION = [
     Row("topics list -X request.timeout.ms=soon", 2, "is not a valid value", "a whole number", "request.timeout.ms"),
     Row("topics list -X security.protocol=TLS", 2, "not a valid value", "one of PLAINTEXT, SSL", "did you mean SSL?"),
     Row("topics list -F /no/such", 2, "cannot read /no/such", "No such file", "names a file of client options"),
-    Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
+    Row("topics list -F {dir}", 2, "{dir} is no file", "it is a folder", "names a file of client options"),
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
     Row(
         "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the CA certificates",

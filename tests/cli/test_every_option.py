@@ -42,7 +42,11 @@ from tests.fake.script import FOREVER
 from tests.rewinding import QUICK, others, wait_for
 from tests.warm_kcli import WarmKcli
 
-NO_CLUSTER = {"sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help"}
+OF_PROFILES = {
+    "profile list", "profile show", "profile use", "profile add", "profile remove", "profile import", "config show",
+    "config check",
+}  # fmt: skip
+NO_CLUSTER = OF_PROFILES | {"sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help"}
 
 ADMIN = {
     "topics list": "",
@@ -244,7 +248,7 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STR
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
     in_tables = COMMON.keys() | TLS.keys() | SASL.keys()
-    assert names(ClientOptions) == {"bootstrap_servers", CREATES, IN_CODE} | in_tables
+    assert names(ClientOptions) == {"bootstrap_servers", "cluster_id", CREATES, IN_CODE} | in_tables
     for name, value in {**COMMON, **TLS, **SASL}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 

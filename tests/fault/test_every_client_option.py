@@ -18,7 +18,7 @@ import pytest
 from kcli.core import Admin
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.connection.sasl.token import Token
-from kcli.core.errors import AuthError, ConfigError, KcliError
+from kcli.core.errors import AuthError, ConfigError, KcliError, WrongClusterError
 from kcli.core.net.tls.context import ClientContext, tls_context
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
@@ -326,6 +326,27 @@ def receive_message_max_bytes(cluster: FakeCluster) -> None:
     client.close()
 
 
+def cluster_id(cluster: FakeCluster) -> None:
+    with Admin(options(cluster)) as admin:
+        own = admin.cluster_id()
+    connected(cluster, cluster_id=own).close()
+    asked = since(cluster, ListGroupsRequest, lambda: _refused_cluster(cluster))
+    assert not asked
+
+
+def _refused_cluster(cluster: FakeCluster) -> None:
+    """Nothing is requested of a cluster before its id was compared, even without connecting first."""
+    with Admin(options(cluster, cluster_id="another"), timeout=1) as admin:
+        with pytest.raises(WrongClusterError, match="not to another") as caught:
+            admin.list_groups()
+        assert caught.value.exit_code == 7
+    client = Cluster(options(cluster, cluster_id="another"))
+    sent = client.send(ListGroupsRequest())
+    assert sent.done
+    assert sent.error is not None
+    client.close()
+
+
 def allow_auto_create_topics(cluster: FakeCluster) -> None:
     for allowed in (True, False):
         seen = since(
@@ -391,13 +412,14 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,
         default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
-        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes,
+        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
         allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
         sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip
 
 
+@pytest.mark.case("X26")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_option_of_every_client_changes_something(cluster: FakeCluster, name: str) -> None:
     assert name in PROOFS, f"there is no proof that {name} does anything"

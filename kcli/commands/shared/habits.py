@@ -57,8 +57,6 @@ _CONSUME = {
 
 _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
 
-PROFILE_NAMES = ("--profile", "--context", "--cluster")
-
 _FUTURE = {
     "kcli": {
         "users": "kafka-configs.sh --entity-type users does that",
@@ -70,8 +68,6 @@ _FUTURE = {
         "tui": "`kcli groups lag --watch` shows lag as it changes",
         "pipeline": "`kcli consume -o ndjson` feeds other programs",
         "doctor": "`kcli topics list --debug` shows each step on the way to the brokers",
-        "profile": "name the brokers with -b HOST:PORT, options with -F FILE",
-        "config": "--debug=conf, at any command, shows each option and where it comes from",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },

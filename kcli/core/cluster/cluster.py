@@ -34,6 +34,7 @@ from kcli.core.errors import (
     NotFoundError,
     UnansweredError,
     UnsupportedError,
+    WrongClusterError,
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -105,6 +106,10 @@ class Cluster:
         future: Future[Any] = Future(self.loop.wait)
         if self._closed:
             future.set_error(ClosedError("the client is closed"))
+            return future
+        if self.options.cluster_id and not self.view.version and not isinstance(request, MetadataRequest):
+            self.request_refresh()
+            future.set_error(ConnectError("not connected yet", why="cluster.id has to be checked first"))
             return future
         seconds = self.options.request_timeout_ms / 1000 if timeout is None else timeout
         try:
@@ -209,7 +214,7 @@ class Cluster:
             self.loop.poll(max(0.0, deadline - self.loop.now()), step)
             if step.done and step.error is None:
                 break
-            if isinstance(step.error, UnsupportedError):
+            if isinstance(step.error, UnsupportedError | WrongClusterError):
                 raise step.error  # retrying cannot help: what is missing will not be offered later
             now = self.loop.now()
             self._check_not_refused(now)
@@ -317,6 +322,8 @@ class Cluster:
             # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
             failure = BrokerError(response.value.error_code, "requesting metadata")
             self._refresh_failures += len(self.view.nodes)
+        if failure is None:
+            failure = _wrong_cluster(self.options.cluster_id, response.value)
         if isinstance(failure, KcliError):
             self.last_error = failure
             self._refresh_failures += 1
@@ -433,6 +440,18 @@ class Cluster:
             do=f"set security.protocol={'SASL_SSL' if protocol == 'SSL' else 'SASL_SSL or SASL_PLAINTEXT'}, "
             "sasl.mechanism and the credentials; or use another port",
         )
+
+
+def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError | None:
+    found = response.cluster_id or ""
+    if not wanted or found == wanted:
+        return None
+    brokers = ", ".join(f"{broker.host}:{broker.port}" for broker in response.brokers[:3])
+    return WrongClusterError(
+        f"the brokers belong to cluster {found or 'without an id'}, not to {wanted}",
+        why=f"cluster.id pins the cluster; the brokers reached are {brokers}. Nothing was requested from them",
+        do="check the addresses of the brokers; if the cluster was created anew, change cluster_id",
+    )
 
 
 def check_timeout(timeout: Any) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from kcli.core.errors import AuthError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
-from kcli.core.secret import Secret
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.registry.addresses import Address
 from kcli.serde.registry.options import RegistryOptions
@@ -200,7 +199,7 @@ def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
         ca_location=options.schema_registry_ssl_ca_location,
         certificate_location=options.schema_registry_ssl_certificate_location,
         key_location=options.schema_registry_ssl_key_location,
-        key_password=Secret(options.schema_registry_ssl_key_password),
+        key_password=options.schema_registry_ssl_key_password,
     )
     named = options.schema_registry_ssl_endpoint_identification_algorithm != "none"
     return make_context(stores, check_hostname=named)

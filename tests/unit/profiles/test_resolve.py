@@ -8,7 +8,8 @@ import pytest
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.secret import Secret
-from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
+from kcli.profiles.resolve import Resolved, origin_lines, resolve
+from kcli.profiles.sources import Sources
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
     ("a flag", {"flags": {"bootstrap.servers": "flag:1"}}),
@@ -188,7 +189,7 @@ def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
     assert found.registry == {
         "schema_registry_url": "http://f",
         "schema_registry_request_timeout_ms": 7,
-        "basic_auth_user_info": "me:secret",
+        "basic_auth_user_info": Secret("me:secret"),
         "schema_registry_max_retries": 1,
     }
     assert found.registry_origins["schema_registry_url"] == "f:1"
@@ -234,10 +235,7 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
 
 
 UNSUPPORTED: list[dict[str, Any]] = [
-    {"properties": ["sasl.jaas.config=x"]},
-    {"files": ["f"], "read_file": {"f": "sasl.jaas.config=x"}.__getitem__},
     {"environ": {"KCLI_X_SASL_KERBEROS_KEYTAB": "x"}},
-    {"environ": {"KAFKA_SASL_JAAS_CONFIG": "x"}},
     {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
     {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
@@ -251,7 +249,7 @@ def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any
     assert "did you mean" not in caught.value.do
 
 
-@pytest.mark.parametrize("sayer", UNSUPPORTED[1:5], ids=name_of)
+@pytest.mark.parametrize("sayer", UNSUPPORTED[:2], ids=name_of)
 def test_a_stronger_source_that_chooses_a_protocol_without_sasl_overrules_it(sayer: dict[str, Any]) -> None:
     found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
     assert found.values["security_protocol"] == "PLAINTEXT"
@@ -320,26 +318,6 @@ def test_options_of_tls_have_javas_and_librdkafkas_spellings() -> None:
     assert found.values["ssl_certificate_pem"] == "text"
     assert found.values["ssl_key_pem"] == Secret("secret")
     assert "secret" not in " ".join(origin_lines(found))
-
-
-@pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)
-def test_a_requested_profile_is_refused_even_with_a_named_broker(sayer: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="KCLI_PROFILE=prod: profiles are not supported yet"):
-        resolved(sayer, {"environ": {"KCLI_PROFILE": "prod"}})
-
-
-@pytest.mark.parametrize(
-    ("index", "used"), [(0, True), (1, True), (2, True), (3, True), (4, False), (5, False)]
-)
-def test_a_file_of_profiles_is_refused_unless_something_stronger_names_the_broker(
-    index: int, used: bool
-) -> None:
-    profiles = {"find_profiles": lambda: "/home/me/.config/kcli/config.toml"}
-    if used:
-        assert "config.toml is not read" in resolved(SAYERS[index][1], profiles).notes[-1]
-    else:
-        with pytest.raises(ConfigError, match=r"config\.toml cannot be used"):
-            resolved(SAYERS[index][1], profiles)
 
 
 def test_what_does_not_count_is_marked_where_the_configuration_is_shown() -> None:

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs mirror sandbox demo completion help"
+            children="produce consume topics groups cluster configs elect-leaders mirror sandbox demo completion help"
             aliases="topic=topics group=groups" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -144,6 +144,11 @@ _kcli_command() {
             valued="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli elect-leaders")
+            names="-t --topic --unclean -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -187,7 +192,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs mirror sandbox demo completion options exit-codes"
+            children="produce consume topics groups cluster configs elect-leaders mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -401,6 +406,12 @@ _kcli_value() {
         "kcli configs alter -o" | "kcli configs alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli configs alter --color") reply="auto always never" ;;
         "kcli configs alter --progress") reply="auto none bar json" ;;
+        "kcli elect-leaders -t" | "kcli elect-leaders --topic") asked=topics ;;
+        "kcli elect-leaders -F" | "kcli elect-leaders --command-config") files=1 ;;
+        "kcli elect-leaders -X" | "kcli elect-leaders --command-property") keys="$_kcli_keys" ;;
+        "kcli elect-leaders -o" | "kcli elect-leaders --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli elect-leaders --color") reply="auto always never" ;;
+        "kcli elect-leaders --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;

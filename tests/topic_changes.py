@@ -1,4 +1,4 @@
-"""Commands that change a topic, run in this process against the fake cluster. Not a test."""
+"""Commands that change topics and partitions, run in this process against the fake cluster. Not a test."""
 
 import io
 import json
@@ -22,19 +22,26 @@ class Done(NamedTuple):
         return found
 
 
-class Topics:
-    """``kcli topics`` of a cluster."""
+class Runner:
+    """A command of kcli on a cluster; ``first`` are its first words."""
 
-    def __init__(self, cluster: FakeCluster) -> None:
-        self.cluster = cluster
+    def __init__(self, cluster: FakeCluster, *first: str) -> None:
+        self.cluster, self.first = cluster, first
 
     def __call__(self, line: str, code: int = 0) -> Done:
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            found = run(["topics", *line.split(), "-b", self.cluster.bootstrap])
+            found = run([*self.first, *line.split(), "-b", self.cluster.bootstrap])
         out.flush()
         raw = out.buffer
         assert isinstance(raw, io.BytesIO)
         done = Done(found, raw.getvalue().decode(), err.getvalue())
         assert done.code == code, done
         return done
+
+
+class Topics(Runner):
+    """``kcli topics`` of a cluster."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster, "topics")

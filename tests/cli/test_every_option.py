@@ -54,6 +54,7 @@ ADMIN = {
     "cluster describe": "--log-dirs",
     "configs describe": "topics t",
     "configs alter": "topics t --set retention.ms=5 --dry-run",
+    "elect-leaders": "--topic t --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

@@ -31,6 +31,8 @@ LINES = [
     ("configs alter topics a --set retention.ms=6 --yes", "ConfigAlterReport", "ConfigAlterReportItem"),
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
+    ("elect-leaders --dry-run", "LeaderElectionPlan", "LeaderElectionPlanItem"),
+    ("elect-leaders --yes", "LeaderElectionReport", "LeaderElectionReportItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -38,10 +40,11 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 1, "a": 1}) as made:
+    with FakeCluster(2, topics={"t": 1, "a": 1}) as made:
         put(made, "t", 0)
         put(made, "a", 0)
         commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
+        made.move_leader("a", 0, 2)
         yield made
 
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.elect_leaders:elect_leaders",
         "make preferred replicas leaders of their partitions",
     ),
+    "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -31,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups"}
+ALIASES = {"topic": "topics", "group": "groups", "acl": "acls"}
 """Singular nouns, hidden."""
 
 

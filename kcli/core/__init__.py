@@ -7,6 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kcli.core.admin.acls import AclBinding as AclBinding
+    from kcli.core.admin.acls import AclFilter as AclFilter
+    from kcli.core.admin.acls import AclOperation as AclOperation
+    from kcli.core.admin.acls import AclPattern as AclPattern
+    from kcli.core.admin.acls import AclPermission as AclPermission
+    from kcli.core.admin.acls import AclResource as AclResource
     from kcli.core.admin.admin import Admin as Admin
     from kcli.core.admin.brokers import BrokerDescription as BrokerDescription
     from kcli.core.admin.brokers import ClusterDescription as ClusterDescription
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from kcli.core.types import TopicSpec as TopicSpec
 
 _HOMES = {
+    "admin.acls": "AclBinding AclFilter AclOperation AclPattern AclPermission AclResource",
     "admin.admin": "Admin",
     "admin.brokers": "BrokerDescription ClusterDescription LogDir ReplicaSize",
     "admin.configs": "ConfigChange ConfigEntry ConfigKind ConfigOp ConfigResource",

@@ -219,6 +219,7 @@ _EXIT_BY_CODE = {
     30: 4,
     31: 4,
     53: 4,
+    54: 7,  # SECURITY_DISABLED
     65: 4,
     33: 4,  # SASL
     34: 4,

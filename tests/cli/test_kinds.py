@@ -13,6 +13,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.warm_kcli import WarmKcli
 
+ACL = "--principal User:a --topic t --operation read"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -33,6 +34,11 @@ LINES = [
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
     ("elect-leaders --dry-run", "LeaderElectionPlan", "LeaderElectionPlanItem"),
     ("elect-leaders --yes", "LeaderElectionReport", "LeaderElectionReportItem"),
+    (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),
+    (f"acls create {ACL} --yes", "AclCreateReport", "AclCreateReportItem"),
+    ("acls list", "AclList", "Acl"),
+    ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
+    (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -76,5 +82,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b|\bAcl\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

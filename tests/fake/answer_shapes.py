@@ -8,11 +8,14 @@ from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
     alter_partition_reassignments,
     consumer_group_describe,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -55,6 +58,15 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class InOrder:
+    """A list of things without names: the entries of the answer are in the order of the request."""
+
+    asked: str
+    rows: str
+    row: type[Struct]
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """A list of things with a name each. ``asked_key`` "" says that the request has bare names."""
 
@@ -65,7 +77,7 @@ class Named:
     key: str
 
 
-Shape = Parts | Named | None
+Shape = Parts | Named | InOrder | None
 """None: one code on top."""
 
 _PARTS: dict[type[Request], Parts] = {
@@ -172,6 +184,10 @@ _NAMED: dict[type[Request], Named] = {
         "group_ids", "", "groups", consumer_group_describe.DescribedGroup, "group_id"
     ),
 }
+_IN_ORDER: dict[type[Request], InOrder] = {
+    create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
+    delete_acls.DeleteAclsRequest: InOrder("filters", "filter_results", delete_acls.DeleteAclsFilterResult),
+}
 _DELETE_BY_STATE = Named("topics", "name", "responses", delete_topics.DeletableTopicResult, "name")
 _OFFSETS_BY_GROUP = Named("groups", "group_id", "groups", offset_fetch.OffsetFetchResponseGroup, "group_id")
 
@@ -186,6 +202,7 @@ READ_ONLY = frozenset(
         describe_groups.DescribeGroupsRequest,
         consumer_group_describe.ConsumerGroupDescribeRequest,
         offset_fetch.OffsetFetchRequest,
+        describe_acls.DescribeAclsRequest,
         describe_cluster.DescribeClusterRequest,
         describe_log_dirs.DescribeLogDirsRequest,
         describe_producers.DescribeProducersRequest,
@@ -218,6 +235,8 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     describe_producers.PartitionResponse: {"active_producers": []},
     incremental_alter_configs.AlterConfigsResourceResponse: {"resource_type": 2},  # a topic
     describe_log_dirs.DescribeLogDirsResponse: {"results": []},
+    describe_acls.DescribeAclsResponse: {"resources": []},
+    delete_acls.DeleteAclsFilterResult: {"matching_acls": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
     list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
@@ -235,4 +254,4 @@ def shape_of(kind: type[Request], version: int) -> Shape:
         return _DELETE_BY_STATE
     if kind is offset_fetch.OffsetFetchRequest and version >= 8:
         return _OFFSETS_BY_GROUP
-    return _PARTS.get(kind) or _NAMED.get(kind)
+    return _PARTS.get(kind) or _NAMED.get(kind) or _IN_ORDER.get(kind)

@@ -17,10 +17,13 @@ from kcli.core.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from kcli.core.protocol.messages.create_acls import CreateAclsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_acls import DeleteAclsRequest
 from kcli.core.protocol.messages.delete_records import DeleteRecordsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -40,6 +43,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
 from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs
@@ -123,6 +127,9 @@ APIS: tuple[Api, ...] = (
     Api(TxnOffsetCommitRequest, 0, 5, txn_offset_commit),
     Api(DescribeConfigsRequest, 1, 4, describe_configs),
     Api(IncrementalAlterConfigsRequest, 0, 1, incremental_alter_configs),
+    Api(DescribeAclsRequest, 1, 3, describe_acls),
+    Api(CreateAclsRequest, 1, 3, create_acls),
+    Api(DeleteAclsRequest, 1, 3, delete_acls),
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),

@@ -18,8 +18,10 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kcli.core.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -27,6 +29,7 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -134,6 +137,12 @@ def requests(version, topic_id):
     change = AlterableConfig(name="retention.ms", config_operation=0, value="1")
     changed = AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=[change])
     yield IncrementalAlterConfigsRequest(resources=[changed])
+    allowed = {"principal": "User:a", "host": "*", "operation": 3, "permission_type": 3}
+    yield CreateAclsRequest(creations=[AclCreation(resource_type=2, resource_name=TOPIC, **allowed)])
+    yield DescribeAclsRequest(resource_type_filter=2, operation=1, permission_type=1)
+    yield DeleteAclsRequest(
+        filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
+    )
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])

@@ -17,7 +17,8 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import elections, hanging, partitions, records  # noqa: F401 - which operations has
+    from kcli.core.admin import acls, elections, hanging, partitions, records  # noqa: F401 - which operations has
+    from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
@@ -256,6 +257,28 @@ class Admin:
         """
         check_partitions(partitions)
         return operations.elections.elect_leaders(self.cluster, partitions, self._start(), unclean=unclean)
+
+    # --- access --------------------------------------------------------------------------------------
+
+    def describe_acls(self, filters: Collection[AclFilter]) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """The ACLs that each filter matches (KIP-140, KIP-290).
+
+        NoAuthorizerError if the brokers have no authorizer.
+        """
+        return operations.acls.describe_acls(self.cluster, filters, self._start())
+
+    def create_acls(self, bindings: Collection[AclBinding]) -> dict[AclBinding, KcliError | None]:
+        """Creates ACLs. None on success, also for one that exists already."""
+        return operations.acls.create_acls(self.cluster, bindings, self._start())
+
+    def delete_acls(
+        self, filters: Collection[AclFilter], *, unsure: set[AclFilter] | None = None
+    ) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """Deletes all ACLs that each filter matches, and returns them.
+
+        ``unsure`` collects the filters with an attempt whose response was lost: it may have deleted what they match.
+        """
+        return operations.acls.delete_acls(self.cluster, filters, self._start(), unsure=unsure)
 
     # --- groups --------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs elect-leaders acls mirror sandbox demo completion help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls mirror sandbox demo completion help"
             aliases="topic=topics group=groups acl=acls" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -144,6 +144,31 @@ _kcli_command() {
             valued="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli reassign")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="plan run status cancel"
+            aliases="" ;;
+        "kcli reassign plan")
+            names="-t --topic --brokers --replication-factor -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --brokers --replication-factor -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli reassign run")
+            names="--throttle --watch -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--throttle -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli reassign status")
+            names="--watch -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli reassign cancel")
+            names="-t --topic --all -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli elect-leaders")
             names="-t --topic --unclean -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -212,7 +237,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs elect-leaders acls mirror sandbox demo completion options exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups acl=acls" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -233,6 +258,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="describe alter"
+            aliases="" ;;
+        "kcli help reassign")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="plan run status cancel"
             aliases="" ;;
         "kcli help acls")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -431,6 +461,33 @@ _kcli_value() {
         "kcli configs alter -o" | "kcli configs alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli configs alter --color") reply="auto always never" ;;
         "kcli configs alter --progress") reply="auto none bar json" ;;
+        "kcli reassign -F" | "kcli reassign --command-config") files=1 ;;
+        "kcli reassign -X" | "kcli reassign --command-property") keys="$_kcli_keys" ;;
+        "kcli reassign -o" | "kcli reassign --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli reassign --color") reply="auto always never" ;;
+        "kcli reassign --progress") reply="auto none bar json" ;;
+        "kcli reassign plan -t" | "kcli reassign plan --topic") asked=topics ;;
+        "kcli reassign plan -F" | "kcli reassign plan --command-config") files=1 ;;
+        "kcli reassign plan -X" | "kcli reassign plan --command-property") keys="$_kcli_keys" ;;
+        "kcli reassign plan -o" | "kcli reassign plan --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli reassign plan --color") reply="auto always never" ;;
+        "kcli reassign plan --progress") reply="auto none bar json" ;;
+        "kcli reassign run -F" | "kcli reassign run --command-config") files=1 ;;
+        "kcli reassign run -X" | "kcli reassign run --command-property") keys="$_kcli_keys" ;;
+        "kcli reassign run -o" | "kcli reassign run --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli reassign run --color") reply="auto always never" ;;
+        "kcli reassign run --progress") reply="auto none bar json" ;;
+        "kcli reassign status -F" | "kcli reassign status --command-config") files=1 ;;
+        "kcli reassign status -X" | "kcli reassign status --command-property") keys="$_kcli_keys" ;;
+        "kcli reassign status -o" | "kcli reassign status --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli reassign status --color") reply="auto always never" ;;
+        "kcli reassign status --progress") reply="auto none bar json" ;;
+        "kcli reassign cancel -t" | "kcli reassign cancel --topic") asked=topics ;;
+        "kcli reassign cancel -F" | "kcli reassign cancel --command-config") files=1 ;;
+        "kcli reassign cancel -X" | "kcli reassign cancel --command-property") keys="$_kcli_keys" ;;
+        "kcli reassign cancel -o" | "kcli reassign cancel --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli reassign cancel --color") reply="auto always never" ;;
+        "kcli reassign cancel --progress") reply="auto none bar json" ;;
         "kcli elect-leaders -t" | "kcli elect-leaders --topic") asked=topics ;;
         "kcli elect-leaders -F" | "kcli elect-leaders --command-config") files=1 ;;
         "kcli elect-leaders -X" | "kcli elect-leaders --command-property") keys="$_kcli_keys" ;;
@@ -540,6 +597,11 @@ _kcli_value() {
         "kcli help configs -o" | "kcli help configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help configs --color") reply="auto always never" ;;
         "kcli help configs --progress") reply="auto none bar json" ;;
+        "kcli help reassign -F" | "kcli help reassign --command-config") files=1 ;;
+        "kcli help reassign -X" | "kcli help reassign --command-property") keys="$_kcli_keys" ;;
+        "kcli help reassign -o" | "kcli help reassign --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help reassign --color") reply="auto always never" ;;
+        "kcli help reassign --progress") reply="auto none bar json" ;;
         "kcli help acls -F" | "kcli help acls --command-config") files=1 ;;
         "kcli help acls -X" | "kcli help acls --command-property") keys="$_kcli_keys" ;;
         "kcli help acls -o" | "kcli help acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -576,6 +638,9 @@ _kcli_argument() {
         "kcli groups remove-members 0") asked=groups ;;
         "kcli configs describe 0") reply="topics brokers groups" ;;
         "kcli configs alter 0") reply="topics brokers groups" ;;
+        "kcli reassign plan 0") files=1 ;;
+        "kcli reassign run 0") files=1 ;;
+        "kcli reassign status 0") files=1 ;;
         "kcli sandbox up 0") asked=sandboxes ;;
         "kcli sandbox down 0") asked=sandboxes ;;
         "kcli sandbox status 0") asked=sandboxes ;;

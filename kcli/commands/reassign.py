@@ -9,6 +9,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import BROKERS, RATE
 from kcli.commands.shared.types import TOPIC, CountType
 
+_WATCH = click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+
 
 @group(
     "reassign",
@@ -84,7 +86,7 @@ def plan_reassignment(inv: Invocation, /, **flags: Any) -> int:
     metavar="50MB/s",
     help="limit what each broker sends and receives for moves (default: no limit)",
 )
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@_WATCH
 @pass_invocation
 def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
     """Move replicas as FILE says; - is stdin.
@@ -109,7 +111,7 @@ def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
     ),
 )
 @click.argument("path", required=False, metavar="[FILE]")
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@_WATCH
 @pass_invocation
 def reassignment_status(inv: Invocation, /, **flags: Any) -> int:
     """Show the partitions that are being moved, or how far those of FILE are.

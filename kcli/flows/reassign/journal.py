@@ -4,7 +4,6 @@ One file each, ``$XDG_STATE_HOME/kcli/reassign/<cluster id>/<UTC stamp>-<6 hex>.
 to the replicas before, so that ``kcli reassign run FILE`` (and Kafka's script) goes back.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +13,9 @@ import msgspec
 
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.atomic import replace_file
 from kcli.files.lock import file_lock
+from kcli.files.private_folder import make_private_folder
 from kcli.files.xdg import state_home
 from kcli.flows.reassign.moves import Move
 from kcli.flows.reassign.plan_file import VERSION
@@ -105,29 +105,17 @@ class ReassignmentJournals:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Locks out other runs on this machine while a throttle is set or removed."""
-        self._make_folder()
+        make_private_folder(self.folder, ReassignmentJournalError)
         path = self.folder / "throttle.lock"
         with file_lock(path, timeout=_PATIENCE, doing="changing the throttle of a reassignment"):
             yield
 
     def _put(self, journal: Journal, do: str) -> Path:
         path = self.path(journal.id)
-        self._make_folder()
+        make_private_folder(self.folder, ReassignmentJournalError)
         try:
             replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise ReassignmentJournalError(f"cannot write the journal {path}", why=why, do=do) from None
         return path
-
-    def _make_folder(self) -> None:
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.chmod(self.folder, 0o700)
-            sync_folder(str(self.folder.parent))
-        except OSError as error:
-            raise ReassignmentJournalError(
-                f"cannot create the directory {self.folder}",
-                why=(error.strerror or str(error)).lower(),
-                do="set XDG_STATE_HOME to a writable directory",
-            ) from None

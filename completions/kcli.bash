@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls mirror sandbox demo completion help"
-            aliases="topic=topics group=groups acl=acls" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn mirror sandbox demo completion help"
+            aliases="topic=topics group=groups acl=acls transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -194,6 +194,26 @@ _kcli_command() {
             valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli txn")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe abort"
+            aliases="" ;;
+        "kcli txn list")
+            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli txn describe")
+            names="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli txn abort")
+            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -237,8 +257,8 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls mirror sandbox demo completion options exit-codes"
-            aliases="topic=topics group=groups acl=acls" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn mirror sandbox demo completion options exit-codes"
+            aliases="topic=topics group=groups acl=acls transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -268,6 +288,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="list create delete"
+            aliases="" ;;
+        "kcli help txn")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe abort"
             aliases="" ;;
         "kcli help sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -526,6 +551,29 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli txn -F" | "kcli txn --command-config") files=1 ;;
+        "kcli txn -X" | "kcli txn --command-property") keys="$_kcli_keys" ;;
+        "kcli txn -o" | "kcli txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn --color") reply="auto always never" ;;
+        "kcli txn --progress") reply="auto none bar json" ;;
+        "kcli txn list --topic") asked=topics ;;
+        "kcli txn list -F" | "kcli txn list --command-config") files=1 ;;
+        "kcli txn list -X" | "kcli txn list --command-property") keys="$_kcli_keys" ;;
+        "kcli txn list -o" | "kcli txn list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn list --color") reply="auto always never" ;;
+        "kcli txn list --progress") reply="auto none bar json" ;;
+        "kcli txn describe --topic") asked=topics ;;
+        "kcli txn describe -F" | "kcli txn describe --command-config") files=1 ;;
+        "kcli txn describe -X" | "kcli txn describe --command-property") keys="$_kcli_keys" ;;
+        "kcli txn describe -o" | "kcli txn describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn describe --color") reply="auto always never" ;;
+        "kcli txn describe --progress") reply="auto none bar json" ;;
+        "kcli txn abort --topic") asked=topics ;;
+        "kcli txn abort -F" | "kcli txn abort --command-config") files=1 ;;
+        "kcli txn abort -X" | "kcli txn abort --command-property") keys="$_kcli_keys" ;;
+        "kcli txn abort -o" | "kcli txn abort --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn abort --color") reply="auto always never" ;;
+        "kcli txn abort --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;
@@ -607,6 +655,11 @@ _kcli_value() {
         "kcli help acls -o" | "kcli help acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help acls --color") reply="auto always never" ;;
         "kcli help acls --progress") reply="auto none bar json" ;;
+        "kcli help txn -F" | "kcli help txn --command-config") files=1 ;;
+        "kcli help txn -X" | "kcli help txn --command-property") keys="$_kcli_keys" ;;
+        "kcli help txn -o" | "kcli help txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help txn --color") reply="auto always never" ;;
+        "kcli help txn --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;

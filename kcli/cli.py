@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "make preferred replicas leaders of their partitions",
     ),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -33,8 +34,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups", "acl": "acls"}
-"""Singular nouns, hidden."""
+ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "transactions": "txn"}
+"""Singular nouns, and the long form of ``txn``, hidden."""
 
 
 @click.group(

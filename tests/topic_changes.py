@@ -1,4 +1,4 @@
-"""Commands that change topics and partitions, run in this process against the fake cluster. Not a test."""
+"""Administrative commands, run in this process against the fake cluster. Not a test."""
 
 import io
 import json
@@ -22,16 +22,17 @@ class Done(NamedTuple):
         return found
 
 
-class Runner:
-    """A command of kcli on a cluster; ``first`` are its first words."""
+class Command:
+    """``kcli NOUN`` of a cluster."""
 
-    def __init__(self, cluster: FakeCluster, *first: str) -> None:
-        self.cluster, self.first = cluster, first
+    def __init__(self, cluster: FakeCluster, noun: str) -> None:
+        self.cluster = cluster
+        self.noun = noun
 
     def __call__(self, line: str, code: int = 0) -> Done:
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            found = run([*self.first, *line.split(), "-b", self.cluster.bootstrap])
+            found = run([self.noun, *line.split(), "-b", self.cluster.bootstrap])
         out.flush()
         raw = out.buffer
         assert isinstance(raw, io.BytesIO)
@@ -40,8 +41,8 @@ class Runner:
         return done
 
 
-class Topics(Runner):
-    """``kcli topics`` of a cluster."""
+class Topics(Command):
+    """``kcli topics``."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         super().__init__(cluster, "topics")

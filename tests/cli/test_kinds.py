@@ -17,6 +17,7 @@ from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
@@ -49,6 +50,11 @@ LINES = [
     ("acls list", "AclList", "Acl"),
     ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
     (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
+    ("txn list", "TransactionList", "Transaction"),
+    ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
+    ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
+    ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
+    ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -56,18 +62,22 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(2, topics={"t": 1, "a": 1}) as made:
+    with FakeCluster(2, topics={"t": 1, "a": 1, "b": 1}) as made, RawClient(made.address(1)) as client:
         put(made, "t", 0)
         put(made, "a", 0)
+        for name, topic in (("writer", "t"), ("other", "b")):
+            made.move_coordinator("transaction", name, 1)
+            transaction = RawTransaction(client, name, topic=topic)
+            assert transaction.init() == 0
+            assert transaction.produce(0, b"open") == 0
         commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
         made.move_leader("a", 0, 2)
         made.create_topic("moved", replicas={0: [1], 1: [1]})
         made.create_topic("moving", replicas={0: [1]})
         made.settings.hold_reassignments = True
-        with RawClient(made.address(1)) as client:
-            row = ReassignablePartition(partition_index=0, replicas=[2])
-            topic = ReassignableTopic(name="moving", partitions=[row])
-            client.ask(AlterPartitionReassignmentsRequest(topics=[topic]), 0)
+        row = ReassignablePartition(partition_index=0, replicas=[2])
+        moving = ReassignableTopic(name="moving", partitions=[row])
+        client.ask(AlterPartitionReassignmentsRequest(topics=[moving]), 0)
         made.settings.hold_reassignments = False
         yield made
 
@@ -108,7 +118,7 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b|\bAcl\b|\bReassignment\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Reassignment|Transaction)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {
         "OffsetExport",
         "ReassignmentCancelReport",

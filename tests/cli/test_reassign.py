@@ -20,13 +20,13 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
-from tests.topic_changes import Runner
+from tests.topic_changes import Command
 
 RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 REPLICAS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
 
-class Reassign(Runner):
+class Reassign(Command):
     """``kcli reassign`` of a cluster, and files."""
 
     def __init__(self, cluster: FakeCluster, folder: Path) -> None:

@@ -43,6 +43,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
 from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
 from tests.fake.codes import Code
@@ -54,7 +55,12 @@ from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
 from tests.fake.metadata import metadata
 from tests.fake.produce import produce
-from tests.fake.producer_admin import describe_producers, describe_transactions, list_transactions
+from tests.fake.producer_admin import (
+    describe_producers,
+    describe_transactions,
+    list_transactions,
+    write_txn_markers,
+)
 from tests.fake.producer_ids import init_producer_id
 from tests.fake.record_admin import delete_records
 from tests.fake.replica_admin import (
@@ -141,6 +147,7 @@ APIS: tuple[Api, ...] = (
     Api(DescribeProducersRequest, 0, 0, describe_producers),
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
+    Api(WriteTxnMarkersRequest, 1, 2, write_txn_markers),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

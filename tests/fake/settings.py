@@ -12,6 +12,8 @@ class Settings:
     cluster_id: str = "fake-kafka-cluster-id0"
     transaction_version: int = 2
     """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
+    verify_transactions: bool = True
+    """Records of a transaction are refused unless its coordinator has the partition (3.6); off, they hang."""
     fetch_sessions: bool = False
     """Incremental fetches (KIP-227); off, every answer says session 0."""
     partial_batches: bool = True

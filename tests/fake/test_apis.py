@@ -87,6 +87,11 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from tests.fake.apis import APIS
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch, produce_request
@@ -161,6 +166,11 @@ def requests(version, topic_id):
     yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
     yield ListTransactionsRequest()
     yield DescribeTransactionsRequest(transactional_ids=[TXN])
+    marked = WritableTxnMarkerTopic(name=TOPIC, partition_indexes=[0])
+    marker = WritableTxnMarker(
+        producer_id=7, producer_epoch=0, transaction_result=False, topics=[marked], coordinator_epoch=0
+    )
+    yield WriteTxnMarkersRequest(markers=[marker])
     plain = OffsetCommitRequestTopic(
         name=TOPIC, **by_id, partitions=[OffsetCommitRequestPartition(**committed)]
     )

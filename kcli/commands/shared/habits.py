@@ -63,7 +63,6 @@ _FUTURE = {
     "kcli": {
         "users": "kafka-configs.sh --entity-type users does that",
         "quotas": "kafka-configs.sh --entity-type clients does that",
-        "txn": "kafka-transactions.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",

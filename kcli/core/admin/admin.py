@@ -17,7 +17,7 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import acls, elections, hanging, partitions, records  # noqa: F401 - which operations has
+    from kcli.core.admin import acls, elections, fencing, hanging, partitions, records  # noqa: F401 - which operations has
     from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
@@ -419,6 +419,13 @@ class Admin:
     ) -> dict[TopicPartition, KcliError | None]:
         """Aborts hanging transactions; see ``hanging.abort_hanging``."""
         return operations.hanging.abort_hanging(self.cluster, hanging, self._start())
+
+    def fence_producers(self, timeouts: Mapping[str, int]) -> dict[str, KcliError | None]:
+        """Fences the producers of transactional ids, which aborts their open transactions (KIP-618). None on success.
+
+        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``fencing``.
+        """
+        return operations.fencing.fence_producers(self.cluster, self._coordinators(), timeouts, self._start())
 
     def close(self) -> None:
         """Closes the connections."""

@@ -14,6 +14,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
+    "reassign": ("kcli.commands.reassign:reassign", "move replicas of partitions to other brokers"),
+    "elect-leaders": (
+        "kcli.commands.elect_leaders:elect_leaders",
+        "make preferred replicas leaders of their partitions",
+    ),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),

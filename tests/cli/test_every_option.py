@@ -59,6 +59,11 @@ ADMIN = {
     "cluster describe": "--log-dirs",
     "configs describe": "topics t",
     "configs alter": "topics t --set retention.ms=5 --dry-run",
+    "elect-leaders": "--topic t --dry-run",
+    "reassign plan": "--topic t --dry-run",
+    "reassign run": "{dir}/moves.json --dry-run",
+    "reassign status": "",
+    "reassign cancel": "--all --dry-run",
     "acls list": "",
     "acls create": "--principal User:a --operation read --topic t --dry-run",
     "acls delete": "--topic t --dry-run",
@@ -187,6 +192,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
+    (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
     with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
         put(cluster, "t", 0)
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})

@@ -12,15 +12,20 @@ CONFIGS = "kafka.admin.ConfigCommand"
 
 def consumer_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-consumer-groups.sh``."""
-    return _run(tools.CONSUMER_GROUPS, kafka, *arguments)
+    return _run(kafka, tools.CONSUMER_GROUPS, *arguments)
 
 
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
-    return _run(CONFIGS, kafka, *arguments)
+    return _run(kafka, CONFIGS, *arguments)
 
 
-def _run(main: str, kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-reassign-partitions.sh``."""
+    return _run(kafka, tools.REASSIGN_PARTITIONS, *arguments)
+
+
+def _run(kafka: Kafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs it to its end. Skips where there is no Java, or its jars cannot be had."""
     command = tools.tool(main)
     if command is None:

@@ -60,8 +60,6 @@ _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
 _FUTURE = {
     "kcli": {
         "users": "kafka-configs.sh --entity-type users does that",
-        "reassign": "kafka-reassign-partitions.sh does that",
-        "elect-leaders": "kafka-leader-election.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
+    "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
@@ -28,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups", "transactions": "txn"}
+ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "transactions": "txn"}
 """Singular nouns, and the long form of ``txn``, hidden."""
 
 

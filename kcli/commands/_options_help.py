@@ -14,7 +14,7 @@ def options_text() -> str:
     for options in (*ALL_OPTIONS, RegistryOptions):
         lines += ["", _TITLES[options.__name__]]
         for field in dataclasses.fields(options):
-            if field.name in seen:
+            if field.name in seen or field.metadata.get("in_code"):
                 continue
             seen.add(field.name)
             lines += _option_lines(key_of(field.name), field)
@@ -30,7 +30,7 @@ _TITLES = {
 
 
 def _option_lines(key: str, field: "dataclasses.Field[object]") -> list[str]:
-    default = "unset" if field.default in (None, "") else str(field.default)
+    default = "unset" if str(field.default) in ("None", "") else str(field.default)
     if isinstance(field.default, bool):
         default = default.lower()
     details = [field.metadata["doc"]]

@@ -8,7 +8,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import RECORD_KINDS
 from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
-from kcli.commands.shared.serde_options import plaintext_secrets_option, serde_option
+from kcli.commands.shared.serde_options import serde_option
 from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 
@@ -135,7 +135,6 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     help="What to do when a batch is damaged: skip leaves it out and reports it.  [default: fail]",
 )
 @click.option("--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics.")
-@plaintext_secrets_option
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.

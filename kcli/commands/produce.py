@@ -7,7 +7,7 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE
-from kcli.commands.shared.serde_options import plaintext_secrets_option, serde_option
+from kcli.commands.shared.serde_options import serde_option
 from kcli.commands.shared.types import TOPIC, CountType
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
@@ -152,7 +152,6 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
-@plaintext_secrets_option
 @pass_invocation
 def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.

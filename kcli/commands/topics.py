@@ -168,9 +168,9 @@ def alter_topic(inv: Invocation, /, **flags: Any) -> int:
     """Change the configuration of a topic, and add partitions.
 
     The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each change
-    is read back. The changes of the configuration are made together, partitions are added after them. A topic cannot
-    have fewer partitions than it has: exit code 7. An internal topic, such as __consumer_offsets, requires --confirm
-    NAME: --yes is not enough.
+    is read back. The changes of the configuration are made together, partitions are added after them. A key that the
+    broker does not have: exit code 2. A topic cannot have fewer partitions than it has: exit code 7. An internal topic,
+    such as __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
     from kcli.commands import _topic_alter_run as run  # not for --help
 

@@ -109,7 +109,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     ),
     (52, "TRANSACTION_COORDINATOR_FENCED", "", ""),
     (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "", "no permission for this transactional id"),
-    (54, "SECURITY_DISABLED", "", ""),
+    (54, "SECURITY_DISABLED", "", "the brokers have no authorizer"),
     (55, "OPERATION_NOT_ATTEMPTED", "", "left undone because another part of the request failed"),
     (56, "KAFKA_STORAGE_ERROR", "RM", "the broker's disk failed"),
     (57, "LOG_DIR_NOT_FOUND", "", ""),
@@ -151,9 +151,9 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (88, "UNSTABLE_OFFSET_COMMIT", "R", "a transaction on these offsets is still open"),
     (89, "THROTTLING_QUOTA_EXCEEDED", "R", "a quota is exceeded"),
     (90, "PRODUCER_FENCED", "", "a newer producer with the same transactional id has taken over"),
-    (91, "RESOURCE_NOT_FOUND", "", ""),
+    (91, "RESOURCE_NOT_FOUND", "", "it does not exist"),
     (92, "DUPLICATE_RESOURCE", "", ""),
-    (93, "UNACCEPTABLE_CREDENTIAL", "", ""),
+    (93, "UNACCEPTABLE_CREDENTIAL", "", "the broker does not accept such a credential"),
     (94, "INCONSISTENT_VOTER_SET", "", ""),
     (95, "INVALID_UPDATE_VERSION", "", ""),
     (96, "FEATURE_UPDATE_FAILED", "", ""),
@@ -250,6 +250,7 @@ INVALID_PRODUCER_EPOCH = 47
 INVALID_TXN_STATE = 48
 INVALID_PRODUCER_ID_MAPPING = 49
 CONCURRENT_TRANSACTIONS = 51
+SECURITY_DISABLED = 54
 OPERATION_NOT_ATTEMPTED = 55
 UNKNOWN_PRODUCER_ID = 59
 NON_EMPTY_GROUP = 68
@@ -260,12 +261,17 @@ FENCED_LEADER_EPOCH = 74
 UNKNOWN_LEADER_EPOCH = 75
 OFFSET_NOT_AVAILABLE = 78
 MEMBER_ID_REQUIRED = 79
+PREFERRED_LEADER_NOT_AVAILABLE = 80
 GROUP_MAX_SIZE_REACHED = 81
 FENCED_INSTANCE_ID = 82
+ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+ELECTION_NOT_NEEDED = 84
+NO_REASSIGNMENT_IN_PROGRESS = 85
 GROUP_SUBSCRIBED_TO_TOPIC = 86
 INVALID_RECORD = 87
 UNSTABLE_OFFSET_COMMIT = 88
 PRODUCER_FENCED = 90
+RESOURCE_NOT_FOUND = 91
 UNKNOWN_TOPIC_ID = 100
 INCONSISTENT_TOPIC_ID = 103
 TRANSACTIONAL_ID_NOT_FOUND = 105

@@ -7,7 +7,7 @@ pages, completion and the validation of files are generated from these classes. 
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,8 @@ from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
+
+_NO_SECRET = Secret("")
 
 
 def option(
@@ -26,9 +28,20 @@ def option(
     choices: tuple[str, ...] = (),
     low: int | None = None,
     secret: bool = False,
+    in_code: bool = False,
 ) -> Any:
-    """Declares an option: default, one line of help, librdkafka's spelling, legal values."""
-    metadata = {"doc": doc, "aliases": aliases, "choices": choices, "low": low, "secret": secret}
+    """Declares an option: default, one line of help, librdkafka's spelling, legal values.
+
+    ``in_code``: its value is an object, which only a program can give; it has no spelling.
+    """
+    metadata = {
+        "doc": doc,
+        "aliases": aliases,
+        "choices": choices,
+        "low": low,
+        "secret": secret,
+        "in_code": in_code,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -44,20 +57,76 @@ class ClientOptions:
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
     security_protocol: str = option(
         "PLAINTEXT",
-        "protocol used to communicate with the brokers",
-        choices=("PLAINTEXT", "SSL"),
+        "protocol used to communicate with the brokers: SSL is TLS, SASL authenticates",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    sasl_mechanism: str = option(
+        "",
+        "how to authenticate with security.protocol=SASL_SSL or SASL_PLAINTEXT",
+        aliases=("sasl.mechanisms",),
+        choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
+    )
+    sasl_username: str = option("", "the user of PLAIN and SCRAM")
+    sasl_password: Secret = option(_NO_SECRET, "the password of sasl.username", secret=True)
+    sasl_oauthbearer_token_provider: Callable[[], Any] | None = option(
+        None,
+        "returns a kcli.core.connection.sasl.token.Token; called in a thread of its own",
+        in_code=True,
+    )
+    allow_plaintext_secrets: bool = option(
+        False,
+        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",
     )
     ssl_ca_location: str = option(
         "",
-        "PEM file of the authorities to trust, instead of the system's",
+        "PEM or PKCS12 file of the authorities to trust, instead of the system's",
         aliases=("ssl.truststore.location",),
     )
-    ssl_certificate_location: str = option("", "PEM file of the client's certificate")
+    ssl_ca_pem: str = option(
+        "",
+        "the authorities to trust, as PEM text",
+        aliases=("ssl.truststore.certificates",),
+    )
+    ssl_truststore_type: str = option(
+        "",
+        "format of ssl.truststore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_truststore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.truststore.location", secret=True
+    )
+    ssl_keystore_location: str = option(
+        "", "PEM or PKCS12 file with both the client's certificate and its private key"
+    )
+    ssl_keystore_type: str = option(
+        "",
+        "format of ssl.keystore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_keystore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.keystore.location", secret=True
+    )
+    ssl_certificate_location: str = option("", "PEM file of the client's certificate, with its chain")
+    ssl_certificate_pem: str = option(
+        "",
+        "the client's certificate, with its chain, as PEM text",
+        aliases=("ssl.keystore.certificate.chain",),
+    )
     ssl_key_location: str = option("", "PEM file of the client's private key")
+    ssl_key_pem: Secret = option(
+        _NO_SECRET,
+        "the client's private key, as PEM text",
+        aliases=("ssl.keystore.key",),
+        secret=True,
+    )
+    ssl_key_password: Secret = option(_NO_SECRET, "password of an encrypted private key", secret=True)
     ssl_endpoint_identification_algorithm: str = option(
         "https",
-        "https checks that the certificate names the broker's host; none switches that off",
-        choices=("https", "none"),
+        "https checks that the certificate names the broker's host; none (or empty) switches that off",
+        choices=("https", "none", ""),
+    )
+    enable_ssl_certificate_verification: bool = option(
+        True, "verify the brokers' certificates; false accepts any, so that anybody may pose as a broker"
     )
     request_timeout_ms: int = option(
         30_000,
@@ -286,6 +355,7 @@ class Vocabulary:
             spelling: field
             for options in self._kinds
             for field in dataclasses.fields(options)
+            if not field.metadata["in_code"]
             for spelling in (key_of(field.name), *field.metadata["aliases"])
         }
 
@@ -373,13 +443,13 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
     for choice in choices:
         if text.lower() == choice.lower():
             return choice
-    raise ValueError(f"it must be one of {', '.join(choices)}")
+    raise ValueError(f"it must be one of {', '.join(filter(None, choices))}")
 
 
 def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that was probably meant, empty if that is not clear. SSL is Kafka's name for TLS."""
     word = text.lower().replace("tls", "ssl")
-    by_word = {choice.lower(): choice for choice in choices}
+    by_word = {choice.lower(): choice for choice in choices if choice}
     near = near_names(word, by_word)
     return by_word[near[0]] if near else ""
 
@@ -427,6 +497,10 @@ def _checked(kind: type[O], options: Any) -> O:
 
 def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
     """Parses the value of a keyword as in a file."""
+    if field.metadata["in_code"]:
+        return _object(field, value)
+    if field.type is Secret and isinstance(value, Secret):
+        return value
     if isinstance(value, list | tuple) and field.name == "bootstrap_servers":
         value = ",".join(map(str, value))
     if isinstance(value, bool) != (field.type is bool) and not isinstance(value, str):
@@ -438,6 +512,14 @@ def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
     else:
         text = repr(value)
     return parse_value(field, text)
+
+
+def _object(field: dataclasses.Field[Any], value: Any) -> Any:
+    if value is None or callable(value):
+        return value
+    raise ConfigError(
+        f"{field.name} is not a function", why=f"it is a {type(value).__name__}", do=field.metadata["doc"]
+    )
 
 
 def build(options: type[O], values: Mapping[str, Any]) -> O:

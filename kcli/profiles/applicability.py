@@ -20,8 +20,12 @@ _OWNERS: tuple[tuple[type[ClientOptions], Unused], ...] = (
 )
 
 _WITHOUT_TLS: Unused = (
-    "security.protocol is PLAINTEXT: the connections are not encrypted",
+    "security.protocol is {}: the connections are not encrypted",
     "add -X security.protocol=SSL, or leave it out",
+)
+_WITHOUT_SASL: Unused = (
+    "security.protocol is {}: the connections do not authenticate",
+    "add -X security.protocol=SASL_SSL, or leave it out",
 )
 
 
@@ -36,15 +40,17 @@ def unused_options(
     What the command has a flag for (``own``, None: not given) is overruled by it, which is no reason to refuse anything.
     """
     names = {field.name for field in dataclasses.fields(kind)}
-    plain = str(resolved.values.get("security_protocol", "PLAINTEXT")) == "PLAINTEXT"
+    protocol = str(resolved.values.get("security_protocol", "PLAINTEXT"))
     found: dict[str, Unused] = {}
     for name in resolved.values:
         if name not in names:
             found[name] = _owner(name)
         elif name in refused and own.get(name) is None:
             found[name] = refused[name]
-        elif name.startswith("ssl_") and plain:
-            found[name] = _WITHOUT_TLS
+        elif "ssl_" in name and protocol.endswith("PLAINTEXT"):
+            found[name] = _under(protocol, _WITHOUT_TLS)
+        elif name.startswith("sasl_") and not protocol.startswith("SASL"):
+            found[name] = _under(protocol, _WITHOUT_SASL)
     return found
 
 
@@ -53,6 +59,11 @@ def check(resolved: Resolved, unused: Mapping[str, Unused], command: str) -> Non
     for name, (why, do) in unused.items():
         if resolved.origins.get(name) == COMMAND_LINE:
             raise ConfigError(f"-X {key_of(name)} has no effect on `{command}`", why=why, do=do)
+
+
+def _under(protocol: str, unused: Unused) -> Unused:
+    why, do = unused
+    return why.format(protocol), do
 
 
 def _owner(name: str) -> Unused:

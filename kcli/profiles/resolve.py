@@ -190,7 +190,7 @@ def _kafka(environ: Mapping[str, str], details: list[str]) -> Iterator[Pair]:
         if not environ[name] or not (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
             continue
         key = _spelled(name, "KAFKA_")
-        if is_option(key) or is_unsupported(key, environ[name]):
+        if is_option(key) or is_unsupported(key):
             yield key, environ[name], name
         else:
             details.append(f"{name} in the environment is not used: no client option has this name")

@@ -8,11 +8,13 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import is_option
 from kcli.serde.registry.keys import is_registry_key
 
+_CREDENTIALS = "give sasl.mechanism with sasl.username and sasl.password"
+
 Pair = tuple[str, str, str]
 """Key, value, where it was said."""
 
 COMMAND_LINE = "-X"
-_PROTOCOL = "security.protocol"
+_PROTOCOL, _SASL = "security.protocol", "sasl."
 
 
 def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
@@ -21,37 +23,42 @@ def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[st
     ``ranked`` holds a sequence for each kind of source, weakest first. ConfigError for what this version cannot do.
     """
     protocol, rank_of_protocol = _protocol(ranked)
+    sasl = protocol.startswith("SASL")
     pairs: list[Pair] = []
     ignored: list[tuple[str, str]] = []
     for rank, source in enumerate(ranked):
         for pair in source:
-            key, text, origin = pair
+            key, _text, origin = pair
             if is_registry_key(key):
                 continue
-            if is_option(key) and not is_unsupported(key, text):
+            overruled = rank < rank_of_protocol
+            if is_option(key) and not is_unsupported(key):
+                if key.startswith(_SASL) and not sasl and rank > rank_of_protocol:
+                    raise _without_sasl(key, origin, protocol)
                 pairs.append(pair)
-            elif _set_aside(pair, overruled=rank < rank_of_protocol, protocol=protocol):
+            elif _set_aside(pair, overruled=overruled, protocol=protocol):
                 ignored.append((key, origin))
             else:
                 pairs.append(pair)  # an unknown key: parsing it names the nearest
     return pairs, tuple(ignored)
 
 
-def is_unsupported(key: str, text: str) -> bool:
+def is_unsupported(key: str) -> bool:
     """Whether an option asks for what this version cannot do."""
-    if key == _PROTOCOL:
-        return text.strip().upper().startswith("SASL")
-    if is_option(key) and key != "ssl.truststore.location":
+    if is_option(key):
         return False
     from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
 
-    return is_sasl(key) or unsupported_tls(key, text) is not None
+    return is_sasl(key) or unsupported_tls(key) is not None
 
 
 def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
     """The security protocol that wins, and the rank of who said it; empty and −1 where nobody did."""
     found = [
-        (text, rank) for rank, source in enumerate(ranked) for key, text, _o in source if key == _PROTOCOL
+        (text.strip().upper(), rank)
+        for rank, source in enumerate(ranked)
+        for key, text, _o in source
+        if key == _PROTOCOL
     ]
     return found[-1] if found else ("", -1)
 
@@ -59,21 +66,30 @@ def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
 def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
     # As above: only for options that kcli does not have.
-    from kcli.core.foreign_options import instead_of_key, is_foreign, is_sasl, unsupported_tls, whose
+    from kcli.core.foreign_options import (
+        instead_of_key,
+        is_foreign,
+        is_sasl,
+        unsupported_sasl,
+        unsupported_tls,
+        whose,
+    )
 
-    key, text, origin = pair
-    chosen = protocol.strip().upper()
-    if key == _PROTOCOL or is_sasl(key):
-        if overruled and not chosen.startswith("SASL"):
+    key, _text, origin = pair
+    if is_sasl(key):
+        if overruled and not protocol.startswith("SASL"):
             return True
-        raise _no_sasl(key, text, origin)
-    refused = unsupported_tls(key, text)
+        why_not = unsupported_sasl(key)
+        if why_not:
+            raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
+        return False
+    refused = unsupported_tls(key)
     if refused is not None:
-        if overruled and chosen == "PLAINTEXT":
+        if overruled and protocol.endswith("PLAINTEXT"):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
-    if not is_foreign(key, text):
+    if not is_foreign(key):
         return False
     if origin == COMMAND_LINE:
         raise ConfigError(
@@ -84,19 +100,18 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     return True
 
 
-def _no_sasl(key: str, text: str, origin: str) -> ConfigError:
-    said = f"{key}={text}" if key == _PROTOCOL else key
-    plain = "-X security.protocol=PLAINTEXT (or SSL)"
-    if origin == COMMAND_LINE:
-        remedy = f"leave it out, and name a listener without SASL with -b HOST:PORT and {plain}"
-    elif origin.startswith(("KCLI_", "KAFKA_")):
-        remedy = f"unset {origin}, or name a listener without SASL with -b HOST:PORT and {plain}"
-    else:
-        remedy = f"take it out of that file, or name a listener without SASL with -b HOST:PORT and {plain}"
+def _without_sasl(key: str, origin: str, protocol: str) -> ConfigError:
+    """Ignoring it would connect without the authentication that was meant."""
+    said = f"security.protocol is {protocol or 'PLAINTEXT'}"
+    instead = "leave it out"
+    if origin.startswith(("KCLI_", "KAFKA_")):
+        instead = f"unset {origin}, or choose -X security.protocol=PLAINTEXT"
+    elif origin != COMMAND_LINE:
+        instead = "take it out of that file, or choose -X security.protocol=PLAINTEXT"
     return ConfigError(
-        f"{_named(said, origin)} is not supported yet",
-        why="this version of kcli talks to brokers by PLAINTEXT or SSL (TLS), without SASL authentication",
-        do=remedy,
+        f"{_named(key, origin)} has no effect",
+        why=f"{said}: the connections do not authenticate",
+        do=f"add -X security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS); or {instead}",
     )
 
 

@@ -31,6 +31,7 @@ from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import environment
 from tests.committing import commit, put
@@ -57,6 +58,9 @@ ADMIN = {
     "txn list": "",
     "txn describe": "--topic t",
     "txn abort": "--topic t --dry-run",
+    "acls list": "",
+    "acls create": "--principal User:a --operation read --topic t --dry-run",
+    "acls delete": "--topic t --dry-run",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",
@@ -92,8 +96,17 @@ COMMON = {
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",
-    "ssl_endpoint_identification_algorithm": "none",
+    "ssl_endpoint_identification_algorithm": "none", "ssl_ca_pem": "x", "ssl_truststore_type": "PEM",
+    "ssl_truststore_password": Secret("x"), "ssl_keystore_location": "/s", "ssl_keystore_type": "PKCS12",
+    "ssl_keystore_password": Secret("x"), "ssl_certificate_pem": "x", "ssl_key_pem": Secret("x"),
+    "ssl_key_password": Secret("x"),
+    "enable_ssl_certificate_verification": False,
 }  # fmt: skip
+SASL = {
+    "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
+    "allow_plaintext_secrets": True,
+}  # fmt: skip
+IN_CODE = "sasl_oauthbearer_token_provider"
 CREATES = "allow_auto_create_topics"
 
 
@@ -155,6 +168,7 @@ class Here:
 
 
 def x(name: str, value: object) -> tuple[str, str]:
+    value = value.reveal() if isinstance(value, Secret) else value
     return "-X", f"{key_of(name)}={str(value).lower() if isinstance(value, bool) else value}"
 
 
@@ -227,8 +241,9 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STR
 
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
-    assert names(ClientOptions) == {"bootstrap_servers", CREATES} | COMMON.keys() | TLS.keys()
-    for name, value in {**COMMON, **TLS}.items():
+    in_tables = COMMON.keys() | TLS.keys() | SASL.keys()
+    assert names(ClientOptions) == {"bootstrap_servers", CREATES, IN_CODE} | in_tables
+    for name, value in {**COMMON, **TLS, **SASL}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 
 
@@ -246,6 +261,9 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     with clients(stop=True) as opened:
         here.inside(line, "-b", "h:1", *(word for name, value in TLS.items() for word in x(name, value)))
     assert {name: getattr(opened[0], name) for name in TLS} == TLS
+    with clients(stop=True) as opened:
+        here.inside(line, "-b", "h:1", *(word for name, value in SASL.items() for word in x(name, value)))
+    assert {name: getattr(opened[0], name) for name in SASL} == SASL | {"sasl_password": Secret("hunter2")}
 
 
 def test_a_live_rewind_gives_options_to_its_barrier_too(here: Here) -> None:
@@ -267,6 +285,13 @@ def test_options_of_tls_are_refused_where_nothing_is_encrypted(here: Here, line:
     for name in TLS.keys() - {"security_protocol"}:
         code, err = here.inside(line, *x(name, TLS[name]))
         assert (code, f"-X {key_of(name)} has no effect" in err) == (2, True), err
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_credentials_are_refused_where_nothing_is_authenticated(here: Here, line: str) -> None:
+    for name in SASL.keys() - {"security_protocol", "allow_plaintext_secrets"}:
+        code, err = here.inside(line, *x(name, SASL[name]))
+        assert (code, f"{key_of(name)} (-X) has no effect" in err) == (2, True), err
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -15,6 +15,7 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
+ACL = "--principal User:a --topic t --operation read"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -29,6 +30,8 @@ LINES = [
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
     ("topics alter a --set retention.ms=5 --dry-run", "TopicAlterPlan", "TopicAlterPlanItem"),
     ("topics alter a --set retention.ms=5 --yes", "TopicAlterReport", "TopicAlterReportItem"),
+    ("configs alter topics a --set retention.ms=6 --dry-run", "ConfigAlterPlan", "ConfigAlterPlanItem"),
+    ("configs alter topics a --set retention.ms=6 --yes", "ConfigAlterReport", "ConfigAlterReportItem"),
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
     ("txn list", "TransactionList", "Transaction"),
@@ -36,6 +39,11 @@ LINES = [
     ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
     ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
     ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
+    (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),
+    (f"acls create {ACL} --yes", "AclCreateReport", "AclCreateReportItem"),
+    ("acls list", "AclList", "Acl"),
+    ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
+    (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -82,5 +90,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Group|Transaction)\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Group|Transaction|Acl)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import struct
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from tests.fake.codes import Code
 from tests.fake.exchange import EndError, Exchange, Sink
 from tests.fake.journal import ConnectionSeen
 from tests.fake.state import Context
+from tests.fake.streams import Plain, Tls
 
 if TYPE_CHECKING:
     from tests.fake.node import Node
@@ -33,7 +35,8 @@ class Connection(Sink):
         self.ending = ""
         self._node = node
         self._sock = sock
-        self._loop = asyncio.get_running_loop()
+        tls = node.tls
+        self._stream = Plain(sock) if tls is None else Tls(sock, tls)
 
     async def serve(self) -> None:
         """Until one of the two sides has had enough."""
@@ -46,8 +49,9 @@ class Connection(Sink):
             self.ending = end.how
         except TimeoutError:
             self.ending = self.ending or "close"
-        except OSError:
-            pass
+        except OSError as error:  # with TLS also a handshake that failed
+            if isinstance(error, ssl.SSLError):
+                self._node.state.journal.note(f"node {self._node.id}: {error}")
         except asyncio.CancelledError:
             self.ending = self.ending or "reset"
             raise
@@ -60,7 +64,7 @@ class Connection(Sink):
 
     async def send(self, data: bytes) -> None:
         await self._node.running.wait()
-        await self._loop.sock_sendall(self._sock, data)
+        await self._stream.sendall(data)
 
     def close(self) -> None:
         """When ``serve`` has ended, or was never begun."""
@@ -88,7 +92,7 @@ class Connection(Sink):
         filled = 0
         while filled < size:
             await self._node.running.wait()
-            count = await self._loop.sock_recv_into(self._sock, data[filled:])
+            count = await self._stream.recv_into(data[filled:])
             if not count:
                 return None
             filled += count
@@ -129,7 +133,8 @@ class Connection(Sink):
 
     async def _ignore_the_rest(self) -> None:
         """Takes what still comes, silently, until the client gives up."""
-        while await self._loop.sock_recv(self._sock, 65_536):
+        unread = memoryview(bytearray(65_536))
+        while await self._stream.recv_into(unread):
             pass
 
     async def _carry_out(self, exchange: Exchange) -> None:

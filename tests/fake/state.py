@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Response
+from tests.fake.acl_admin import Acl
 from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
@@ -35,6 +36,7 @@ class State:
         self.controller = node_ids[0]
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         """What was set on brokers and groups, by kind and name; topics have theirs."""
+        self.acls: set[Acl] = set()
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

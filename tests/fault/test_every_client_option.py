@@ -9,17 +9,21 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from kcli.core import Admin
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import KcliError
-from kcli.core.net.tls import tls_context
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.net.tls.context import ClientContext, tls_context
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.secret import Secret
+from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer
@@ -94,10 +98,14 @@ def security_protocol(cluster: FakeCluster) -> None:
             assert peer.received[:1] == bytes([first])
 
 
-def _tls(**values: Any) -> ssl.SSLContext:
+def _tls(**values: Any) -> ClientContext:
     found = tls_context(ClientOptions(security_protocol="SSL", **values))
-    assert found is not None
+    assert isinstance(found, ClientContext)
     return found
+
+
+def _trusting(**values: Any) -> int:
+    return len(_tls(**values).get_ca_certs())
 
 
 def ssl_ca_location(_cluster: FakeCluster) -> None:
@@ -105,22 +113,85 @@ def ssl_ca_location(_cluster: FakeCluster) -> None:
         _tls(ssl_ca_location="/no/ca")
 
 
+def ssl_ca_pem(_cluster: FakeCluster) -> None:
+    with TemporaryDirectory() as folder:
+        assert _trusting(ssl_ca_pem=Authority(Path(folder)).pem) == 1
+
+
+def _truststore(**values: Any) -> None:
+    with TemporaryDirectory() as folder:
+        store = Authority(Path(folder)).truststore("secret")
+        assert _trusting(ssl_ca_location=str(store), ssl_truststore_password=Secret("secret")) == 1
+        with pytest.raises(KcliError, match="ca-trust"):
+            _tls(**{"ssl_ca_location": str(store), **values})
+
+
+def ssl_truststore_type(_cluster: FakeCluster) -> None:
+    _truststore(ssl_truststore_type="PEM")
+
+
+def ssl_truststore_password(_cluster: FakeCluster) -> None:
+    _truststore(ssl_truststore_password=Secret("wrong"))
+
+
+def _own_certificate(**values: Any) -> None:
+    """Without ``values`` the client has none."""
+    with TemporaryDirectory() as folder:
+        client = Authority(Path(folder)).client()
+        encrypted = client.encrypted_key_pem("secret")
+        words = {
+            "crt": client.certificate, "key": client.key, "p12": client.pkcs12("secret"),
+            "certificate": client.certificate_pem, "private": Secret(client.key_pem), "encrypted": Secret(encrypted),
+        }  # fmt: skip
+        given = {name: words.get(value, value) for name, value in values.items()}
+        assert _tls(**{n: str(v) if isinstance(v, Path) else v for n, v in given.items()}).has_certificate
+    assert not _tls().has_certificate
+
+
 def ssl_certificate_location(_cluster: FakeCluster) -> None:
-    with pytest.raises(KcliError, match="the certificate /no/certificate"):
-        _tls(ssl_certificate_location="/no/certificate")
+    _own_certificate(ssl_certificate_location="crt", ssl_key_location="key")
 
 
 def ssl_key_location(_cluster: FakeCluster) -> None:
-    loaded: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl.SSLContext, "load_cert_chain", lambda _self, *files: loaded.append(files))
-        _tls(ssl_certificate_location="/c", ssl_key_location="/k")
-    assert loaded == [("/c", "/k", None)]
+    _own_certificate(ssl_certificate_pem="certificate", ssl_key_location="key")
+
+
+def ssl_certificate_pem(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_certificate_pem="certificate", ssl_key_pem="private")
+
+
+def ssl_key_pem(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_certificate_location="crt", ssl_key_pem="private")
+
+
+def ssl_key_password(_cluster: FakeCluster) -> None:
+    password = Secret("secret")
+    _own_certificate(ssl_certificate_location="crt", ssl_key_pem="encrypted", ssl_key_password=password)
+    with pytest.raises(KcliError, match="no password is given"):
+        _own_certificate(ssl_certificate_location="crt", ssl_key_pem="encrypted")
+
+
+def ssl_keystore_location(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_keystore_location="p12", ssl_keystore_password=Secret("secret"))
+
+
+def ssl_keystore_type(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="is not a PEM store"):
+        _own_certificate(ssl_keystore_location="p12", ssl_keystore_type="PEM")
+
+
+def ssl_keystore_password(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="its password is wrong"):
+        _own_certificate(ssl_keystore_location="p12", ssl_keystore_password=Secret("wrong"))
 
 
 def ssl_endpoint_identification_algorithm(_cluster: FakeCluster) -> None:
     assert _tls().check_hostname
     assert not _tls(ssl_endpoint_identification_algorithm="none").check_hostname
+
+
+def enable_ssl_certificate_verification(_cluster: FakeCluster) -> None:
+    assert _tls(enable_ssl_certificate_verification=False).verify_mode is ssl.CERT_NONE
 
 
 def request_timeout_ms(cluster: FakeCluster) -> None:
@@ -252,14 +323,43 @@ def allow_auto_create_topics(cluster: FakeCluster) -> None:
         assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
 
 
+def _refused_before_contact(cluster: FakeCluster) -> None:
+    with pytest.raises(ConfigError):
+        Cluster(options(cluster, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN"))
+
+
+def sasl_mechanism(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_username(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_password(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
+def allow_plaintext_secrets(cluster: FakeCluster) -> None:
+    _refused_before_contact(cluster)
+
+
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
-        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_certificate_location, ssl_key_location,
-        ssl_endpoint_identification_algorithm, request_timeout_ms, default_api_timeout_ms,
-        socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms, retry_backoff_ms,
-        retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes,
-        receive_message_max_bytes, allow_auto_create_topics,
+        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_ca_pem, ssl_truststore_type,
+        ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem, ssl_key_pem,
+        ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
+        ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,
+        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
+        reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
+        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes,
+        allow_auto_create_topics, sasl_mechanism, sasl_username, sasl_password,
+        sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip
 

@@ -11,10 +11,12 @@ NAMES: dict[str, tuple[str, ...]] = {
     "command_config": ("-F", "--command-config"),
     "command_property": ("-X", "--command-property"),
     "client_id": ("--client-id",),
+    "allow_plaintext_secrets": ("--allow-plaintext-secrets",),
 }
 QUIET_NAMES = {"bootstrap_server": ("--bootstrap-servers", "--brokers")}
 """These work but are not shown."""
 
+_FLAG = "allow_plaintext_secrets"
 _FLAGS = "qv"  # may precede a short option in the same word
 
 
@@ -25,6 +27,7 @@ class ClusterWords(NamedTuple):
     command_config: tuple[str, ...]
     command_property: tuple[str, ...]
     client_id: str | None
+    allow_plaintext_secrets: bool = False
 
 
 def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
@@ -35,7 +38,9 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
         if word == "--":
             break
         name, value = _option(word or "")
-        if name:
+        if name == _FLAG:
+            values[name].append(word or "")
+        elif name:
             value = next(rest, None) if value is None else value
             if value is None:
                 return None
@@ -45,6 +50,7 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
         command_config=tuple(values["command_config"]),
         command_property=tuple(values["command_property"]),
         client_id=_last(values["client_id"]),
+        allow_plaintext_secrets=bool(values[_FLAG]),
     )
 
 

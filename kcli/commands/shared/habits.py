@@ -61,7 +61,6 @@ PROFILE_NAMES = ("--profile", "--context", "--cluster")
 
 _FUTURE = {
     "kcli": {
-        "acls": "kafka-acls.sh does that",
         "users": "kafka-configs.sh --entity-type users does that",
         "quotas": "kafka-configs.sh --entity-type clients does that",
         "reassign": "kafka-reassign-partitions.sh does that",
@@ -103,9 +102,7 @@ _OTHER_TOOLS = {
         "version": "`kcli --version`",
         **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
         **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
-        **dict.fromkeys(
-            ("acl", "security"), "kafka-acls.sh does that; kcli has no commands for it in this version"
-        ),
+        **dict.fromkeys(("security", "permissions"), "`kcli acls list`, `kcli acls create`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         "attach": "name the brokers with -b HOST:PORT",

@@ -165,6 +165,11 @@ def global_options() -> tuple[GlobalOption, ...]:
             metavar="ID",
             help="the name under which brokers log this client",
         ),
+        GlobalOption(
+            (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),
+            is_flag=True,
+            help="send passwords and tokens to brokers and a schema registry without TLS too",
+        ),
         GlobalOption(("-q", "--quiet", "quiet"), is_flag=True, help="only warnings and errors on stderr"),
         GlobalOption(("-v", "--verbose", "verbose"), count=True, help="more detail; -vv for even more"),
         GlobalAttachedOption(

@@ -19,10 +19,3 @@ def serde_option(text: str) -> Callable[[Any], Any]:
         metavar="[key=|value=]SERDE",
         help=text.format(names=", ".join(SERDES_BOTH_WAYS)),
     )
-
-
-plaintext_secrets_option = click.option(
-    "--allow-plaintext-secrets",
-    is_flag=True,
-    help="Send name, password or token to a schema registry over plain http too.",
-)

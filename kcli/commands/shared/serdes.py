@@ -25,21 +25,21 @@ def serdes_to_read(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]
         specs = _of_topic(topics) if not (flags["raw"] or kind in ("raw", "hex")) else SerdeSpecs()
         if specs.value is not None:
             inv.talk.detail(f"{topics[0]}: decoded as {specs.value}; --raw shows the bytes")
-        return _opened(inv, specs, flags) if specs else None
+        return _opened(inv, specs) if specs else None
     if kind in ("raw", "hex") and flags["where"] is None and not flags["grep"]:
         raise usage(
             f"kcli consume: -s with -o {kind}",
             why="that format shows bytes as they are",
             do="leave one of them out; with --where or --grep the two go together",
         )
-    return _opened(inv, parse_serdes(flags["serdes"]), flags)
+    return _opened(inv, parse_serdes(flags["serdes"]))
 
 
 def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs, Serdes]:
     """For ``produce``: the specifications as given, and the serdes."""
     specs = parse_serdes(flags["serdes"], writing=True)
     used = SerdeSpecs(_not_registering(specs.key), _not_registering(specs.value)) if inv.dry_run else specs
-    return specs, _opened(inv, used, flags, writing=True)
+    return specs, _opened(inv, used, writing=True)
 
 
 def prepare_schemas(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: str) -> None:
@@ -70,11 +70,11 @@ def _of_topic(topics: Sequence[str]) -> SerdeSpecs:
     return SerdeSpecs() if name is None else SerdeSpecs(SerdeSpec(name), SerdeSpec(name))
 
 
-def _opened(inv: Invocation, specs: SerdeSpecs, flags: dict[str, Any], *, writing: bool = False) -> Serdes:
+def _opened(inv: Invocation, specs: SerdeSpecs, *, writing: bool = False) -> Serdes:
     """Opens the serdes, without using the network yet; ConfigError if that is impossible."""
     return open_serdes(
         specs,
         RegistryOptions.build(inv.resolved.registry),
         writing=writing,
-        allow_plaintext_secrets=flags["allow_plaintext_secrets"],
+        allow_plaintext_secrets=inv.resolved.values.get("allow_plaintext_secrets", False),
     )

@@ -16,7 +16,11 @@ SYSTEM_PROFILES = "/etc/kcli/config.toml"
 def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], str | None]) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
     return Sources(
-        flags={"bootstrap.servers": given.bootstrap_server, "client.id": given.client_id},
+        flags={
+            "bootstrap.servers": given.bootstrap_server,
+            "client.id": given.client_id,
+            "allow.plaintext.secrets": "true" if given.allow_plaintext_secrets else None,
+        },
         properties=given.command_property,
         files=given.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
         environ=os.environ,

@@ -17,7 +17,15 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import fencing, hanging, partitions, records  # noqa: F401 - which operations has
+    from kcli.core.admin import (  # noqa: F401 - which operations has
+        acls,
+        elections,
+        fencing,
+        hanging,
+        partitions,
+        records,
+    )
+    from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
 
@@ -226,6 +235,57 @@ class Admin:
         return operations.configs.alter_configs(
             self.cluster, changes, self._start(), validate_only=validate_only
         )
+
+    # --- replicas and leaders ------------------------------------------------------------------------
+
+    def alter_reassignments(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move partitions to these replicas, the preferred leader first (KIP-455); None cancels the move.
+
+        Returns before anything is moved: ``list_reassignments`` shows the progress. INVALID_REPLICA_ASSIGNMENT for a
+        broker that does not exist, NO_REASSIGNMENT_IN_PROGRESS where there is nothing to cancel.
+        """
+        check_partitions(wanted)
+        return operations.reassignments.alter_reassignments(self.cluster, wanted, self._start())
+
+    def list_reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """The reassignments in progress, of all partitions or of these (KIP-455)."""
+        return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
+
+    def elect_leaders(
+        self, partitions: Collection[TopicPartition], *, unclean: bool = False
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Elects the preferred leaders (KIP-183); with ``unclean`` any replica for partitions without a leader (KIP-460).
+
+        None also where no election was needed. An unclean election may lose records.
+        """
+        check_partitions(partitions)
+        return operations.elections.elect_leaders(self.cluster, partitions, self._start(), unclean=unclean)
+
+    # --- access --------------------------------------------------------------------------------------
+
+    def describe_acls(self, filters: Collection[AclFilter]) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """The ACLs that each filter matches (KIP-140, KIP-290).
+
+        NoAuthorizerError if the brokers have no authorizer.
+        """
+        return operations.acls.describe_acls(self.cluster, filters, self._start())
+
+    def create_acls(self, bindings: Collection[AclBinding]) -> dict[AclBinding, KcliError | None]:
+        """Creates ACLs. None on success, also for one that exists already."""
+        return operations.acls.create_acls(self.cluster, bindings, self._start())
+
+    def delete_acls(
+        self, filters: Collection[AclFilter], *, unsure: set[AclFilter] | None = None
+    ) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """Deletes all ACLs that each filter matches, and returns them.
+
+        ``unsure`` collects the filters with an attempt whose response was lost: it may have deleted what they match.
+        """
+        return operations.acls.delete_acls(self.cluster, filters, self._start(), unsure=unsure)
 
     # --- groups --------------------------------------------------------------------------------------
 

@@ -88,6 +88,8 @@ class ConfigResource:
     name: str
 
     def __str__(self) -> str:
+        if self.kind is ConfigKind.BROKER and not self.name:
+            return "the default of all brokers"
         return f"{self.kind.name.lower().replace('_', ' ')} {self.name or '(all)'}"
 
     @property

@@ -14,6 +14,7 @@ from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     AuthError,
+    ConfigError,
     ConnectError,
     KcliError,
     NotKafkaError,
@@ -78,10 +79,15 @@ class Brokers:
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
+        if options.security_protocol.startswith("SASL"):
+            raise ConfigError(f"security.protocol={options.security_protocol} is not supported yet")
         if options.security_protocol != "PLAINTEXT":
-            from kcli.core.net.tls import tls_context  # ssl: 10 ms that plaintext clients save
+            # ssl: 10 ms that plaintext clients save
+            from kcli.core.net.tls.context import tls_context, unverified
 
             self._tls = tls_context(options)
+            if warning := unverified(options):
+                hooks.log("warning", "auth", warning)
 
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float

@@ -7,7 +7,7 @@ thread; a lookup may wait in its poll.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
-from kcli.core.cluster.cluster import ANY, Cluster
+from kcli.core.cluster.cluster import ANY, CONTROLLER, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
 from kcli.core.cluster.retry import classify_error, no_response
@@ -116,6 +116,21 @@ class ToBroker(Generic[K]):
         return NotFoundError(
             f"the cluster has no broker {number}", why=f"it has {_listed(self._cluster.view.nodes)}"
         )
+
+
+class ToController(Generic[K]):
+    """Routes all keys to the controller that metadata names; with KRaft to a broker, which forwards."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:  # noqa: ARG002
+        """The controller; which broker it is, is found when the request is sent."""
+        return dict.fromkeys(keys, CONTROLLER)
+
+    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
+        """Returns when metadata has been refreshed: the controller may have moved."""
+        self._cluster.wait_refreshed(deadline)
 
 
 def _listed(numbers: Iterable[int]) -> str:

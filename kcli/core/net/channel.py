@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, cast
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
 from kcli.core.errors import ConnectError, KcliError, NotKafkaError, OutcomeUnknownError, ProtocolError
-from kcli.core.net.resolve import Address
+from kcli.core.net.resolve import Address, certified_name
 
 if TYPE_CHECKING:
     import ssl
@@ -265,7 +265,7 @@ class Channel:
         self.forget(self)  # wrapping detaches the descriptor from the plain socket
         try:
             self._socket = self._tls.wrap_socket(
-                plain, server_hostname=self.node.host, do_handshake_on_connect=False
+                plain, server_hostname=certified_name(self.node.host), do_handshake_on_connect=False
             )
         except (OSError, ValueError) as error:
             self._socket = None
@@ -358,16 +358,34 @@ class Channel:
 
     def _broken(self, error: OSError) -> KcliError:
         if self.connection.state is not State.READY:
-            if self._tls is not None and type(error).__name__.startswith("SSL"):
-                return self._tls_error(error)  # e.g. a client certificate refused (TLS 1.3)
-            return self._left(why=error.strerror or str(error))
+            refusal = self._tls_refusal(error)
+            return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 
-    def _tls_error(self, error: OSError) -> KcliError:
-        from kcli.core.net.tls import tls_error  # loaded with the context; plaintext clients do without
+    def _tls_refusal(self, error: OSError) -> OSError | None:
+        """The TLS error behind ``error``. With TLS 1.3 a broker refuses the client's certificate after the handshake:
+        the alert may be unread when a write fails because the broker has closed the connection.
+        """
+        if self._tls is None or self._socket is None or type(error).__name__.startswith("SSL"):
+            return error if self._tls is not None else None
+        try:
+            self._socket.recv(1)
+        except OSError as alert:
+            return alert if type(alert).__name__ == "SSLError" else None
+        return None
 
-        return tls_error(error, str(self.node))
+    def _tls_error(self, error: OSError) -> KcliError:
+        # Loaded with the context; plaintext clients do without.
+        from kcli.core.net.tls.failures import presented, tls_error
+
+        return tls_error(
+            error,
+            str(self.node),
+            self.node.host,
+            presented(self._socket),
+            has_certificate=getattr(self._tls, "has_certificate", False),
+        )
 
     def _ended(self) -> KcliError:
         if self.connection.state is State.HANDSHAKE:

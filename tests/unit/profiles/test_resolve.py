@@ -7,6 +7,7 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.secret import Secret
 from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
@@ -216,19 +217,17 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
     assert caught.value.exit_code == 2
 
 
-SASL: list[dict[str, Any]] = [
-    {"properties": ["sasl.mechanism=PLAIN"]},
-    {"properties": ["security.protocol=sasl_ssl"]},
+UNSUPPORTED: list[dict[str, Any]] = [
+    {"properties": ["sasl.jaas.config=x"]},
     {"files": ["f"], "read_file": {"f": "sasl.jaas.config=x"}.__getitem__},
-    {"environ": {"KCLI_X_SASL_USERNAME": "x"}},
-    {"environ": {"KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT"}},
-    {"environ": {"KAFKA_SASL_MECHANISM": "PLAIN"}},
-    {"environ": {"KAFKA_SSL_KEYSTORE_LOCATION": "/k"}},
-    {"properties": ["ssl.truststore.location=/t.p12"]},
+    {"environ": {"KCLI_X_SASL_KERBEROS_KEYTAB": "x"}},
+    {"environ": {"KAFKA_SASL_JAAS_CONFIG": "x"}},
+    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
+    {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
 
 
-@pytest.mark.parametrize("sayer", SASL, ids=name_of)
+@pytest.mark.parametrize("sayer", UNSUPPORTED, ids=name_of)
 def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="not supported yet") as caught:
         resolved(SAYERS[0][1], sayer)
@@ -236,17 +235,51 @@ def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any
     assert "did you mean" not in caught.value.do
 
 
-@pytest.mark.parametrize("sayer", SASL[2:7], ids=name_of)
+@pytest.mark.parametrize("sayer", UNSUPPORTED[1:5], ids=name_of)
 def test_a_stronger_source_that_chooses_a_protocol_without_sasl_overrules_it(sayer: dict[str, Any]) -> None:
     found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
     assert found.values["security_protocol"] == "PLAINTEXT"
     assert found.ignored
 
 
-def test_secrets_of_refused_options_are_not_shown() -> None:
-    with pytest.raises(ConfigError) as caught:
-        resolved(SAYERS[0][1], {"properties": ["sasl.password=hunter2"]})
+SASL: list[dict[str, Any]] = [
+    {"files": ["f"], "read_file": {"f": "sasl.password=hunter2"}.__getitem__},
+    {"environ": {"KCLI_X_SASL_USERNAME": "x"}},
+    {"environ": {"KAFKA_SASL_MECHANISM": "PLAIN"}},
+    {"properties": ["sasl.mechanism=PLAIN"]},
+]
+
+
+@pytest.mark.parametrize("sayer", SASL, ids=name_of)
+@pytest.mark.parametrize("protocol", ["", "KAFKA_SECURITY_PROTOCOL"])
+def test_credentials_that_would_not_be_used_are_refused_unless_the_protocol_was_chosen_later(
+    sayer: dict[str, Any], protocol: str
+) -> None:
+    weaker = {"environ": {protocol: "SSL", **sayer.get("environ", {})}} if protocol else {}
+    if protocol and "KAFKA_SASL_MECHANISM" in weaker["environ"]:
+        return  # both of the same rank
+    with pytest.raises(ConfigError, match="has no effect") as caught:
+        resolved(SAYERS[0][1], sayer | weaker)
+    assert "do not authenticate" in caught.value.why
     assert "hunter2" not in f"{caught.value.what}{caught.value.why}{caught.value.do}"
+    if "properties" not in sayer:
+        found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
+        assert found.values["security_protocol"] == "PLAINTEXT"
+
+
+def test_credentials_of_a_file_are_read() -> None:
+    text = "security.protocol=sasl_ssl\nsasl.mechanism=scram-sha-256\nsasl.username=me\nsasl.password=hunter2"
+    found = resolved(SAYERS[0][1], {"files": ["f"], "read_file": {"f": text}.__getitem__})
+    options = found.options(ClientOptions)
+    assert (options.security_protocol, options.sasl_mechanism) == ("SASL_SSL", "SCRAM-SHA-256")
+    assert options.sasl_password.reveal() == "hunter2"
+    assert "hunter2" not in "".join(origin_lines(found)) + repr(options)
+
+
+def test_a_misspelt_option_of_sasl_in_the_environment_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"sasl\.mechanis'") as caught:
+        resolved(SAYERS[0][1], {"environ": {"KAFKA_SASL_MECHANIS": "PLAIN"}})
+    assert "sasl.mechanism" in caught.value.do
 
 
 def test_a_wrong_protocol_in_the_environment_never_falls_back_to_plaintext() -> None:
@@ -254,13 +287,23 @@ def test_a_wrong_protocol_in_the_environment_never_falls_back_to_plaintext() -> 
         resolved(SAYERS[0][1], {"environ": {"KAFKA_SECURITY_PROTOCOL": "TLS"}})
 
 
-def test_pem_stores_are_read() -> None:
+def test_options_of_tls_have_javas_and_librdkafkas_spellings() -> None:
     found = resolved(
         SAYERS[0][1],
-        {"properties": ["ssl.truststore.location=/ca.pem", "security.protocol=SSL"]},
-        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=PEM"}.__getitem__},
+        {
+            "properties": [
+                "ssl.truststore.location=/ca.pem",
+                "ssl.keystore.key=secret",
+                "security.protocol=SSL",
+            ]
+        },
+        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=pem\nssl.certificate.pem=text"}.__getitem__},
     )
     assert found.values["ssl_ca_location"] == "/ca.pem"
+    assert found.values["ssl_truststore_type"] == "PEM"
+    assert found.values["ssl_certificate_pem"] == "text"
+    assert found.values["ssl_key_pem"] == Secret("secret")
+    assert "secret" not in " ".join(origin_lines(found))
 
 
 @pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)

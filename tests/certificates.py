@@ -1,0 +1,124 @@
+"""Certificates that are made on the fly: authorities, brokers and clients, good ones and bad ones, in all file formats.
+
+authority = Authority(folder)
+authority.broker("127.0.0.1", "localhost")     # an ssl.SSLContext for the server's side
+client = authority.client("ops")               # client.certificate, client.key, client.pkcs12("secret"): paths
+"""
+
+import datetime
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
+
+YEAR = datetime.timedelta(days=365)
+
+
+def now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+@dataclass
+class Authority:
+    """``ca`` is the file to trust it; ``folder`` gets everything that it issues."""
+
+    folder: Path
+    name: str = "ca"
+
+    def __post_init__(self) -> None:
+        self._ca = trustme.CA(key_type=trustme.KeyType.ECDSA)
+        self.ca = self.folder / f"{self.name}.pem"
+        self.pem = self._ca.cert_pem.bytes().decode()
+        self.ca.write_text(self.pem)
+
+    def issue(self, *names: str, **how: Any) -> trustme.LeafCert:
+        return self._ca.issue_cert(*names, **{"key_type": trustme.KeyType.ECDSA, **how})
+
+    def expired(self, *names: str) -> trustme.LeafCert:
+        return self.issue(*names, not_before=now() - 2 * YEAR, not_after=now() - YEAR)
+
+    def not_yet_valid(self, *names: str) -> trustme.LeafCert:
+        return self.issue(*names, not_before=now() + YEAR, not_after=now() + 2 * YEAR)
+
+    def broker(self, *names: str, certificate: trustme.LeafCert | None = None) -> ssl.SSLContext:
+        """The server's side of TLS with a certificate for ``names``."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        (certificate or self.issue(*(names or ("127.0.0.1",)))).configure_cert(context)
+        return context
+
+    def demanding(self, *names: str, certificate: trustme.LeafCert | None = None) -> ssl.SSLContext:
+        """A broker that requires certificates of clients, from this authority."""
+        context = self.broker(*names, certificate=certificate)
+        context.verify_mode = ssl.CERT_REQUIRED
+        self._ca.configure_trust(context)
+        return context
+
+    def client(self, name: str = "client", certificate: trustme.LeafCert | None = None) -> "ClientFiles":
+        return ClientFiles(self, name, certificate or self.issue(f"{name}@example.org"))
+
+    def truststore(self, password: str) -> Path:
+        """The authority's certificate in a PKCS12 file."""
+        path = self.folder / f"{self.name}-trust.p12"
+        certificate = x509.load_pem_x509_certificate(self.pem.encode())
+        path.write_bytes(
+            pkcs12.serialize_key_and_certificates(None, None, None, [certificate], _encrypted(password))
+        )
+        return path
+
+
+class ClientFiles:
+    """A client's certificate and key; the files are written when they are named."""
+
+    def __init__(self, authority: Authority, name: str, leaf: trustme.LeafCert) -> None:
+        self._folder = authority.folder
+        self._name = name
+        self.certificate_pem = "".join(blob.bytes().decode() for blob in leaf.cert_chain_pems)
+        self.key_pem = leaf.private_key_pem.bytes().decode()
+
+    @property
+    def certificate(self) -> Path:
+        return self.file("crt.pem", self.certificate_pem)
+
+    @property
+    def key(self) -> Path:
+        return self.file("key.pem", self.key_pem)
+
+    @property
+    def both(self) -> Path:
+        return self.file("both.pem", self.key_pem + self.certificate_pem)
+
+    def encrypted_key_pem(self, password: str) -> str:
+        return (
+            self._key()
+            .private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, _encrypted(password)
+            )
+            .decode()
+        )
+
+    def encrypted_key(self, password: str) -> Path:
+        return self.file("encrypted.pem", self.encrypted_key_pem(password))
+
+    def pkcs12(self, password: str = "") -> Path:
+        path = self._folder / f"{self._name}.p12"
+        chain = x509.load_pem_x509_certificates(self.certificate_pem.encode())
+        how = _encrypted(password) if password else serialization.NoEncryption()
+        path.write_bytes(pkcs12.serialize_key_and_certificates(b"me", self._key(), chain[0], chain[1:], how))
+        return path
+
+    def file(self, end: str, text: str) -> Path:
+        path = self._folder / f"{self._name}.{end}"
+        path.write_text(text)
+        return path
+
+    def _key(self) -> Any:
+        return serialization.load_pem_private_key(self.key_pem.encode(), None)
+
+
+def _encrypted(password: str) -> serialization.KeySerializationEncryption:
+    return serialization.BestAvailableEncryption(password.encode())

@@ -6,6 +6,7 @@ client = authority.client("ops")               # client.certificate, client.key,
 """
 
 import datetime
+import ipaddress
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Any
 
 import trustme
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
+from cryptography.x509.oid import NameOID
 
 YEAR = datetime.timedelta(days=365)
 
@@ -56,6 +59,24 @@ class Authority:
         context = self.broker(*names, certificate=certificate)
         context.verify_mode = ssl.CERT_REQUIRED
         self._ca.configure_trust(context)
+        return context
+
+    def self_signed(self, name: str) -> ssl.SSLContext:
+        """A broker whose certificate no authority has issued."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(name))])
+        made = x509.CertificateBuilder(
+            who, who, key.public_key(), x509.random_serial_number(), now() - YEAR, now() + YEAR
+        )
+        signed = made.add_extension(address, critical=False).sign(key, hashes.SHA256())
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        file = self.folder / "self-signed.pem"
+        file.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
         return context
 
     def client(self, name: str = "client", certificate: trustme.LeafCert | None = None) -> "ClientFiles":

@@ -128,6 +128,10 @@ class ClientOptions:
     enable_ssl_certificate_verification: bool = option(
         True, "verify the brokers' certificates; false accepts any, so that anybody may pose as a broker"
     )
+    metadata_allowed_hosts: str = option(
+        "",
+        "hosts that the cluster's metadata may lead to, as patterns: *.example.org,10.0.0.*; empty: all hosts",
+    )
     request_timeout_ms: int = option(
         30_000,
         "how long to wait for the response to a request",

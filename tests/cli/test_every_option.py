@@ -92,7 +92,7 @@ COMMON = {
     "socket_connection_setup_timeout_ms": 8_000, "reconnect_backoff_ms": 51, "reconnect_backoff_max_ms": 1_501,
     "retry_backoff_ms": 101, "retry_backoff_max_ms": 1_001, "metadata_max_age_ms": 200_000,
     "connections_max_idle_ms": 500_000, "send_buffer_bytes": 70_000, "receive_buffer_bytes": 70_000,
-    "receive_message_max_bytes": 90_000_000,
+    "receive_message_max_bytes": 90_000_000, "metadata_allowed_hosts": "127.0.0.*",
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",

@@ -194,6 +194,16 @@ def enable_ssl_certificate_verification(_cluster: FakeCluster) -> None:
     assert _tls(enable_ssl_certificate_verification=False).verify_mode is ssl.CERT_NONE
 
 
+def metadata_allowed_hosts(cluster: FakeCluster) -> None:
+    cluster.advertise(1, "localhost")
+    try:
+        assert listing(cluster, 5, metadata_allowed_hosts="*.example.org") == 0
+        with Admin(options(cluster, metadata_allowed_hosts="*.example.org,LOCAL*")) as admin:
+            assert not admin.list_groups().errors
+    finally:
+        cluster.advertise(1, "127.0.0.1")
+
+
 def request_timeout_ms(cluster: FakeCluster) -> None:
     cluster.drop(ListGroupsRequest, "silence", times=FOREVER)
     assert listing(cluster, 0.6) == 1
@@ -358,7 +368,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
         connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes,
-        allow_auto_create_topics, sasl_mechanism, sasl_username, sasl_password,
+        allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
         sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip

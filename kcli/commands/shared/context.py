@@ -146,7 +146,8 @@ class Invocation:
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":
-            self.talk.warn(message)
+            if area != "conf" or message not in self.talk.warnings:  # each client of a run warns
+                self.talk.warn(message)
         else:
             self.talk.detail(message, level=1 if level == "info" else 2)
 

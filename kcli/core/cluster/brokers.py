@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 
 Key = tuple[int, str]
+_LEGAL = host_check("", ())
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -51,10 +53,11 @@ class _Route:
 @dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
-    often than one would. ``failure``: why the last attempt to connect failed.
+    often than one would. ``failure``: why the last attempt to connect failed. ``refusal``: why it is never tried.
     """
 
     backoff: Backoff
+    refusal: KcliError | None = None
     retry_at: float = 0.0
     failure: KcliError | None = None
     has_answered: bool = False
@@ -71,11 +74,13 @@ class Brokers:
         hooks: Hooks,
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
+        check_host: HostCheck = _LEGAL,
     ) -> None:
         self._loop = loop
         self._options = options
         self._hooks = hooks
         self._resolve = resolve
+        self._check_host = check_host
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
@@ -87,7 +92,7 @@ class Brokers:
 
             self._tls = tls_context(options)
             if warning := unverified(options):
-                hooks.log("warning", "auth", warning)
+                hooks.log("warning", "conf", warning)
 
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
@@ -97,6 +102,9 @@ class Brokers:
         route = self._route(node, purpose)
         channel = self._usable(route)
         if channel is None:
+            if route.address.refusal is not None:
+                self._loop.complete((future, None, route.address.refusal))
+                return
             if now < self._retry_at(route.address):
                 self._loop.complete((future, None, _not_now(node, route.address.failure or route.failure)))
                 return
@@ -173,7 +181,8 @@ class Brokers:
         if place not in self._addresses:
             options = self._options
             backoff = Backoff(options.reconnect_backoff_ms / 1000, options.reconnect_backoff_max_ms / 1000)
-            self._addresses[place] = _Address(backoff)
+            refusal = self._check_host(node) if node.id >= 0 else None
+            self._addresses[place] = _Address(backoff, refusal)
         return self._addresses[place]
 
     def _retry_at(self, address: _Address) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
+from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
 from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_response
 from kcli.core.connection.plan import Plan
@@ -58,8 +59,9 @@ class Cluster:
         self.view = ClusterView()
         self.topics: set[str] = set()
         self.all_known = False
-        self.brokers = Brokers(self.loop, options, hooks)
         self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
+        check = host_check(options.metadata_allowed_hosts, {node.host for node in self._bootstrap})
+        self.brokers = Brokers(self.loop, options, hooks, check_host=check)
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
         self._refresh_backoff = Backoff.of_requests(options)

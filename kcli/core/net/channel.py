@@ -64,6 +64,7 @@ class Channel:
         self._tls = tls
         self._tls_done = tls is None
         self._wants_write_for_tls = True
+        self._read_wants_write = False  # TLS must send something of its own (KeyUpdate) before it reads on
         self._setup_timeout = setup_timeout
         self._setup_began = 0.0
         self._setup_deadline = NEVER
@@ -94,7 +95,7 @@ class Channel:
         """Whether the selector should watch for writability."""
         if self.connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
-        return self.connection.wants_write
+        return self.connection.wants_write or self._read_wants_write
 
     @property
     def _decrypted_waits(self) -> bool:
@@ -165,6 +166,9 @@ class Channel:
         if self.connection.state is State.CONNECTING:
             self._continue_setup(now)
         else:
+            if self._read_wants_write:
+                self._read_wants_write = False
+                self.on_readable(now)
             self.flush(now)
 
     def on_readable(self, now: float) -> None:
@@ -296,6 +300,7 @@ class Channel:
         except OSError as error:
             if not _is_tls_wait(error):
                 self.close(self._broken(error))
+            self._read_wants_write = type(error).__name__ == "SSLWantWriteError"
             return False
         if count == 0:
             self.close(self._ended())

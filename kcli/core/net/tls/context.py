@@ -67,6 +67,7 @@ def make_context(stores: Stores, *, verify: bool = True, check_hostname: bool = 
     """
     context = ClientContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION  # as Java's clients: a write must never wait for a read
     _trust(context, stores)
     own = identity(stores)
     if own is not None:

@@ -54,6 +54,8 @@ def test_certificates_and_names_are_checked_by_default() -> None:
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert context.get_ca_certs() or context.cert_store_stats()["x509"] >= 0
     assert context.keylog_filename is None
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+    assert context.options & ssl.OP_NO_COMPRESSION
 
 
 def test_session_keys_are_never_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs txn acls mirror sandbox demo completion help"
+            children="produce consume topics groups cluster configs txn acls doctor mirror sandbox demo completion help"
             aliases="topic=topics group=groups acl=acls transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -184,6 +184,11 @@ _kcli_command() {
             valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli doctor")
+            names="--topic --group -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic --group -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -227,7 +232,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs txn acls mirror sandbox demo completion options exit-codes"
+            children="produce consume topics groups cluster configs txn acls doctor mirror sandbox demo completion options exit-codes"
             aliases="topic=topics group=groups acl=acls transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -506,6 +511,13 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli doctor --topic") asked=topics ;;
+        "kcli doctor --group") asked=groups ;;
+        "kcli doctor -F" | "kcli doctor --command-config") files=1 ;;
+        "kcli doctor -X" | "kcli doctor --command-property") keys="$_kcli_keys" ;;
+        "kcli doctor -o" | "kcli doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli doctor --color") reply="auto always never" ;;
+        "kcli doctor --progress") reply="auto none bar json" ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --checkpoint") files=1 ;;

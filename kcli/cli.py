@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "doctor": ("kcli.commands.doctor:doctor", "find out why something does not work, step by step"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",

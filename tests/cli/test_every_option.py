@@ -55,6 +55,7 @@ ADMIN = {
     "cluster describe": "--log-dirs",
     "configs describe": "topics t",
     "configs alter": "topics t --set retention.ms=5 --dry-run",
+    "doctor": "--topic t --group g",
     "txn list": "",
     "txn describe": "--topic t",
     "txn abort": "--topic t --dry-run",

@@ -34,6 +34,7 @@ LINES = [
     ("configs alter topics a --set retention.ms=6 --yes", "ConfigAlterReport", "ConfigAlterReportItem"),
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
+    ("doctor --topic t", "DoctorReport", "DoctorFinding"),
     ("txn list", "TransactionList", "Transaction"),
     ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
     ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),

@@ -8,12 +8,13 @@ from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
 from kcli.commands._doctor_screen import FINDING, Screen, row
 from kcli.commands._txn_scope import log_reader
+from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, key_of
+from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
 from kcli.flows.doctor.findings import FAILED, Finding, failure
@@ -38,8 +39,9 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     try:
         subject = _subject(inv, topic, group)
     except ConfigError as error:
+        inv.failed(error)
         _print(inv, [failure("client", "configuration", error)], None)
-        return error.exit_code
+        return inv.finish(done=False)
     examination = Examination(subject)
     found: list[Finding] = []
     screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None
@@ -59,7 +61,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
 
 
 def _subject(inv: Invocation, topic: str | None, group: str | None) -> Subject:
-    options = inv.client_options(ClientOptions)
+    options = admin_options(inv)
     return Subject(
         client=_client(inv),
         options=options,

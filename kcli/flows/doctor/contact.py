@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kcli.core.cluster.brokers import CONTROL, Brokers
-from kcli.core.cluster.hosts import host_check
+from kcli.core.cluster.brokers import CONTROL
+from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError, RequestTimeoutError
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
 from kcli.core.net.channel import Channel
-from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import is_literal
 from kcli.core.net.stages import Stage, TlsSession
 from kcli.core.options import ClientOptions
@@ -61,15 +60,13 @@ class Contact:
 class Contacts:
     """``meet`` may be called several times; a context manager, or ``close``."""
 
-    def __init__(self, options: ClientOptions, seconds: float, given: Iterable[str]) -> None:
+    def __init__(self, options: ClientOptions, seconds: float) -> None:
+        self.warnings: list[str] = []
         self._options = options
         self._seconds = seconds
-        self._loop = Loop()
         self._began: dict[int, tuple[Contact, float]] = {}
-        self.warnings: list[str] = []
-        hooks = Hooks(log=self._log, wire=self._wire)
-        check = host_check(options.metadata_allowed_hosts, set(given))
-        self._brokers = Brokers(self._loop, options, hooks, check_host=check)
+        self._cluster = Cluster(options, hooks=Hooks(log=self._log, wire=self._wire))
+        self._loop, self._brokers = self._cluster.loop, self._cluster.brokers
         self._brokers.on_channel = self._watch
 
     def __enter__(self) -> Contacts:
@@ -80,7 +77,7 @@ class Contacts:
 
     def close(self) -> None:
         """Closes the connections."""
-        self._loop.close()
+        self._cluster.close()
 
     def meet(self, nodes: Sequence[Node]) -> list[Contact]:
         """Contacts these brokers at the same time. A node with a negative id is an address that the user gave."""

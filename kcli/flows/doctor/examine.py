@@ -69,9 +69,8 @@ class Examination:
         for check in client_checks.CHECKS:
             yield from check(self._subject.client)
         given = bootstrap_nodes(self._subject.options.bootstrap_servers)
-        hosts = [node.host for node in given]
         try:
-            contacts = Contacts(self._subject.options, self._subject.seconds, hosts)
+            contacts = Contacts(self._subject.options, self._subject.seconds)
         except KcliError as error:
             yield failure("client", "security", error)
             return

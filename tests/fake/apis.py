@@ -42,6 +42,8 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
@@ -68,6 +70,7 @@ from tests.fake.replica_admin import (
     elect_leaders,
     list_partition_reassignments,
 )
+from tests.fake.sasl import sasl_authenticate, sasl_handshake
 from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
 
@@ -123,6 +126,8 @@ APIS: tuple[Api, ...] = (
     Api(MetadataRequest, 0, 13, metadata),
     Api(FindCoordinatorRequest, 0, 6, find_coordinator),
     Api(ApiVersionsRequest, 0, 4, api_versions),
+    Api(SaslHandshakeRequest, 0, 1, sasl_handshake),
+    Api(SaslAuthenticateRequest, 0, 2, sasl_authenticate),
     Api(CreateTopicsRequest, 2, 7, create_topics),
     Api(DeleteTopicsRequest, 1, 6, delete_topics),
     Api(InitProducerIdRequest, 0, 5, init_producer_id),

@@ -27,11 +27,12 @@ Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" |
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
     configure_groups, with_groups
+SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"}, session_lifetime_ms=300)``
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
 Access: acls (``acl_admin``), which are kept and not obeyed.
-Not simulated: replication record by record (replicas share one log), SASL, quotas, recompression by the
+Not simulated: replication record by record (replicas share one log), quotas, recompression by the
 broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
 

@@ -15,6 +15,7 @@ from tests.fake.apis import BY_KEY, too_new
 from tests.fake.codes import Code
 from tests.fake.exchange import EndError, Exchange, Sink
 from tests.fake.journal import ConnectionSeen
+from tests.fake.sasl import Session
 from tests.fake.state import Context
 from tests.fake.streams import Plain, Tls
 
@@ -37,6 +38,7 @@ class Connection(Sink):
         self._sock = sock
         tls = node.tls
         self._stream = Plain(sock) if tls is None else Tls(sock, tls)
+        self.session = Session()
 
     async def serve(self) -> None:
         """Until one of the two sides has had enough."""
@@ -116,8 +118,11 @@ class Connection(Sink):
         request, left = wire.decode_request(api.kind, header, frame)
         if left:  # librdkafka 2.16 does it in Metadata v13
             node.state.journal.note(f"{left} bytes too many behind {api.kind.api_name} v{header.version}")
+        if node.state.settings.sasl is not None and not self.session.may(api.kind):
+            node.state.journal.note(f"node {node.id}: {api.kind.api_name} without a session")
+            raise EndError("close", "closed")
         seen = node.state.journal.arrived(self.seen, api.kind, request, header.version, header.correlation_id)
-        ctx = Context(node.state, node.id, header.version, header.client_id, "/127.0.0.1")
+        ctx = Context(node.state, node.id, header.version, header.client_id, "/127.0.0.1", self.session)
         exchange = Exchange(seen, ctx, api.handler, self, request, correlation_id=header.correlation_id)
         try:
             await self._carry_out(exchange)
@@ -159,6 +164,8 @@ class Connection(Sink):
         self._node.state.journal.settled(seen, "answered")  # first: who has the answer may look at once
         if not exchange.sent:
             await self.send(exchange.frame)
+        if self.session.failed:
+            raise EndError("close", "answered")
 
     def _encode(self, exchange: Exchange) -> bytes:
         kind, version = exchange.seen.kind, exchange.seen.version

@@ -4,6 +4,8 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fake.sasl import Sasl
+
 
 @dataclass(slots=True)
 class Settings:
@@ -40,5 +42,7 @@ class Settings:
     """SO_RCVBUF of connections: small, so that a paused node soon stops its clients in the middle of a request."""
     tls: ssl.SSLContext | None = None
     """The server's side of TLS on all listeners; ``cluster.use_tls`` changes one node."""
+    sasl: Sasl | None = None
+    """All listeners authenticate; None: none does."""
     idle_timeout: float | None = None
     """Seconds without a request after which the broker closes a connection (connections.max.idle.ms)."""

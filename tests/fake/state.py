@@ -12,6 +12,7 @@ from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
 from tests.fake.producer_ids import ProducerIds
+from tests.fake.sasl import Session
 from tests.fake.settings import Settings
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -85,6 +86,7 @@ class Context:
     version: int
     client_id: str
     client_host: str
+    session: Session
 
 
 Handler = Callable[[Context, Any], Awaitable[Response | None]]

@@ -81,6 +81,8 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -118,6 +120,8 @@ def requests(version, topic_id):
     yield MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
     yield FindCoordinatorRequest(key=GROUP, coordinator_keys=[GROUP])
     yield ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    yield SaslHandshakeRequest(mechanism="PLAIN")
+    yield SaslAuthenticateRequest(auth_bytes=b"")
     new = CreatableTopic(
         name=f"v{version}", num_partitions=1, replication_factor=1, assignments=[], configs=[]
     )

@@ -17,16 +17,19 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.connection.sasl.token import Token
+from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.net.tls.context import ClientContext, tls_context
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.secret import Secret
 from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer
+from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.fault.watching import Heard
 
@@ -333,29 +336,50 @@ def allow_auto_create_topics(cluster: FakeCluster) -> None:
         assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
 
 
-def _refused_before_contact(cluster: FakeCluster) -> None:
-    with pytest.raises(ConfigError):
-        Cluster(options(cluster, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN"))
+ALICE = Sasl(users={"alice": "secret"}, tokens={"abc": "alice"})
+
+
+def _first_message(cluster: FakeCluster, **values: Any) -> bytes:
+    """The first message of a mechanism, from a client with these credentials."""
+    given = {"sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": Secret("secret")}
+    given |= {"security_protocol": "SASL_PLAINTEXT", "allow_plaintext_secrets": True, **values}
+    cluster.settings.sasl = ALICE
+    try:
+        seen = since(cluster, SaslAuthenticateRequest, lambda: connected(cluster, **given).close())
+    finally:
+        cluster.settings.sasl = None
+    return bytes(seen[0].request.auth_bytes)
 
 
 def sasl_mechanism(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    assert _first_message(cluster, sasl_mechanism="SCRAM-SHA-512").startswith(b"n,,n=alice,r=")
+    assert _first_message(cluster) == b"\0alice\0secret"
 
 
 def sasl_username(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    with pytest.raises(AuthError, match="authentication as bob with PLAIN failed"):
+        _first_message(cluster, sasl_username="bob")
 
 
 def sasl_password(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    with pytest.raises(AuthError, match="authentication as alice with PLAIN failed"):
+        _first_message(cluster, sasl_password=Secret("wrong"))
 
 
 def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    def provider() -> Token:
+        return Token(value=Secret("abc"))
+
+    message = _first_message(cluster, sasl_mechanism="OAUTHBEARER", sasl_oauthbearer_token_provider=provider)
+    assert message == b"n,,\x01auth=Bearer abc\x01\x01"
 
 
 def allow_plaintext_secrets(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    before = len(cluster.connections)
+    with pytest.raises(ConfigError, match="would be sent without encryption") as caught:
+        _first_message(cluster, allow_plaintext_secrets=False)
+    assert "--allow-plaintext-secrets" in caught.value.do
+    assert len(cluster.connections) == before
 
 
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {

@@ -204,6 +204,7 @@ class Cluster:
             if isinstance(step.error, UnsupportedError):
                 raise step.error  # retrying cannot help: what is missing will not be offered later
             now = self.loop.now()
+            self._check_not_refused(now)
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)
             refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
@@ -220,6 +221,7 @@ class Cluster:
             if self._refreshed_at > float("-inf"):
                 self.refresh_now(self.topics)  # the first request about these topics need not wait
             self.request_refresh()
+            self._check_not_refused(self.loop.now())
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
                 late = self.last_error or no_response(self.waits_for())
@@ -262,6 +264,7 @@ class Cluster:
         version = self.view.version
         self.request_refresh()
         while self.view.version == version and (left := deadline - self.loop.now()) > 0:
+            self._check_not_refused(self.loop.now())
             self.poll(left)
 
     def maybe_refresh(self, now: float) -> None:
@@ -368,6 +371,12 @@ class Cluster:
         self.loop.drop()
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _check_not_refused(self, now: float) -> None:
+        """Raises why the brokers refuse this client: waiting cannot help, and further attempts may lock its account."""
+        refusal = self.brokers.refusal(now)
+        if refusal is not None:
+            raise refusal
 
     def _any_node(self, purpose: str) -> Node:
         """Brokers in turn; connected ones, or those that may be tried, before those in backoff (KIP-601)."""

@@ -18,7 +18,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
@@ -28,6 +28,9 @@ from kcli.core.net.stages import Stage, TlsSession, session_of
 
 if TYPE_CHECKING:
     import ssl
+
+Compute = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
+"""Runs the first function in the worker thread, and the second one, with its result or error, in the loop."""
 
 NEVER = float("inf")
 _MAX_BUFFERS = 64
@@ -60,6 +63,7 @@ class Channel:
         self.closed_at = 0.0
         self.closed_idle = False
         self.clock: Callable[[], float] = float  # the loop's, once it is known
+        self.compute: Compute = _no_worker  # likewise, for connections that authenticate
         self.attempt = 0
         self.forget: Callable[[Channel], None] = _nobody
         self.explain: Callable[[KcliError], KcliError] = _as_it_is
@@ -337,17 +341,35 @@ class Channel:
             return False
         self.last_used = now
         try:
-            self.connection.received(count, now, self._setup_deadline)
+            self.connection.received(count, now)
         except KcliError as error:
             self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
-        if self.connection.state is State.READY:
-            self._setup_deadline = NEVER
+        self._after_step()
         return count == len(room) or self._tls is not None
+
+    def _after_step(self) -> None:
+        """The connection may be ready now, or have work for the worker thread."""
+        if self.connection.is_established:
+            self._setup_deadline = NEVER
+        work = self.connection.take_work()
+        if work is not None:
+            self.compute(work, self._computed)
+
+    def _computed(self, value: Any, error: BaseException | None) -> None:
+        """The result of the work; runs in the loop."""
+        if not self.is_open:
+            return
+        try:
+            self.connection.computed(value, error, self.clock())
+        except KcliError as failure:
+            self.close(failure)
+        else:
+            self._after_step()
 
     def _not_kafka(self, error: ProtocolError) -> KcliError:
         """Invalid bytes in the handshake mean another kind of server; later they are a defect of the peer."""
-        if self.connection.state is State.READY:
+        if self.connection.is_established or self.connection.is_authenticating:
             return error
         what = error.what.removeprefix(f"{self.node}: ").removeprefix("malformed response: ")
         detail = f"{what}: {error.why}" if error.why else what
@@ -366,6 +388,8 @@ class Channel:
     def _setup_error(self, now: float) -> ConnectError:
         """The error that says what the setup was waiting for."""
         waited = f"{min(self._setup_timeout, now - self._setup_began):.3g} s"
+        if self.connection.is_authenticating:
+            return self._not_authenticated(waited)
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
@@ -384,6 +408,20 @@ class Channel:
             do="check the host, the port and any firewall between",
         )
 
+    def _not_authenticated(self, waited: str) -> ConnectError:
+        api = self.connection.awaits
+        if api:
+            return ConnectError(
+                f"no reply to {api} from {self.node} in {waited}",
+                why="the broker does not finish the authentication",
+                do="check that it is not overloaded, and what it authenticates with",
+            )
+        return ConnectError(
+            f"cannot authenticate with {self.node} in {waited}",
+            why="the credentials were not available in time",
+            do="check the provider of tokens",
+        )
+
     def _refused(self) -> ConnectError:
         return ConnectError(
             f"cannot connect to {self.node}",
@@ -392,7 +430,7 @@ class Channel:
         )
 
     def _broken(self, error: OSError) -> KcliError:
-        if self.connection.state is not State.READY:
+        if not self.connection.is_established:
             refusal = self._tls_refusal(error)
             return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
@@ -423,6 +461,12 @@ class Channel:
         )
 
     def _ended(self) -> KcliError:
+        if self.connection.is_authenticating:
+            return ConnectError(
+                f"{self.node} closed the connection during {self.connection.awaits or 'authentication'}",
+                why="it stops, or does not accept these credentials",
+                do="check sasl.mechanism and the credentials, and that the broker is running",
+            )
         if self.connection.state is State.HANDSHAKE:
             return self._left()
         return OutcomeUnknownError(f"{self.node} closed the connection")
@@ -433,6 +477,11 @@ class Channel:
             why=why,
             do="check the port and security.protocol, and that the broker is running",
         )
+
+
+def _no_worker(_work: object, _done: object) -> None:
+    """The default of ``compute``: only connections that authenticate need a worker."""
+    raise RuntimeError("this channel has no worker")
 
 
 def _nobody(_channel: Channel) -> None:

@@ -14,6 +14,7 @@ from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
+from kcli.core.hooks import Hooks
 from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
@@ -69,8 +70,18 @@ def _subject(inv: Invocation, topic: str | None, group: str | None) -> Subject:
         topic=topic,
         group=group,
         read_log=log_reader(inv),
-        hooks=inv.hooks,
+        hooks=_without_security(inv.hooks),
     )
+
+
+def _without_security(hooks: Hooks) -> Hooks:
+    """The report has the warnings about encryption and authentication: its clients need not repeat them."""
+
+    def log(level: str, area: str, text: str) -> None:
+        if level != "warning" or area not in ("auth", "conf"):
+            hooks.log(level, area, text)
+
+    return Hooks(log=log, wire=hooks.wire)
 
 
 def _client(inv: Invocation) -> ClientFacts:

@@ -36,6 +36,7 @@ from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.topic_changes import Command
 
@@ -60,6 +61,14 @@ class Here:
         assert document["kind"] == "DoctorReport"
         assert document["exit_code"] == done.code
         return done.code, document["items"]
+
+    @property
+    def scram(self) -> Path:
+        """A file with credentials."""
+        file = self.authority.folder / "scram.properties"
+        file.write_text("security.protocol=SASL_PLAINTEXT\nsasl.username=alice\nsasl.password=secret\n")
+        file.chmod(0o600)
+        return file
 
     def peer(self, name: str) -> str:
         """A peer that is no broker; its address."""
@@ -232,6 +241,14 @@ def no_rights_to_producers(here: Here) -> None:
     here.cluster.fail(DescribeProducersRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
 
 
+def sasl(**how: Any) -> Callable[[Here], str | None]:
+    def prepare(here: Here) -> None:
+        here.cluster.settings.sasl = Sasl(**{"users": {"alice": "secret"}, **how})
+
+    return prepare
+
+
+SCRAM = "-F {scram} -X sasl.mechanism=SCRAM-SHA-256"
 CA = "-X security.protocol=SSL -X ssl.ca.location={ca}"
 ROWS = [
     # the connection
@@ -269,6 +286,23 @@ ROWS = [
         "warning", "not verified", "", ""),
     Row("no CA file", nothing, "-X security.protocol=SSL -X ssl.ca.location=/no/ca", 2, "client", "security",
         "failed", "/no/ca", "No such file", "must name"),
+    # SASL
+    Row("authenticated", sasl(), SCRAM, 0, "", "SASL", "ok", "authenticated as alice with SCRAM-SHA-256", "", ""),
+    Row("without TLS", sasl(), SCRAM, 0, "client", "security", "warning", "SCRAM-SHA-256 without TLS", "", "SASL_SSL"),
+    Row("a wrong password", sasl(users={"alice": "other"}), SCRAM, 4, "", "SASL", "failed",
+        "authentication as alice with SCRAM-SHA-256 failed", "invalid credentials", "sasl.password"),
+    Row("no such user", sasl(users={}), SCRAM, 4, "", "SASL", "failed",
+        "authentication as alice", "invalid credentials", "sasl.username"),
+    Row("others are not tried", sasl(users={}), SCRAM, 4, "", "SASL", "skipped",
+        "not checked", "could lock the account", ""),
+    Row("no such mechanism", sasl(mechanisms=("PLAIN",)), SCRAM, 4, "", "SASL", "failed",
+        "does not offer the SASL mechanism SCRAM-SHA-256", "it offers PLAIN", "sasl.mechanism"),
+    Row("no SASL there", nothing, SCRAM, 4, "", "SASL", "failed",
+        "does not authenticate clients", "ILLEGAL_SASL_STATE", "PLAINTEXT"),
+    Row("SASL wanted", sasl(), "", 4, "", "metadata", "failed",
+        "does not authenticate", "responds to ApiVersions only", "sasl.mechanism"),
+    Row("a password in clear", sasl(), SCRAM.replace("SCRAM-SHA-256", "PLAIN"), 2, "client", "security", "failed",
+        "PLAIN over SASL_PLAINTEXT is refused", "without encryption", "--allow-plaintext-secrets"),
     # what brokers advertise
     Row("advertised name unknown", advertise("nosuch.invalid"), "", 3, "broker 2", "DNS", "failed",
         "broker 2 advertises nosuch.invalid", "cannot resolve", "advertised.listeners"),
@@ -332,7 +366,10 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_what_is_wrong_is_found_with_its_cause_and_remedy(here: Here, row: Row) -> None:
     bootstrap = row.prepare(here)
-    code, items = here(row.line.format(ca=here.authority.ca), bootstrap if isinstance(bootstrap, str) else "")
+    code, items = here(
+        row.line.format(ca=here.authority.ca, scram=here.scram),
+        bootstrap if isinstance(bootstrap, str) else "",
+    )
     matching = [
         item
         for item in items
@@ -371,6 +408,14 @@ def test_a_chain_ends_where_it_breaks_and_others_go_on(here: Here) -> None:
     assert by_target[f"bootstrap {here.cluster.address(2)}"] == ["TCP ok", "ApiVersions ok", "metadata ok"]
     assert f"broker 2 at {here.cluster.address(2)}" in by_target
     assert code == 3
+
+
+def test_wrong_credentials_are_sent_once(here: Here) -> None:
+    here.cluster.settings.sasl = Sasl(users={"alice": "other"})
+    code, items = here(f"-F {here.scram} -X sasl.mechanism=SCRAM-SHA-512")
+    assert code == 4
+    assert len(here.cluster.connections) == 1
+    assert "secret" not in json.dumps(items)
 
 
 def test_each_address_is_contacted_once(here: Here) -> None:

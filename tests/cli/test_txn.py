@@ -206,6 +206,7 @@ def test_several_transactions_of_a_partition_are_shown_the_first_one_first(world
 # --- abort --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("P17")
 def test_a_hanging_transaction_is_ended_by_a_marker(world: World) -> None:
     ghost = world.hang("ghost")
     (row,) = world("abort --topic t -p 1 --yes -o json").items
@@ -221,6 +222,7 @@ def test_a_hanging_transaction_is_ended_by_a_marker(world: World) -> None:
     assert world("abort --topic t -p 1 --yes").err.endswith("nothing is to be aborted\n")
 
 
+@pytest.mark.case("P17")
 def test_an_open_transaction_is_ended_by_fencing_its_producer(world: World) -> None:
     pay = world.open("pay")
     markers = world.sent(WriteTxnMarkersRequest)

@@ -11,7 +11,7 @@ from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError, RequestTimeoutError
 from kcli.core.future import Future
-from kcli.core.hooks import Hooks
+from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel
 from kcli.core.net.resolve import is_literal
 from kcli.core.net.stages import Stage, TlsSession
@@ -31,7 +31,8 @@ _MORE = 1.0
 class Contact:
     """What happened with one address. ``times``: when each stage was complete, in seconds after the start.
 
-    ``apis``: version ranges by API key. ``error``: why it ended; None if metadata was received.
+    ``apis``: version ranges by API key. ``identity``: who the client says that it is, for messages. ``error``: why it
+    ended; None if metadata was received.
     """
 
     node: Node
@@ -42,6 +43,7 @@ class Contact:
     addresses: tuple[str, ...] = ()
     peer: str = ""
     tls: TlsSession | None = None
+    identity: str = ""
     apis: Mapping[int, tuple[int, int]] | None = None
     metadata: MetadataResponse | None = None
     error: KcliError | None = None
@@ -58,10 +60,14 @@ class Contact:
 
 
 class Contacts:
-    """``meet`` may be called several times; a context manager, or ``close``."""
+    """``meet`` may be called several times; a context manager, or ``close``.
 
-    def __init__(self, options: ClientOptions, seconds: float) -> None:
-        self.warnings: list[str] = []
+    ``warnings``: (area, text), as clients report them. All else goes to ``hooks``.
+    """
+
+    def __init__(self, options: ClientOptions, seconds: float, hooks: Hooks = NO_HOOKS) -> None:
+        self.warnings: list[tuple[str, str]] = []
+        self._hooks = hooks
         self._options = options
         self._seconds = seconds
         self._began: dict[int, tuple[Contact, float]] = {}
@@ -81,9 +87,11 @@ class Contacts:
 
     def meet(self, nodes: Sequence[Node]) -> list[Contact]:
         """Contacts these brokers at the same time. A node with a negative id is an address that the user gave."""
-        protocol = self._options.security_protocol
+        options = self._options
+        tls, sasl = options.security_protocol.endswith("SSL"), options.security_protocol.startswith("SASL")
+        who = f"as {options.sasl_username} with " if options.sasl_username else "with "
         found = [
-            Contact(node, tls_wanted=protocol.endswith("SSL"), sasl_wanted=protocol.startswith("SASL"))
+            Contact(node, tls_wanted=tls, sasl_wanted=sasl, identity=who + options.sasl_mechanism)
             for node in nodes
         ]
         now = self._loop.now()
@@ -139,7 +147,9 @@ class Contacts:
 
         channel.on_stage = reached
 
-    def _wire(self, direction: str, node: Node, _id: int, api: str, _version: int, _size: int) -> None:
+    def _wire(self, direction: str, node: Node, number: int, api: str, version: int, size: int) -> None:
+        if self._hooks.wire is not None:
+            self._hooks.wire(direction, node, number, api, version, size)
         contact, _ = self._began[node.id]
         stage = {
             ("←", "ApiVersions"): VERSIONS,
@@ -150,6 +160,8 @@ class Contacts:
         if reached is not None:
             contact.times[reached] = self._passed(node.id)
 
-    def _log(self, level: str, _area: str, text: str) -> None:
+    def _log(self, level: str, area: str, text: str) -> None:
         if level == "warning":
-            self.warnings.append(text)
+            self.warnings.append((area, text))
+        else:
+            self._hooks.log(level, area, text)

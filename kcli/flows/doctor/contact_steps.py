@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kcli.core.errors import AuthError, ConnectError, ProtocolError
+from kcli.core.errors import AuthError, ConnectError, OutcomeUnknownError, ProtocolError
 from kcli.core.net.tls.x509 import date_text
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -155,6 +155,13 @@ def _broken(target: str, check: str, contact: Contact, seconds: float) -> Findin
         error = ConnectError(
             f"{contact.node} did not complete this step", do="check that the broker is running"
         )
+    if check == METADATA and not contact.sasl_wanted and type(error) is OutcomeUnknownError:
+        error = AuthError(
+            f"{contact.node} closes the connection of a client that does not authenticate",
+            why="it responds to ApiVersions only, as listeners with SASL do",
+            do="set sasl.mechanism, its credentials, and security.protocol=SASL_SSL or SASL_PLAINTEXT; "
+            "or use another listener",
+        )
     return failure(target, check, error, seconds)
 
 
@@ -180,7 +187,9 @@ STEPS = (
     Step(TCP, stages.CONNECTED, lambda _: True, lambda one: one.peer),
     Step(TLS, stages.SECURED, lambda one: one.tls_wanted, _tls_text),
     Step(API_VERSIONS, stages.VERSIONS, lambda _: True, _versions_text),
-    Step(SASL, stages.AUTHENTICATED, lambda one: one.sasl_wanted, lambda _: "authenticated"),
+    Step(
+        SASL, stages.AUTHENTICATED, lambda one: one.sasl_wanted, lambda one: f"authenticated {one.identity}"
+    ),
     Step(METADATA, stages.METADATA, lambda _: True, _metadata_text),
 )
 """The table. A chain ends with the first step that is not completed."""

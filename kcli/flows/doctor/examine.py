@@ -36,6 +36,12 @@ from kcli.flows.groups.offsets import positions
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import PartitionState, survey
 
+_SECURE = {
+    "auth": "use security.protocol=SASL_SSL, if the brokers have such a listener",
+    "conf": "name the authority with ssl.ca.location, and leave the check off only to find a fault",
+}
+"""What to do about warnings of the areas of hooks."""
+
 PATIENCE = 3.0
 """Seconds for requests to a cluster with brokers that cannot be reached: each of these costs the whole time."""
 
@@ -70,13 +76,13 @@ class Examination:
             yield from check(self._subject.client)
         given = bootstrap_nodes(self._subject.options.bootstrap_servers)
         try:
-            contacts = Contacts(self._subject.options, self._subject.seconds)
+            contacts = Contacts(self._subject.options, self._subject.seconds, self._subject.hooks)
         except KcliError as error:
             yield failure("client", "security", error)
             return
         with contacts:
-            for text in contacts.warnings:
-                yield warning("client", "security", text, why="", do="use it only to find a fault")
+            for area, text in contacts.warnings:
+                yield warning("client", "security", text, why="", do=_SECURE.get(area, ""))
             yield from self._connections(contacts, given)
         if self.cluster_id is not None:
             yield from self._through_admin()
@@ -97,7 +103,7 @@ class Examination:
                 good = contact
             elif contact_steps.is_refusal(contact):
                 for other in left:
-                    why = "the credentials were refused; each further failure could lock the account"
+                    why = "authentication failed, and each further failure could lock the account"
                     yield skipped(_given(other), contact_steps.SASL, why)
                 return
         if good is None or good.metadata is None:

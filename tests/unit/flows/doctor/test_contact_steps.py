@@ -88,6 +88,7 @@ def test_a_session_has_the_names_and_the_end_of_the_certificate() -> None:
     assert session_of(None, None, []) == TlsSession("TLS", "", None, "")
 
 
+@pytest.mark.case("N13")
 @pytest.mark.parametrize(
     ("host", "given", "cluster", "status"),
     [

@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs txn acls doctor mirror sandbox demo completion help"
-            aliases="topic=topics group=groups acl=acls transactions=txn" ;;
+            children="produce consume topics groups cluster configs acls txn quotas doctor mirror sandbox demo completion help"
+            aliases="topic=topics group=groups acl=acls quota=quotas transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -144,26 +144,6 @@ _kcli_command() {
             valued="--set --unset --append --remove -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
-        "kcli txn")
-            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list describe abort"
-            aliases="" ;;
-        "kcli txn list")
-            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children=""
-            aliases="" ;;
-        "kcli txn describe")
-            names="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children=""
-            aliases="" ;;
-        "kcli txn abort")
-            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children=""
-            aliases="" ;;
         "kcli acls")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -184,6 +164,41 @@ _kcli_command() {
             valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli txn")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe abort"
+            aliases="" ;;
+        "kcli txn list")
+            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli txn describe")
+            names="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli txn abort")
+            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli quotas")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list alter"
+            aliases="" ;;
+        "kcli quotas list")
+            names="--user --client-id --ip -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--user --client-id --ip -b --bootstrap-server -F --command-config -X --command-property -o --output --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli quotas alter")
+            names="--user --client-id --ip --set --unset -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--user --client-id --ip --set --unset -b --bootstrap-server -F --command-config -X --command-property -o --output --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli doctor")
             names="--topic --group -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --group -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -200,7 +215,7 @@ _kcli_command() {
             children="up down status logs"
             aliases="" ;;
         "kcli sandbox up")
-            names="--brokers --kafka-version --port --data --ephemeral -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--brokers --kafka-version --port --data --ephemeral --secure -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--brokers --kafka-version --port --data -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -232,8 +247,8 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs txn acls doctor mirror sandbox demo completion options exit-codes"
-            aliases="topic=topics group=groups acl=acls transactions=txn" ;;
+            children="produce consume topics groups cluster configs acls txn quotas doctor mirror sandbox demo completion options exit-codes"
+            aliases="topic=topics group=groups acl=acls quota=quotas transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -254,15 +269,20 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="describe alter"
             aliases="" ;;
+        "kcli help acls")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list create delete"
+            aliases="" ;;
         "kcli help txn")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="list describe abort"
             aliases="" ;;
-        "kcli help acls")
+        "kcli help quotas")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list create delete"
+            children="list alter"
             aliases="" ;;
         "kcli help sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -456,29 +476,6 @@ _kcli_value() {
         "kcli configs alter -o" | "kcli configs alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli configs alter --color") reply="auto always never" ;;
         "kcli configs alter --progress") reply="auto none bar json" ;;
-        "kcli txn -F" | "kcli txn --command-config") files=1 ;;
-        "kcli txn -X" | "kcli txn --command-property") keys="$_kcli_keys" ;;
-        "kcli txn -o" | "kcli txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
-        "kcli txn --color") reply="auto always never" ;;
-        "kcli txn --progress") reply="auto none bar json" ;;
-        "kcli txn list --topic") asked=topics ;;
-        "kcli txn list -F" | "kcli txn list --command-config") files=1 ;;
-        "kcli txn list -X" | "kcli txn list --command-property") keys="$_kcli_keys" ;;
-        "kcli txn list -o" | "kcli txn list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
-        "kcli txn list --color") reply="auto always never" ;;
-        "kcli txn list --progress") reply="auto none bar json" ;;
-        "kcli txn describe --topic") asked=topics ;;
-        "kcli txn describe -F" | "kcli txn describe --command-config") files=1 ;;
-        "kcli txn describe -X" | "kcli txn describe --command-property") keys="$_kcli_keys" ;;
-        "kcli txn describe -o" | "kcli txn describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
-        "kcli txn describe --color") reply="auto always never" ;;
-        "kcli txn describe --progress") reply="auto none bar json" ;;
-        "kcli txn abort --topic") asked=topics ;;
-        "kcli txn abort -F" | "kcli txn abort --command-config") files=1 ;;
-        "kcli txn abort -X" | "kcli txn abort --command-property") keys="$_kcli_keys" ;;
-        "kcli txn abort -o" | "kcli txn abort --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
-        "kcli txn abort --color") reply="auto always never" ;;
-        "kcli txn abort --progress") reply="auto none bar json" ;;
         "kcli acls -F" | "kcli acls --command-config") files=1 ;;
         "kcli acls -X" | "kcli acls --command-property") keys="$_kcli_keys" ;;
         "kcli acls -o" | "kcli acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -511,6 +508,44 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli txn -F" | "kcli txn --command-config") files=1 ;;
+        "kcli txn -X" | "kcli txn --command-property") keys="$_kcli_keys" ;;
+        "kcli txn -o" | "kcli txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn --color") reply="auto always never" ;;
+        "kcli txn --progress") reply="auto none bar json" ;;
+        "kcli txn list --topic") asked=topics ;;
+        "kcli txn list -F" | "kcli txn list --command-config") files=1 ;;
+        "kcli txn list -X" | "kcli txn list --command-property") keys="$_kcli_keys" ;;
+        "kcli txn list -o" | "kcli txn list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn list --color") reply="auto always never" ;;
+        "kcli txn list --progress") reply="auto none bar json" ;;
+        "kcli txn describe --topic") asked=topics ;;
+        "kcli txn describe -F" | "kcli txn describe --command-config") files=1 ;;
+        "kcli txn describe -X" | "kcli txn describe --command-property") keys="$_kcli_keys" ;;
+        "kcli txn describe -o" | "kcli txn describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn describe --color") reply="auto always never" ;;
+        "kcli txn describe --progress") reply="auto none bar json" ;;
+        "kcli txn abort --topic") asked=topics ;;
+        "kcli txn abort -F" | "kcli txn abort --command-config") files=1 ;;
+        "kcli txn abort -X" | "kcli txn abort --command-property") keys="$_kcli_keys" ;;
+        "kcli txn abort -o" | "kcli txn abort --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli txn abort --color") reply="auto always never" ;;
+        "kcli txn abort --progress") reply="auto none bar json" ;;
+        "kcli quotas -F" | "kcli quotas --command-config") files=1 ;;
+        "kcli quotas -X" | "kcli quotas --command-property") keys="$_kcli_keys" ;;
+        "kcli quotas -o" | "kcli quotas --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quotas --color") reply="auto always never" ;;
+        "kcli quotas --progress") reply="auto none bar json" ;;
+        "kcli quotas list -F" | "kcli quotas list --command-config") files=1 ;;
+        "kcli quotas list -X" | "kcli quotas list --command-property") keys="$_kcli_keys" ;;
+        "kcli quotas list -o" | "kcli quotas list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quotas list --color") reply="auto always never" ;;
+        "kcli quotas list --progress") reply="auto none bar json" ;;
+        "kcli quotas alter -F" | "kcli quotas alter --command-config") files=1 ;;
+        "kcli quotas alter -X" | "kcli quotas alter --command-property") keys="$_kcli_keys" ;;
+        "kcli quotas alter -o" | "kcli quotas alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quotas alter --color") reply="auto always never" ;;
+        "kcli quotas alter --progress") reply="auto none bar json" ;;
         "kcli doctor --topic") asked=topics ;;
         "kcli doctor --group") asked=groups ;;
         "kcli doctor -F" | "kcli doctor --command-config") files=1 ;;
@@ -589,16 +624,21 @@ _kcli_value() {
         "kcli help configs -o" | "kcli help configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help configs --color") reply="auto always never" ;;
         "kcli help configs --progress") reply="auto none bar json" ;;
-        "kcli help txn -F" | "kcli help txn --command-config") files=1 ;;
-        "kcli help txn -X" | "kcli help txn --command-property") keys="$_kcli_keys" ;;
-        "kcli help txn -o" | "kcli help txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
-        "kcli help txn --color") reply="auto always never" ;;
-        "kcli help txn --progress") reply="auto none bar json" ;;
         "kcli help acls -F" | "kcli help acls --command-config") files=1 ;;
         "kcli help acls -X" | "kcli help acls --command-property") keys="$_kcli_keys" ;;
         "kcli help acls -o" | "kcli help acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help acls --color") reply="auto always never" ;;
         "kcli help acls --progress") reply="auto none bar json" ;;
+        "kcli help txn -F" | "kcli help txn --command-config") files=1 ;;
+        "kcli help txn -X" | "kcli help txn --command-property") keys="$_kcli_keys" ;;
+        "kcli help txn -o" | "kcli help txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help txn --color") reply="auto always never" ;;
+        "kcli help txn --progress") reply="auto none bar json" ;;
+        "kcli help quotas -F" | "kcli help quotas --command-config") files=1 ;;
+        "kcli help quotas -X" | "kcli help quotas --command-property") keys="$_kcli_keys" ;;
+        "kcli help quotas -o" | "kcli help quotas --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help quotas --color") reply="auto always never" ;;
+        "kcli help quotas --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;

@@ -14,8 +14,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
-    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
+    "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "doctor": ("kcli.commands.doctor:doctor", "find out why something does not work, step by step"),
     "mirror": (
         "kcli.commands.mirror:mirror",
@@ -30,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "transactions": "txn"}
+ALIASES = {"topic": "topics", "group": "groups", "acl": "acls", "quota": "quotas", "transactions": "txn"}
 """Singular nouns, and the long form of ``txn``, hidden."""
 
 

@@ -7,6 +7,7 @@ import pty
 import select
 import signal
 import sys
+import termios
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -68,6 +69,7 @@ class Kcli:
         variables = environment(self.cluster.bootstrap, TERM="xterm", NO_COLOR="1")
         pid, terminal = pty.fork()
         if pid == 0:
+            termios.tcsetwinsize(0, (24, 80))
             os.execve(KCLI[0], [*KCLI, self.noun, *split(line)], variables)
         found, shown = _converse(pid, terminal, answers)
         assert found == code, shown

@@ -9,13 +9,13 @@ from kcli.core.admin.acls import AclBinding, word
 from kcli.output.tables import Column, indented_table
 
 ACL = (
-    Column("principal"),
+    Column("principal", "prose"),
     Column("permission"),
     Column("operation"),
     Column("resource_type"),
-    Column("resource_name"),
+    Column("resource_name", "prose"),
     Column("pattern"),
-    Column("host"),
+    Column("host", spare=1),
 )
 CHANGE = (*ACL, Column("status"))
 

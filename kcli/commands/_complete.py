@@ -147,6 +147,6 @@ def _discovery() -> ModuleType:
     return discovery
 
 
-def _find_sandbox() -> str | None:
-    found = _discovery().find_bootstrap()
-    return found[1] if found else None
+def _find_sandbox() -> tuple[str, Mapping[str, str]] | None:
+    found: tuple[str, Mapping[str, str]] | None = _discovery().find_sandbox()
+    return found

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import ListedGroup as ListedGroup
     from kcli.core.admin.members import GroupMember as GroupMember
     from kcli.core.admin.quorum import QuorumDescription as QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity as QuotaEntity
     from kcli.core.admin.reassignments import Reassignment as Reassignment
     from kcli.core.admin.topics import TopicInfo as TopicInfo
     from kcli.core.admin.transactions import ListedTransaction as ListedTransaction
@@ -57,6 +58,7 @@ _HOMES = {
     "admin.groups": "GroupListing ListedGroup",
     "admin.members": "GroupMember",
     "admin.quorum": "QuorumDescription",
+    "admin.quotas": "QuotaEntity",
     "admin.reassignments": "Reassignment",
     "admin.topics": "TopicInfo",
     "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",

@@ -4,10 +4,11 @@ Every error says what failed and where, why, and what to do about it; the comman
 exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kcli.core.error_codes import error_code
 from kcli.core.error_remedies import REMEDIES
+from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition
 
 
@@ -195,11 +196,19 @@ class PartlyFailedError(KcliError):
 
 
 class BrokerError(KcliError):
-    """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns."""
+    """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns.
 
-    def __init__(self, code: int, where: str, *, message: str = "", do: str = "") -> None:
+    ``needs``: the permissions that the request needs; the error names the one that its code says is missing.
+    """
+
+    def __init__(
+        self, code: int, where: str, *, message: str = "", do: str = "", needs: Iterable[Permission] = ()
+    ) -> None:
         row = error_code(code)
         text = message or row.text
+        lacking = next((each for each in needs if each.code == code), None)
+        if lacking:
+            text, do = lacking.lack, do or lacking.grant
         why = f"{row.name} ({code})" + (f": {text}" if text else "")
         super().__init__(where, why=why, do=do or REMEDIES.get(code, ""))
         self.code = code

@@ -64,7 +64,8 @@ class Sources:
     files: Sequence[str] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
     read_file: Callable[[str], str] = str
-    find_sandbox: Callable[[], str | None] = lambda: None
+    find_sandbox: Callable[[], tuple[str, Mapping[str, str]] | None] = lambda: None
+    """Name and client options of a running sandbox."""
     find_profiles: Callable[[], str | None] = lambda: None
     """The path of a ``config.toml`` that exists, None without one."""
 
@@ -102,10 +103,16 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
         named = any(key == "bootstrap.servers" for key, text, _origin in strong if text)
         notes += _unread_profiles(sources.find_profiles(), broker_named=named)
     if need_broker and not values.get("bootstrap_servers"):
-        values["bootstrap_servers"] = sources.find_sandbox()
-        if not values["bootstrap_servers"]:
+        found = sources.find_sandbox()
+        if not found:
             raise no_broker()
-        origins["bootstrap_servers"] = "a running sandbox"
+        name, texts = found
+        weakest = [(key, text, f"sandbox {name}") for key, text in texts.items()]
+        values.pop("bootstrap_servers", None)  # empty
+        values = {**parse_pairs(weakest), **values}
+        for key, _text, origin in weakest:
+            origins.setdefault(field_of(key).name, origin)
+        origins["bootstrap_servers"] = f"sandbox {name}"
     return Resolved(
         values, origins, ignored, tuple(notes), tuple(warnings), tuple(details), registry, registry_origins
     )

@@ -343,7 +343,7 @@ ROWS = [
     Row("no such group", nothing, "--group billling", 1, "group billling", "exists", "failed",
         "does not exist", "", "kcli groups list"),
     Row("not authorized", fails(DescribeGroupsRequest, Code.GROUP_AUTHORIZATION_FAILED), "--group g", 4, "group g",
-        "exists", "failed", "group g", "GROUP_AUTHORIZATION_FAILED", "ACL"),
+        "exists", "failed", "group g", "GROUP_AUTHORIZATION_FAILED", "kcli acls create"),
     Row("a group's lag", billing, "--group billing", 0, "group billing", "lag", "ok",
         "0 records in 0 of 1 partitions", "", ""),
     Row("lost records", behind, "--group billing", 0, "group billing", "lag", "warning",

@@ -458,29 +458,30 @@ TOPIC, GROUP, CLUSTER = (
 )
 NO_TOPIC, NO_GROUP = "TOPIC_AUTHORIZATION_FAILED (29)", "GROUP_AUTHORIZATION_FAILED (30)"
 NO_CLUSTER, TRANSACTION = "CLUSTER_AUTHORIZATION_FAILED (31)", Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-READ, WRITE, READ_GROUP = "READ on the topic", "WRITE to produce", "READ on the group"
+READ, WRITE = "--operation read --topic orders", "--operation write --topic orders"
+READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation describe --group billing"
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "DESCRIBE to describe", fails(MetadataRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(MetadataRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
-    Row("produce orders", 4, "not stored", NO_CLUSTER, "IDEMPOTENT_WRITE", fails(InitProducerIdRequest, CLUSTER)),
+    Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(
         "produce orders --transactional-id t", 4, "producer id", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
-        "WRITE on the transactional id", fails(InitProducerIdRequest, TRANSACTION),
+        "--operation write --transactional-id t", fails(InitProducerIdRequest, TRANSACTION),
     ),
-    Row("groups describe billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(DescribeGroupsRequest, GROUP)),
-    Row("groups lag billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(OffsetFetchRequest, GROUP)),
-    Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_GROUP, fails(OffsetCommitRequest, GROUP)),
-    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(FindCoordinatorRequest, GROUP)),
-    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(JoinGroupRequest, GROUP)),
+    Row("groups describe billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(DescribeGroupsRequest, GROUP)),
+    Row("groups lag billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(OffsetFetchRequest, GROUP)),
+    Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_BILLING, fails(OffsetCommitRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "group new", fails(FindCoordinatorRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "read --group new", fails(JoinGroupRequest, GROUP)),
     Row(
         "groups list", 4, "listing the groups", NO_CLUSTER,
-        "DESCRIBE on the cluster", fails(ListGroupsRequest, CLUSTER),
+        "--operation describe --cluster", fails(ListGroupsRequest, CLUSTER),
     ),
     Row(
         "topics create x", 4, "could not create topic x", NO_CLUSTER,
-        "CREATE to create", fails(CreateTopicsRequest, CLUSTER),
+        "--operation create --cluster", fails(CreateTopicsRequest, CLUSTER),
     ),
 ]  # fmt: skip
 

@@ -16,6 +16,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
+QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -35,16 +36,19 @@ LINES = [
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
     ("doctor --topic t", "DoctorReport", "DoctorFinding"),
-    ("txn list", "TransactionList", "Transaction"),
-    ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
-    ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
-    ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
-    ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
     (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),
     (f"acls create {ACL} --yes", "AclCreateReport", "AclCreateReportItem"),
     ("acls list", "AclList", "Acl"),
     ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
     (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
+    ("txn list", "TransactionList", "Transaction"),
+    ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
+    ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
+    ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
+    ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
+    (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
+    (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
+    ("quotas list", "QuotaList", "Quota"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -91,5 +95,5 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Group|Transaction|Acl)\b", section))
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Transaction)\b", section))
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

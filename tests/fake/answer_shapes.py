@@ -6,6 +6,7 @@ from typing import Any
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
+    alter_client_quotas,
     alter_partition_reassignments,
     consumer_group_describe,
     create_acls,
@@ -16,6 +17,7 @@ from kcli.core.protocol.messages import (
     delete_records,
     delete_topics,
     describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -186,6 +188,9 @@ _NAMED: dict[type[Request], Named] = {
 }
 _IN_ORDER: dict[type[Request], InOrder] = {
     create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
+    alter_client_quotas.AlterClientQuotasRequest: InOrder(
+        "entries", "entries", alter_client_quotas.AlteredQuotas
+    ),
     delete_acls.DeleteAclsRequest: InOrder("filters", "filter_results", delete_acls.DeleteAclsFilterResult),
 }
 _DELETE_BY_STATE = Named("topics", "name", "responses", delete_topics.DeletableTopicResult, "name")
@@ -203,6 +208,7 @@ READ_ONLY = frozenset(
         consumer_group_describe.ConsumerGroupDescribeRequest,
         offset_fetch.OffsetFetchRequest,
         describe_acls.DescribeAclsRequest,
+        describe_client_quotas.DescribeClientQuotasRequest,
         describe_cluster.DescribeClusterRequest,
         describe_log_dirs.DescribeLogDirsRequest,
         describe_producers.DescribeProducersRequest,
@@ -236,6 +242,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     incremental_alter_configs.AlterConfigsResourceResponse: {"resource_type": 2},  # a topic
     describe_log_dirs.DescribeLogDirsResponse: {"results": []},
     describe_acls.DescribeAclsResponse: {"resources": []},
+    describe_client_quotas.DescribeClientQuotasResponse: {"entries": None},
     delete_acls.DeleteAclsFilterResult: {"matching_acls": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
     list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},

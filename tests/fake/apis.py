@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -24,6 +25,7 @@ from kcli.core.protocol.messages.delete_acls import DeleteAclsRequest
 from kcli.core.protocol.messages.delete_records import DeleteRecordsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
+from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -64,6 +66,7 @@ from tests.fake.producer_admin import (
     write_txn_markers,
 )
 from tests.fake.producer_ids import init_producer_id
+from tests.fake.quota_admin import alter_client_quotas, describe_client_quotas
 from tests.fake.record_admin import delete_records
 from tests.fake.replica_admin import (
     alter_partition_reassignments,
@@ -141,6 +144,8 @@ APIS: tuple[Api, ...] = (
     Api(DescribeAclsRequest, 1, 3, describe_acls),
     Api(CreateAclsRequest, 1, 3, create_acls),
     Api(DeleteAclsRequest, 1, 3, delete_acls),
+    Api(DescribeClientQuotasRequest, 0, 1, describe_client_quotas),
+    Api(AlterClientQuotasRequest, 0, 1, alter_client_quotas),
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),

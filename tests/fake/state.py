@@ -12,6 +12,7 @@ from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
 from tests.fake.producer_ids import ProducerIds
+from tests.fake.quota_admin import Entity
 from tests.fake.sasl import Session
 from tests.fake.settings import Settings
 from tests.fake.topics import Topics
@@ -38,6 +39,7 @@ class State:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         """What was set on brokers and groups, by kind and name; topics have theirs."""
         self.acls: set[Acl] = set()
+        self.quotas: dict[Entity, dict[str, float]] = {}
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

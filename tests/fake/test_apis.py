@@ -10,6 +10,12 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlteredEntity,
+    QuotaAlteration,
+    QuotaOp,
+)
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -30,6 +36,7 @@ from kcli.core.protocol.messages.delete_records import (
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
+from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -152,6 +159,12 @@ def requests(version, topic_id):
     yield DeleteAclsRequest(
         filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
     )
+    yield DescribeClientQuotasRequest(components=[])
+    limited = QuotaAlteration(
+        entity=[AlteredEntity(entity_type="user", entity_name="a")],
+        ops=[QuotaOp(key="request_percentage", value=5.0)],
+    )
+    yield AlterClientQuotasRequest(entries=[limited])
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])

@@ -21,8 +21,10 @@ class WithGlobals(click.Command):
     """The global options, and kcli's own help."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Own options, then the global ones."""
-        return [*super().get_params(ctx), *global_options()]
+        """Own options, then the global ones but those that an own one overrides (``quotas list --client-id``)."""
+        own = super().get_params(ctx)
+        taken = {name for param in own for name in param.opts}
+        return [*own, *(option for option in global_options() if not taken.issuperset(option.shown))]
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Click's parser, with values that attach by ``=`` only.

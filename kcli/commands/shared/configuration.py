@@ -72,14 +72,14 @@ class Configuration:
                 found[name] = max(1, min(budget, limit) if limit else budget)
         return found
 
-    def _find_sandbox(self) -> str | None:
-        from kcli.sandbox.discovery import find_bootstrap  # only where no brokers are named
+    def _find_sandbox(self) -> tuple[str, Mapping[str, str]] | None:
+        from kcli.sandbox.discovery import find_sandbox  # only where no brokers are named
 
-        found = find_bootstrap()
-        if found is None:
-            return None
-        self._talk.detail(f"using the running sandbox {found[0]} ({found[1]})")
-        return found[1]
+        found = find_sandbox()
+        if found is not None:
+            name, options = found
+            self._talk.detail(f"using the running sandbox {name} ({options['bootstrap.servers']})")
+        return found
 
     def _report(self, resolved: Resolved) -> None:
         for text in resolved.warnings:

@@ -62,7 +62,6 @@ PROFILE_NAMES = ("--profile", "--context", "--cluster")
 _FUTURE = {
     "kcli": {
         "users": "kafka-configs.sh --entity-type users does that",
-        "quotas": "kafka-configs.sh --entity-type clients does that",
         "reassign": "kafka-reassign-partitions.sh does that",
         "elect-leaders": "kafka-leader-election.sh does that",
         "txn": "kafka-transactions.sh does that",

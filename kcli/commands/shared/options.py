@@ -31,6 +31,7 @@ class GlobalOption(click.Option):
         settings |= {"callback": _remember, "expose_value": False}
         super().__init__((*names, *quiet_names), **settings)
         self.quiet_names = quiet_names
+        self.shown = tuple(name for name in names if name.startswith("-"))
 
 
 class AttachedOption(click.Option):

@@ -1,7 +1,7 @@
 """The sources of a run's client options: the command line, the files it names, the environment, a running sandbox."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kcli.commands.shared.cluster_words import ClusterWords
 from kcli.commands.shared.global_values import GlobalValues
@@ -9,11 +9,13 @@ from kcli.core.errors import ConfigError
 from kcli.files.xdg import config_home
 from kcli.profiles.resolve import Sources
 
+FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
+
 LARGEST_FILE = 1 << 20
 SYSTEM_PROFILES = "/etc/kcli/config.toml"
 
 
-def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], str | None]) -> Sources:
+def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
     return Sources(
         flags={

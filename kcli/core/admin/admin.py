@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
@@ -17,14 +18,7 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import (  # noqa: F401 - which operations has
-        acls,
-        elections,
-        fencing,
-        hanging,
-        partitions,
-        records,
-    )
+    from kcli.core.admin import acls, elections, fencing, hanging, partitions, quotas, records  # noqa: F401 - which operations has
     from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
@@ -36,6 +30,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
@@ -288,6 +283,24 @@ class Admin:
         ``unsure`` collects the filters with an attempt whose response was lost: it may have deleted what they match.
         """
         return operations.acls.delete_acls(self.cluster, filters, self._start(), unsure=unsure)
+
+    def describe_quotas(
+        self, wanted: Mapping[str, str | None] = MappingProxyType({}), *, strict: bool = False
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        """The quotas by entity and key (KIP-546): of all, or of entities with all ``wanted`` parts.
+
+        ``wanted``: name by type (``user``, ``client-id``, ``ip``), None for the default of the type. With ``strict``,
+        entities that have further parts are left out.
+        """
+        return operations.quotas.describe_quotas(self.cluster, wanted, self._start(), strict=strict)
+
+    def alter_quotas(
+        self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool = False
+    ) -> None:
+        """Sets quotas of an entity by key; the value None removes one."""
+        operations.quotas.alter_quotas(
+            self.cluster, entity, changes, self._start(), validate_only=validate_only
+        )
 
     # --- groups --------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
+from kcli.core.permissions import on_topic
 from kcli.core.positions import parse_reset
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.list_offsets import ListOffsetsResponse
@@ -284,7 +285,8 @@ class Positions:
             if error is None and row is None:
                 error = ConnectError(f"the response lacks {tp}")
             elif error is None and row.error_code != NONE:
-                error = BrokerError(row.error_code, f"{sent.phase.value}: {tp}")
+                needs = [on_topic("DESCRIBE", tp.topic)]
+                error = BrokerError(row.error_code, f"{sent.phase.value}: {tp}", needs=needs)
             if isinstance(error, UnsupportedError) and sent.phase is Phase.VALIDATE:
                 self._validated(state)  # the broker cannot validate epochs
             elif error is not None:

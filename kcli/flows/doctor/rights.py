@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from kcli.core.admin.acls import AclOperation
@@ -29,8 +30,9 @@ def judge(target: str, name: str, kind: str, bits: int | None, rights: Rights) -
         yield well(target, CHECK, ", ".join(one.name for one in allowed))
         return
     words = " ".join(f"--operation {one.name.lower()}" for one in missing)
+    resource = f"--{kind} {shlex.quote(name)}"
     why = f"this client may not {' or '.join(rights[one] for one in missing)}"
-    do = f"if it should: kcli acls create --principal User:NAME {words} --{kind} {name}"
+    do = f"if it should: kcli acls create --principal User:NAME {words} {resource}"
     detail = f"without {', '.join(one.name for one in missing)}"
     # Many clients only produce, or only consume; DESCRIBE alone serves none of them.
     if any(one in allowed for one in (AclOperation.READ, AclOperation.WRITE)):

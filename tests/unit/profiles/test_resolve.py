@@ -16,7 +16,7 @@ SAYERS: list[tuple[str, dict[str, Any]]] = [
     ("f:1", {"files": ["f"]}),
     ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "kcli:1"}}),
     ("KAFKA_BOOTSTRAP_SERVERS", {"environ": {"KAFKA_BOOTSTRAP_SERVERS": "kafka:1"}}),
-    ("a running sandbox", {"find_sandbox": lambda: "sandbox:1"}),
+    ("sandbox dev", {"find_sandbox": lambda: ("dev", {"bootstrap.servers": "sandbox:1"})}),
 ]
 VALUES = ["flag:1", "x:1", "file:1", "kcli:1", "kafka:1", "sandbox:1"]
 
@@ -55,12 +55,28 @@ def test_without_any_broker_the_error_shows_the_ways() -> None:
 
 
 def test_the_sandbox_lookup_may_fail_and_runs_only_when_needed() -> None:
-    def several() -> str | None:
+    def several() -> None:
         raise ConfigError("several sandboxes run", why="a, b", do="-b")
 
     with pytest.raises(ConfigError, match="several sandboxes"):
         resolved({"find_sandbox": several})
     assert resolved(SAYERS[4][1], {"find_sandbox": several}).values["bootstrap_servers"] == "kafka:1"
+
+
+def test_the_client_options_of_a_sandbox_are_the_weakest_and_name_it() -> None:
+    options = {"bootstrap.servers": "sandbox:1", "security.protocol": "SSL", "ssl.ca.location": "/ca"}
+    finder = {"find_sandbox": lambda: ("dev", options)}
+    found = resolved(finder, {"properties": ["ssl.ca.location=/mine"]})
+    assert found.values == {
+        "bootstrap_servers": "sandbox:1",
+        "security_protocol": "SSL",
+        "ssl_ca_location": "/mine",
+    }
+    assert found.origins == {
+        "bootstrap_servers": "sandbox dev",
+        "security_protocol": "sandbox dev",
+        "ssl_ca_location": "-X",
+    }
 
 
 def test_the_last_x_and_the_last_file_win_and_spellings_are_one_option() -> None:

@@ -30,15 +30,19 @@ class Command:
         self.noun = noun
 
     def __call__(self, line: str, code: int = 0) -> Done:
+        done = self.run(f"{line} -b {self.cluster.bootstrap}")
+        assert done.code == code, done
+        return done
+
+    def run(self, line: str) -> Done:
+        """The line as it is, without a broker."""
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            found = run([self.noun, *line.split(), "-b", self.cluster.bootstrap])
+            found = run([self.noun, *line.split()])
         out.flush()
         raw = out.buffer
         assert isinstance(raw, io.BytesIO)
-        done = Done(found, raw.getvalue().decode(), err.getvalue())
-        assert done.code == code, done
-        return done
+        return Done(found, raw.getvalue().decode(), err.getvalue())
 
 
 class Topics(Command):

@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.clock import wall_ms
 from kcli.flows.transactions.coordinated import described
 from kcli.flows.transactions.held import PartitionState
+from kcli.output.envelope import item_of
 from kcli.output.listing import list_rows
 
 _DOCUMENTS = ("json", "ndjson", "yaml")
@@ -47,8 +48,6 @@ def _describe_id(inv: Invocation, name: str) -> int:
     states = found.partitions
     form = inv.out.list_kind()
     if form in _DOCUMENTS:
-        from kcli.output.envelope import item_of  # json
-
         rows = [item_of(view.PARTITION, row) for state in states for row in view.partition_rows(state, now)]
         item = view.transaction_item(transaction, rows, now)
         kinds = "TransactionDescriptionList", "TransactionDescription"

@@ -10,7 +10,7 @@ from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.errors import AuthError, KcliError, NotFoundError, PartlyFailedError
+from kcli.core.errors import AuthError, KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
@@ -102,28 +102,11 @@ def log_reader(inv: Invocation) -> ReadLog:
 
     def read(admin: Admin) -> Sequence[TransactionDescription]:
         nonlocal noted
-        # Only with old brokers: they load the consumer.
-        from kcli.core.consumer.consumer import Consumer
-        from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-        from kcli.flows.transactions.state_log import TOPIC, logged_transactions
+        from kcli.commands._txn_log import read_log  # only with old brokers: it loads the consumer
 
         if not noted:
             noted = True
-            inv.talk.note(f"brokers before Kafka 3.0 do not list transactions: reading {TOPIC}")
-        topic = admin.describe_topics([TOPIC])[TOPIC]
-        if isinstance(topic, NotFoundError):
-            return []  # it is created with the first transaction of a cluster
-        if isinstance(topic, KcliError):
-            raise topic
-        options = inv.inner_options(
-            ConsumerOptions,
-            group_id="",
-            enable_auto_commit=False,
-            isolation_level="read_uncommitted",
-            max_poll_records=WHOLE_BATCHES,
-        )
-        with Consumer(options, hooks=inv.hooks) as consumer:
-            numbers = [TopicPartition(TOPIC, part.partition) for part in topic.partitions]
-            return logged_transactions(consumer, numbers, inv.timeout)
+            inv.talk.note("brokers before Kafka 3.0 do not list transactions: reading __transaction_state")
+        return read_log(inv, admin)
 
     return read

@@ -72,6 +72,7 @@ ADMIN = {
     "txn abort": "--topic t --dry-run",
     "quotas list": "",
     "quotas alter": "--user a --set request_percentage=5 --dry-run",
+    "doctor": "--topic t --group g",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",

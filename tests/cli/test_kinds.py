@@ -46,6 +46,7 @@ LINES = [
     ("reassign cancel --all --dry-run", "ReassignmentCancelPlan", "ReassignmentCancelPlanItem"),
     ("elect-leaders --topic a --dry-run", "LeaderElectionPlan", "LeaderElectionPlanItem"),
     ("elect-leaders --topic a --yes", "LeaderElectionReport", "LeaderElectionReportItem"),
+    ("doctor --topic t", "DoctorReport", "DoctorFinding"),
     (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),
     (f"acls create {ACL} --yes", "AclCreateReport", "AclCreateReportItem"),
     ("acls list", "AclList", "Acl"),

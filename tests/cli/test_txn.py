@@ -1,17 +1,22 @@
 """``kcli txn`` on the fake cluster: what holds partitions back is found, explained and ended, and nothing else."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
+from kcli.core import Producer
+from kcli.core.protocol import compiler
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kcli.core.types import ProducerRecord
+from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -201,6 +206,7 @@ def test_several_transactions_of_a_partition_are_shown_the_first_one_first(world
 # --- abort --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("P17")
 def test_a_hanging_transaction_is_ended_by_a_marker(world: World) -> None:
     ghost = world.hang("ghost")
     (row,) = world("abort --topic t -p 1 --yes -o json").items
@@ -216,6 +222,7 @@ def test_a_hanging_transaction_is_ended_by_a_marker(world: World) -> None:
     assert world("abort --topic t -p 1 --yes").err.endswith("nothing is to be aborted\n")
 
 
+@pytest.mark.case("P17")
 def test_an_open_transaction_is_ended_by_fencing_its_producer(world: World) -> None:
     pay = world.open("pay")
     markers = world.sent(WriteTxnMarkersRequest)
@@ -374,3 +381,46 @@ def test_times_in_json_are_text(world: World) -> None:
     (item,) = document["items"]
     assert item["since"].endswith("Z")
     assert item["partitions"][0]["since"] == item["since"]
+
+
+def logged(cluster: FakeCluster, txn: RawTransaction, status: int, partitions: list[int]) -> None:
+    """What a coordinator writes to its log."""
+    rows = [PartitionsSchema(topic="t", partition_ids=partitions)] if partitions else None
+    value = TransactionLogValue(
+        producer_id=txn.id,
+        producer_epoch=txn.epoch,
+        transaction_timeout_ms=60_000,
+        transaction_status=status,
+        transaction_partitions=rows,
+        transaction_last_update_timestamp_ms=5,
+        transaction_start_timestamp_ms=int(time.time() * 1000) if partitions else -1,
+    )
+    key = b"".join(compiler.encode(TransactionLogKey(transactional_id=txn.name), 0, flexible=False)[:1])
+    data = b"".join(compiler.encode(value, 0, flexible=False)[:1])
+    with Producer(bootstrap_servers=cluster.bootstrap) as producer:
+        record = ProducerRecord("__transaction_state", b"\0\0" + data, key=b"\0\0" + key)
+        producer.send(record).result(10)
+
+
+def test_before_3_0_the_log_of_the_coordinators_is_read() -> None:
+    """Its last record of an id counts; one whose transaction has ended there hangs."""
+    topics = {"t": 3, "__transaction_state": 2}
+    with FakeCluster(1, topics=topics) as old, ExitStack() as stack:
+        here = World(old, stack)
+        pay, ghost = here.open("pay"), here.hang("ghost")
+        logged(old, pay, 0, [])
+        logged(old, pay, 1, [0])
+        logged(old, ghost, 1, [1])
+        logged(old, ghost, 5, [])
+        old.hide(ListTransactionsRequest, DescribeTransactionsRequest)
+        done = here("list -o json")
+        assert "do not list transactions: reading __transaction_state" in done.err
+        assert [(row["transactional_id"], row["state"]) for row in done.items] == [
+            ("pay", "Ongoing"),
+            ("ghost", "Hanging"),
+        ]
+        rows = here("describe --topic t -o json").items
+        assert [row["state"] for row in rows] == ["open", "hanging", "free"]
+        assert [row["status"] for row in here("abort --topic t -p 1 --yes -o json").items] == ["done"]
+        assert [row["action"] for row in here("abort pay --dry-run -o json").items] == ["fence"]
+        assert "does not exist" in here("describe nobody", 1).err

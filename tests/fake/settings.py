@@ -16,6 +16,8 @@ class Settings:
     """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
     verify_transactions: bool = True
     """Records of a transaction are refused unless its coordinator has the partition (3.6); off, they hang."""
+    topic_operations: int = 3576
+    """What clients may do with topics (KIP-430), told to those who ask; the default is everything."""
     fetch_sessions: bool = False
     """Incremental fetches (KIP-227); off, every answer says session 0."""
     partial_batches: bool = True

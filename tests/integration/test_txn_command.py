@@ -49,6 +49,17 @@ def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess
     return done
 
 
+def doctor(kafka: Kafka, topic: str, code: int) -> list[dict[str, Any]]:
+    """What ``kcli doctor`` finds."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", "doctor", "--topic", topic, "-o", "json", "-b", kafka.bootstrap],
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
+    )  # fmt: skip
+    assert done.returncode == code, done
+    found: list[dict[str, Any]] = json.loads(done.stdout)["items"]
+    return found
+
+
 def items(kafka: Kafka, line: str, code: int = 0) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(kcli(kafka, f"{line} -o json", code).stdout)["items"]
     return found
@@ -112,6 +123,12 @@ def test_a_hanging_transaction_is_found_and_aborted(broker: Kafka) -> None:
     assert (found["waiting"], found["ends_at"]) == (2, None)
     assert "no coordinator ends the transaction" in kcli(broker, f"describe --topic {topic}").stderr
 
+    examined = doctor(broker, topic, 1)
+    assert [(item["check"], item["status"]) for item in examined if item["status"] != "ok"] == [
+        ("hanging", "failed")
+    ]
+    assert f"kcli txn abort --topic {topic} -p 0" in examined[-1]["do"]
+
     assert "marker" in kcli(broker, f"abort --topic {topic} -p 0 --dry-run").stdout
     kcli(broker, f"abort --topic {topic} -p 0", 2)
     assert judged(broker, topic, 2) == [b"before"], "nothing was done without a confirmation"
@@ -119,6 +136,7 @@ def test_a_hanging_transaction_is_found_and_aborted(broker: Kafka) -> None:
     assert (done["action"], done["status"], done["last_stable"], done["waiting"]) == ("marker", "done", 4, 0)
     assert judged(broker, topic, 2) == [b"before", b"behind"]
     assert items(broker, f"describe --topic {topic}")[0]["state"] == "free"
+    assert {item["status"] for item in doctor(broker, topic, 0)} == {"ok"}
 
 
 def test_the_transaction_of_a_live_producer_is_aborted_by_fencing_it(broker: Kafka) -> None:

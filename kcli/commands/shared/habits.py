@@ -65,7 +65,6 @@ _FUTURE = {
         "top": "`kcli groups lag --watch` shows lag as it changes",
         "tui": "`kcli groups lag --watch` shows lag as it changes",
         "pipeline": "`kcli consume -o ndjson` feeds other programs",
-        "doctor": "`kcli topics list --debug` shows each step on the way to the brokers",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },

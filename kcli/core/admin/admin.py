@@ -94,9 +94,11 @@ class Admin:
             self.cluster, self._start(), broker_ids=broker_ids, partitions=partitions
         )
 
-    def describe_features(self) -> dict[int, BrokerFeatures | KcliError]:
+    def describe_features(
+        self, *, broker_ids: Collection[int] | None = None
+    ) -> dict[int, BrokerFeatures | KcliError]:
         """The features that every broker supports, by node id, and those finalized in the cluster (KIP-584)."""
-        return operations.features.describe_features(self.cluster, self._start())
+        return operations.features.describe_features(self.cluster, self._start(), broker_ids=broker_ids)
 
     def describe_quorum(self) -> QuorumDescription:
         """The controllers of a KRaft cluster (KIP-595); UnsupportedError with ZooKeeper, and before Kafka 3.3."""

@@ -12,6 +12,7 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import KcliError
+from kcli.core.permissions import on_transactional_id
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
@@ -34,5 +35,13 @@ def fence_producers(
         for name in part.keys:
             yield name, response.error_code, None
 
-    route = ToCoordinator[str](cluster, coordinators, str, KeyType.TRANSACTION)
-    return fan_out(cluster, timeouts, route, ask, read, deadline, "fencing the producer of transactional id")
+    return fan_out(
+        cluster,
+        timeouts,
+        ToCoordinator[str](cluster, coordinators, str, KeyType.TRANSACTION),
+        ask,
+        read,
+        deadline,
+        "fencing the producer of transactional id",
+        needs=lambda name: [on_transactional_id(name)],
+    )

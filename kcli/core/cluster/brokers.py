@@ -82,6 +82,9 @@ class Brokers:
         self._hooks = hooks
         self._resolve = resolve
         self._check_host = check_host
+        self.on_channel: Callable[[Channel], None] | None = (
+            None  # an observer of connections that are being made
+        )
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
@@ -253,6 +256,8 @@ class Brokers:
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
         channel.clock, channel.compute = self._loop.now, self._loop.compute
+        if self.on_channel is not None:
+            self.on_channel(channel)
         self._loop.add(channel)
         if is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))

@@ -31,6 +31,7 @@ from kcli.core.errors import (
     UnansweredError,
 )
 from kcli.core.net.resolve import Address, certified_name
+from kcli.core.net.stages import Stage, TlsSession, session_of
 
 if TYPE_CHECKING:
     import ssl
@@ -49,7 +50,8 @@ class Channel:
     """Lives from ``open`` to ``close``; ``failure`` is why it ended, None while it is open.
 
     ``forget`` is called just before a socket is closed, while its descriptor is still valid. ``explain`` may replace
-    the error of an address that cannot be reached by one that says where the address came from.
+    the error of an address that cannot be reached by one that says where the address came from. ``on_stage`` is called
+    when a stage of the setup is complete.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Channel:
         self.attempt = 0
         self.forget: Callable[[Channel], None] = _nobody
         self.explain: Callable[[KcliError], KcliError] = _as_it_is
+        self.on_stage: Callable[[Stage], None] = _unobserved
         self._tls = tls
         self._tls_done = tls is None
         self._wants_write_for_tls = True
@@ -109,6 +112,30 @@ class Channel:
         return self.connection.wants_write or self._read_wants_write
 
     @property
+    def addresses(self) -> list[str]:
+        """The addresses that have not been tried yet: at the stage RESOLVED, all that the host has."""
+        return [str(address.target[0]) for address in self._addresses]
+
+    @property
+    def peer(self) -> str:
+        """The address that it is connected to; empty without a connection."""
+        try:
+            return str(self._socket.getpeername()[0]) if self._socket is not None else ""
+        except OSError:
+            return ""
+
+    @property
+    def tls_session(self) -> TlsSession | None:
+        """What TLS has agreed on; None without TLS, and before its handshake is over."""
+        if self._tls is None or not self._tls_done or self._socket is None:
+            return None
+        from kcli.core.net.tls.failures import presented  # loaded with the context
+
+        sock = cast("ssl.SSLSocket", self._socket)
+        cipher = sock.cipher()
+        return session_of(sock.version(), cipher[0] if cipher else None, presented(sock))
+
+    @property
     def _decrypted_waits(self) -> bool:
         return self._tls is not None and bool(getattr(self._socket, "pending", int)())
 
@@ -125,6 +152,7 @@ class Channel:
     def open(self, addresses: list[Address]) -> None:
         """Begins to connect to the first of ``addresses``; the others are tried if it fails."""
         self._addresses = list(addresses)
+        self.on_stage(Stage.RESOLVED)
         self._connect_next()
         if self._addresses:
             now = self.clock()
@@ -265,6 +293,7 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
+            self.on_stage(Stage.CONNECTED)
             if self._tls is not None and not self._wrap():
                 return
         if not self._tls_done and not self._tls_handshake():
@@ -299,6 +328,7 @@ class Channel:
                 self.close(self._tls_error(error))
             return False
         self._tls_done = True
+        self.on_stage(Stage.SECURED)
         return True
 
     def _read_once(self, now: float) -> bool:
@@ -465,6 +495,10 @@ def _no_worker(_work: object, _done: object) -> None:
 
 def _nobody(_channel: Channel) -> None:
     """The default of ``forget``: before the loop watches a channel, there is nothing to unregister."""
+
+
+def _unobserved(_stage: Stage) -> None:
+    """The default of ``on_stage``."""
 
 
 def _as_it_is(error: KcliError) -> KcliError:

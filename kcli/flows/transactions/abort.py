@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import ProducerDescription, TransactionDescription
-from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
@@ -215,9 +214,7 @@ def _identity(one: TransactionDescription) -> tuple[int, int, int]:
 
 
 def _add_remedy(error: KcliError) -> None:
-    if isinstance(error, BrokerError) and error.code == CLUSTER_AUTHORIZATION_FAILED:
-        error.do = "have an ACL granted: ALTER on the cluster, before Kafka 3.0 CLUSTER_ACTION"
-    elif isinstance(error, BrokerError) and not error.do:
+    if isinstance(error, BrokerError) and not error.do:
         error.do = "run it again for a new plan: the producer may have written to the partition since"
 
 

@@ -72,7 +72,7 @@ def _keyring(source: SecretSource) -> str:
         ) from None
     service, _, user = source.text.rpartition("/")
     try:
-        found = keyring.get_password(service, user)
+        found: str | None = keyring.get_password(service, user)
     except keyring.errors.KeyringError as error:
         raise unreadable(source, str(error) or type(error).__name__, "unlock the keyring") from None
     if found is None:

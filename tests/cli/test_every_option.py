@@ -46,7 +46,15 @@ OF_PROFILES = {
     "profile list", "profile show", "profile use", "profile add", "profile remove", "profile import", "config show",
     "config check",
 }  # fmt: skip
-NO_CLUSTER = OF_PROFILES | {"sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help"}
+NO_CLUSTER = OF_PROFILES | {
+    "sandbox up",
+    "sandbox down",
+    "sandbox status",
+    "sandbox logs",
+    "demo",
+    "completion",
+    "help",
+}
 
 ADMIN = {
     "topics list": "",

@@ -123,7 +123,9 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction)\b", section))
+    named = set(
+        re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction)\b", section)
+    )
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {
         "OffsetExport",
         "ReassignmentCancelReport",

@@ -33,8 +33,9 @@ class Configuration:
     read, and a missing password is asked for, when the options of the first client are wanted.
 
     ``traced``: ``--debug=conf``. ``sources`` replaces those of the command line. ``changes``: whether the cluster is
-    changed (None: as the command declares it). ``need_broker``: False where no broker is contacted. ``refusal`` is the error of a dry run of what a read-only profile
-    forbids; any other run of it raises that error. A ``timeout`` is that of the run, in seconds.
+    changed (None: as the command declares it). ``need_broker``: False where no broker is contacted. ``refusal`` is the
+    error of a dry run of what a read-only profile forbids; any other run of it raises that error. A ``timeout`` is that
+    of the run, in seconds.
     """
 
     def __init__(

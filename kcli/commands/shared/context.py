@@ -203,7 +203,9 @@ class Invocation:
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":
-            if area not in ("auth", "conf") or message not in self._said:  # each client of a command has the same to say
+            if (
+                area not in ("auth", "conf") or message not in self._said
+            ):  # each client of a command has the same to say
                 self.talk.warn(message)
             self._said.add(message)
         else:

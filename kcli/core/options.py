@@ -73,6 +73,49 @@ class ClientOptions:
         "returns a kcli.core.connection.sasl.token.Token; called in a thread of its own",
         in_code=True,
     )
+    sasl_oauthbearer_token_file: str = option(
+        "", "file with the token of OAUTHBEARER, read for each connection, so that it may be replaced"
+    )
+    sasl_oauthbearer_token_command: str = option(
+        "", "program that writes the token of OAUTHBEARER, with its arguments; run without a shell"
+    )
+    sasl_oauthbearer_token_endpoint_url: str = option(
+        "", "https address that grants tokens for client credentials (KIP-768)"
+    )
+    sasl_oauthbearer_client_id: str = option(
+        "",
+        "the client that the token endpoint knows",
+        aliases=("sasl.oauthbearer.client.credentials.client.id",),
+    )
+    sasl_oauthbearer_client_secret: Secret = option(
+        _NO_SECRET,
+        "the secret of sasl.oauthbearer.client.id",
+        aliases=("sasl.oauthbearer.client.credentials.client.secret",),
+        secret=True,
+    )
+    sasl_oauthbearer_scope: str = option("", "the scope that is requested from the token endpoint")
+    sasl_oauthbearer_extensions: str = option(
+        "", "SASL extensions sent with the token: NAME=VALUE, several separated by commas (KIP-342)"
+    )
+    sasl_oauthbearer_header_urlencode: bool = option(
+        False, "encode client id and secret for the token endpoint as URLs, as RFC 6749 wants it"
+    )
+    sasl_oauthbearer_ca_location: str = option(
+        "",
+        "PEM file of the authorities to trust for the token endpoint, instead of the system's",
+        aliases=("https.ca.location",),
+    )
+    sasl_aws_region: str = option("", "AWS region of AWS_MSK_IAM; unset: the region in the broker's name")
+    sasl_aws_profile: str = option(
+        "", "profile of AWS's configuration for AWS_MSK_IAM; unset: AWS_PROFILE, or the default credentials"
+    )
+    sasl_kerberos_service_name: str = option(
+        "kafka", "the brokers' service for GSSAPI: the part of their principals before the slash"
+    )
+    sasl_kerberos_principal: str = option("", "the principal of GSSAPI; unset: that of the ticket cache")
+    sasl_kerberos_keytab: str = option(
+        "", "keytab with the key of sasl.kerberos.principal; unset: the ticket cache is used"
+    )
     allow_plaintext_secrets: bool = option(
         False,
         "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",

@@ -21,7 +21,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger fuzz sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -30,6 +30,7 @@ help:
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
+	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes: half an hour (SEED FUZZ)'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
@@ -74,6 +75,11 @@ lost-lines: venv-dev
 
 rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)
+
+# FUZZ is how many inputs, in as many processes as there are processors; what is found is kept below .cache/fuzz.
+FUZZ ?= 10000000
+fuzz: venv-dev
+	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED)
 
 sanitize: venv-dev
 	@sh tools/sanitize.sh $(PYTEST_ARGS)

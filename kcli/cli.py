@@ -14,21 +14,42 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "cluster": ("kcli.commands.cluster:cluster", "describe the cluster and its brokers"),
     "configs": ("kcli.commands.configs:configs", "show and change configurations"),
+    "reassign": ("kcli.commands.reassign:reassign", "move replicas of partitions to other brokers"),
+    "elect-leaders": (
+        "kcli.commands.elect_leaders:elect_leaders",
+        "make preferred replicas leaders of their partitions",
+    ),
+    "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
+    "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
+    "doctor": ("kcli.commands.doctor:doctor", "find out why something does not work, step by step"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
     ),
+    "profile": ("kcli.commands.profile:profile", "name clusters, with their options and secrets"),
+    "config": ("kcli.commands.config:config", "show and check the client options of all sources"),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
     "demo": ("kcli.commands.demo:demo", "see it work on a throw-away sandbox, with proofs"),
     "completion": (
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",
     ),
-    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
+    "help": (
+        "kcli.commands.help:help_command",
+        "help on a command, on client options, on profiles, on exit codes",
+    ),
 }
 
-ALIASES = {"topic": "topics", "group": "groups"}
-"""Singular nouns, hidden."""
+ALIASES = {
+    "profiles": "profile",
+    "topic": "topics",
+    "group": "groups",
+    "acl": "acls",
+    "quota": "quotas",
+    "transactions": "txn",
+}
+"""Singular nouns, and other words for a command, hidden."""
 
 
 @click.group(
@@ -45,6 +66,7 @@ ALIASES = {"topic": "topics", "group": "groups"}
 def cli() -> None:
     """A command-line suite for Apache Kafka.
 
-    Results go to stdout, everything else to stderr. Without --bootstrap-server the broker comes from
-    -F FILE, KCLI_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS or a running sandbox, in this order.
+    Results go to stdout, everything else to stderr. Without --bootstrap-server the brokers come from -X, -F FILE,
+    KCLI_BOOTSTRAP_SERVER, the profile in use, KAFKA_BOOTSTRAP_SERVERS or a running sandbox, in this order; `kcli help
+    profiles` has the details.
     """

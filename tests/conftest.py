@@ -10,13 +10,16 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 
 from tests import kafka as kafka_module
 from tests.kafka import Kafka, one_node, three_nodes
+
+if TYPE_CHECKING:
+    from tests.secure_kafka import SecureKafka
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".cache/hypothesis"))
 
@@ -52,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that asks for a broker as an integration test; those of the cluster come first."""
     for item in items:
-        if {"kafka", "kafka3"} & _fixtures_of(item):
+        if {"kafka", "kafka3", "secure_kafka"} & _fixtures_of(item):
             item.add_marker("integration")
     items.sort(key=lambda item: "kafka3" not in _fixtures_of(item))
 
@@ -97,6 +100,15 @@ def kafka(pytestconfig: pytest.Config) -> Iterator[Kafka]:
 def kafka3(pytestconfig: pytest.Config) -> Iterator[Kafka]:
     """Three brokers for the whole run. A test that breaks a node mends it before it ends."""
     with three_nodes(pytestconfig) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def secure_kafka() -> Iterator["SecureKafka"]:
+    """One secure broker for the whole run. Each test has topics, groups and ACLs of its own."""
+    from tests.secure_kafka import secure_node  # loads confluent-kafka and cryptography
+
+    with secure_node() as found:
         yield found
 
 

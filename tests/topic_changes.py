@@ -1,4 +1,4 @@
-"""Commands that change a topic, run in this process against the fake cluster. Not a test."""
+"""Administrative commands, run in this process against the fake cluster. Not a test."""
 
 import io
 import json
@@ -22,19 +22,31 @@ class Done(NamedTuple):
         return found
 
 
-class Topics:
-    """``kcli topics`` of a cluster."""
+class Command:
+    """``kcli NOUN`` of a cluster."""
 
-    def __init__(self, cluster: FakeCluster) -> None:
+    def __init__(self, cluster: FakeCluster, noun: str) -> None:
         self.cluster = cluster
+        self.noun = noun
 
     def __call__(self, line: str, code: int = 0) -> Done:
+        done = self.run(f"{line} -b {self.cluster.bootstrap}")
+        assert done.code == code, done
+        return done
+
+    def run(self, line: str) -> Done:
+        """The line as it is, without a broker."""
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            found = run(["topics", *line.split(), "-b", self.cluster.bootstrap])
+            found = run([self.noun, *line.split()])
         out.flush()
         raw = out.buffer
         assert isinstance(raw, io.BytesIO)
-        done = Done(found, raw.getvalue().decode(), err.getvalue())
-        assert done.code == code, done
-        return done
+        return Done(found, raw.getvalue().decode(), err.getvalue())
+
+
+class Topics(Command):
+    """``kcli topics``."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster, "topics")

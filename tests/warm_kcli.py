@@ -71,6 +71,9 @@ def _become(arguments: list[str], environment: dict[str, str], files: list[Any])
 
     for number, (path, flags) in enumerate(zip(files, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)):
         os.dup2(os.open(path, flags | os.O_CREAT * bool(flags), 0o600), number)
+    # Made anew: those of the parent remember whether its own files could be positioned.
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     os.environ.clear()
     os.environ.update(environment)
     code = run(arguments)

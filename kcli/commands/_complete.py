@@ -1,4 +1,4 @@
-"""``kcli __complete``: the names of groups, topics or sandboxes for a shell that completes. Hidden; the scripts call it.
+"""``kcli __complete``: names of groups, topics, profiles or sandboxes for a shell. Hidden; its scripts call it.
 
     kcli __complete KIND bash LINE BREAKS        the line up to the cursor as it was typed, $COMP_WORDBREAKS
     kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
@@ -15,21 +15,24 @@ with control or invisible characters are never offered. Tested in ``tests/cli/te
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
-from kcli.commands.shared.sources import sources_of
+from kcli.commands.shared.sources import SourceFiles, sources_of
 from kcli.core.clock import wall_ms
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions
+from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.bash_word import bash_word, insertion
 from kcli.flows.completion.names_file import names_path, read_names, write_names
 from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words
 from kcli.profiles.resolve import resolve
+from kcli.profiles.secret_keys import FILE, SecretSource
+from kcli.profiles.secrets import read_secret_file
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
@@ -39,8 +42,8 @@ _RESPONSES_WITHIN = 0.27
 
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
-_SANDBOXES = "sandboxes"
-_KINDS = {"groups": "kcli-produce.", "topics": "__", _SANDBOXES: ""}
+_SANDBOXES, _PROFILES = "sandboxes", "profiles"
+_KINDS = {"groups": "kcli-produce.", "topics": "__", _SANDBOXES: "", _PROFILES: ""}
 """What may be requested, and the prefix of names that belong to the cluster itself, or to kcli."""
 
 
@@ -61,14 +64,19 @@ def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request 
     if shell == "bash":
         *raw, current = split_words(typed)
         word = bash_word(current, more[0])
-        cluster = cluster_words(literal(one, environ) for one in raw)
+        cluster = _cluster(kind, (literal(one, environ) for one in raw))
         if word is None or cluster is None:
             return None
         return Request(kind, word.prefix, cluster, lambda name: insertion(name, word))
     zsh = shell == "zsh"
-    cluster = cluster_words(literal(one, environ) for one in more) if zsh else cluster_words(more)
+    cluster = _cluster(kind, (literal(one, environ) if zsh else one for one in more))
     prefix = typed if zsh else _value_of(literal(typed, {}))
     return None if prefix is None or cluster is None else Request(kind, prefix, cluster, str)
+
+
+def _cluster(kind: str, words: Iterable[str | None]) -> ClusterWords | None:
+    """What the words say about the cluster; nothing where the names are those of this machine."""
+    return ClusterWords(None, (), (), None) if kind in (_SANDBOXES, _PROFILES) else cluster_words(words)
 
 
 def _value_of(token: str | None) -> str | None:
@@ -97,7 +105,11 @@ class _Completion:
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         if self._request.kind == _SANDBOXES:
             self._finish([state.name for state in _discovery().all_states()], answered=True)
-        resolved = resolve(sources_of(self._request.cluster, _find_sandbox))
+        if self._request.kind == _PROFILES:
+            configs = SourceFiles().configs(lambda _error: None)
+            self._finish([name for config in configs for name in config.names], answered=True)
+        found = resolve(sources_of(self._request.cluster, _find_sandbox))
+        resolved = found.revealed(_secret_of_file)
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         path = names_path(cache_home(), self._request.kind, options)
         self._kept, fresh = read_names(path, wall_ms() / 1000)
@@ -147,6 +159,13 @@ def _discovery() -> ModuleType:
     return discovery
 
 
-def _find_sandbox() -> str | None:
-    found = _discovery().find_bootstrap()
-    return found[1] if found else None
+def _secret_of_file(source: SecretSource) -> Secret:
+    """TAB runs no command and asks no keyring, which might ask the user."""
+    if source.kind != FILE:
+        raise ConfigError(f"{source.key} is read by commands only")
+    return Secret(read_secret_file(source, lambda _warning: None))
+
+
+def _find_sandbox() -> tuple[str, Mapping[str, str]] | None:
+    found: tuple[str, Mapping[str, str]] | None = _discovery().find_sandbox()
+    return found

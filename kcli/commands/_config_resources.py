@@ -62,11 +62,6 @@ def shown_name(resource: ConfigResource) -> str:
     return resource.name or _ALL_BROKERS
 
 
-def title(resource: ConfigResource) -> str:
-    """``topic orders``, ``broker 1``, ``the default of all brokers``."""
-    return str(resource) if resource.name else "the default of all brokers"
-
-
 def entries_of(
     inv: Invocation, admin: Admin, wanted: Sequence[ConfigResource]
 ) -> dict[ConfigResource, list[ConfigEntry]]:
@@ -82,18 +77,18 @@ def without_failures(
     good = {}
     for resource, outcome in found.items():
         if isinstance(outcome, KcliError):
-            inv.failed(_explained(admin, resource, outcome))
+            inv.failed(explained(admin, resource, outcome))
         else:
             good[resource] = outcome
     return good
 
 
-def _explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
+def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
+    """The error of a resource with the nearest names, or the versions of the brokers, where they explain it."""
     if resource.kind is ConfigKind.TOPIC and isinstance(error, NotFoundError):
         return unknown_topic(resource.name, [topic.name for topic in admin.list_topics()])
     if resource.kind is ConfigKind.BROKER and isinstance(error, NotFoundError):
         error.do = error.do or "`kcli cluster describe` lists the brokers"
-    error.what = error.what.replace(str(resource), title(resource))
     if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind is ConfigKind.GROUP:
         return _too_old(admin, resource, error)
     return error

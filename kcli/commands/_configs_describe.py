@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.commands._config_resources import entries_of, resources, shown_name, title
+from kcli.commands._config_resources import entries_of, resources, shown_name
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
+from kcli.flows.config_changes import HIDDEN
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
@@ -21,8 +22,6 @@ _COLUMNS = (
     Column("type", wide=True),
 )
 _ORIGIN = Column("origin", "prose")
-_HIDDEN = "(hidden)"
-"""Shown to people in place of a secret; in JSON it is null."""
 
 
 def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
@@ -42,14 +41,12 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
             for entry in shown:
                 rows.add(_row(resource, entry, structured=structured, origin=origin))
             if not shown:
-                inv.talk.note(
-                    f"{title(resource)}: nothing is set" + ("" if every else "; --all shows defaults")
-                )
+                inv.talk.note(f"{resource}: nothing is set" + ("" if every else "; --all shows defaults"))
     return inv.finish(done=bool(found))
 
 
 def _row(resource: ConfigResource, entry: ConfigEntry, *, structured: bool, origin: bool) -> dict[str, Any]:
-    hidden = None if structured else _HIDDEN
+    hidden = None if structured else HIDDEN
     row: dict[str, Any] = {
         "name": shown_name(resource),
         "key": entry.name,

@@ -10,7 +10,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
 from kcli.profiles.applicability import Unused
-from kcli.profiles.sifting import COMMAND_LINE
+from kcli.profiles.pairs import COMMAND_LINE
 
 _OF_TAIL = "--tail N prints N records and exits"
 _OF_GROUP = "the group determines what its members read, and from where"
@@ -58,6 +58,8 @@ def group_of(inv: Invocation, flags: dict[str, Any]) -> str | None:
     excludes groups. A usage error for ``--commit`` without a group.
     """
     name = _configured_group(inv, flags)
+    if name is not None:
+        inv.check_may_change(f"joining group {name}")
     if flags["commit"] is not None and name is None:
         raise usage(
             f"kcli consume: {'--commit' if flags['commit'] else '--no-commit'} without -g",

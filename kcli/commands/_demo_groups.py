@@ -6,6 +6,7 @@ from kcli.commands._demo_stage import GROUP, TOPIC, Stage
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, lag_rows
 from kcli.commands.groups._rewind_text import plan_text
+from kcli.commands.shared.context import ClusterName
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
@@ -106,7 +107,7 @@ def show_rewind(stage: Stage) -> None:
 def _rewind(stage: Stage, journals: Journals, request: RewindRequest, *, shown: bool) -> None:
     plan = _plan(stage, journals, request)
     if shown:
-        stage.text(plan_text(plan, stage.bootstrap))
+        stage.text(plan_text(plan, ClusterName(stage.bootstrap, "")))
     (report,) = execute(
         stage.admin,
         plan,

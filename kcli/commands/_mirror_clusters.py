@@ -1,41 +1,69 @@
-"""The two clusters of a mirror: the client options of each, from the same sources except for the brokers."""
+"""The two clusters of a mirror: each a profile with all its options, or brokers with those of the other sources."""
 
 import copy
+import dataclasses
 from typing import Any, TypeVar
 
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
-from kcli.core.options import ClientOptions
+from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.profiles.sources import Sources
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
+_LIMIT = "max_decompressed_batch_bytes"
+_FROM_FLAGS = {
+    field.name: ("it is a consumer option", "leave it out; `kcli consume` takes it")
+    for field in dataclasses.fields(ConsumerOptions)
+    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | {_LIMIT}
+}
+"""The options of a consumer that follow from a mirror's flags: all but the limit of a decompressed batch."""
+
 
 class Side:
-    """One cluster; ``servers`` is what its flag says."""
+    """One cluster; ``servers`` are its brokers. ``changes``: whether the mirror writes to it."""
 
-    def __init__(self, inv: Invocation, flag: str, servers: str) -> None:
+    def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
         self._inv = inv
-        self.servers = servers
-        if inv.values.bootstrap_server is not None:
-            raise usage(
-                "kcli mirror: -b names a third cluster",
-                why="a mirror has two: --from and --to",
-                do=f"use {flag} instead",
-            )
-        if ":" not in servers:
-            raise usage(
-                f"kcli mirror: {flag} {servers}: profiles are not supported yet by this version of kcli",
-                why="a cluster is named by its brokers",
-                do=f"{flag} HOST:PORT",
-            )
-        values = copy.copy(inv.values)
-        values.bootstrap_server = servers
-        self._configuration = Configuration(values, inv.talk, traced="conf" in inv.areas)
+        for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
+            if given is not None:
+                raise usage(
+                    f"kcli mirror: {option} names a third cluster",
+                    why="a mirror has two: --from and --to",
+                    do=f"use {flag} instead",
+                )
+        self._configuration = Configuration(
+            inv.values,
+            inv.talk,
+            traced="conf" in inv.areas,
+            sources=_sources(inv, flag, named),
+            changes=changes,
+        )
+        if changes:
+            inv.acts_under(self._configuration)
+        self.servers = str(self._configuration.resolved.values["bootstrap_servers"])
         # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
-        self._configuration.client_options(ClientOptions, inv.timeout, {}, {})
+        self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster; ``own`` by field name."""
+        given = self._configuration.resolved.values
+        if issubclass(kind, ConsumerOptions) and _LIMIT in given:
+            own.setdefault(_LIMIT, given[_LIMIT])
         return self._configuration.inner_options(kind, self._inv.timeout, own)
+
+
+def _sources(inv: Invocation, flag: str, named: str) -> Sources:
+    """A profile that is current, or in a variable, is for one cluster: it says nothing of either of the two."""
+    values = copy.copy(inv.values)
+    by_address = ":" in named
+    values.bootstrap_server = named if by_address else None
+    values.profile = None if by_address else named
+    found = sources_of(values, lambda: None)
+    found.profile_option = flag
+    found.ignores_current = True
+    found.profile_required = not by_address
+    return found

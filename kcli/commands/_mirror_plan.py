@@ -12,6 +12,7 @@ from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.mirror.state import SavedJob
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
+from kcli.output.sanitise import visible_line
 
 
 def may_begin(
@@ -64,11 +65,12 @@ def _plan_text(
     job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
 ) -> str:
     """What the mirror is going to do."""
+    source, target = visible_line(found.source_cluster), visible_line(found.target_cluster)
     if flags["verify_only"]:
-        lines = [f"Compare cluster {found.source_cluster} with {found.target_cluster}, job {job}"]
+        lines = [f"Compare cluster {source} with {target}, job {job}"]
     else:
         how = "exactly once" if flags["exactly_once"] else "at least once"
-        lines = [f"Mirror cluster {found.source_cluster} to {found.target_cluster}, job {job}, {how}"]
+        lines = [f"Mirror cluster {source} to {target}, job {job}, {how}"]
     findings, own = found.findings, {} if saved is None else saved.state.topics
     created = {spec.name for spec in findings.create}
     for route in found.routes:

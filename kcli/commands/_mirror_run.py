@@ -74,7 +74,13 @@ _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
 def run(inv: Invocation, source: str, target: str, flags: Mapping[str, Any]) -> int:
     """Runs the mirror; returns the exit status."""
     with ExitStack() as stack:
-        return _Run(inv, Side(inv, "--from", source), Side(inv, "--to", target), flags, stack).run()
+        return _Run(
+            inv,
+            Side(inv, "--from", source, changes=False),
+            Side(inv, "--to", target, changes=not flags["verify_only"]),
+            flags,
+            stack,
+        ).run()
 
 
 class _Plan:
@@ -417,7 +423,7 @@ class _Run:
                 plan.copies,
                 jobs=lambda: self._jobs_on_source(source, again=True),
                 headers=flags["headers"],
-                may_fill=inv.yes,
+                may_fill=inv.yes and not (inv.profile is not None and inv.profile.protected),
             )
 
         def add(copies: Sequence[PartitionCopy]) -> None:

@@ -30,7 +30,7 @@ COLUMNS = (
 
 def status(inv: Invocation, target: str, job: str | None) -> int:
     """Lists all jobs, or one; returns the exit status. NotFoundError for a job that does not exist."""
-    side = Side(inv, "--to", target)
+    side = Side(inv, "--to", target, changes=False)
     with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
         with inv.first_contact(target):
             cluster = admin.cluster_id()

@@ -17,6 +17,7 @@ from kcli.sandbox.discovery import all_states
 from kcli.sandbox.errors import SandboxError, StartError
 from kcli.sandbox.progress import Progress
 from kcli.sandbox.sandbox import Sandbox
+from kcli.sandbox.security.names import CLIENT_FILES, LISTENERS, MUTUAL_TLS, Way
 from kcli.sandbox.settings import Settings
 from kcli.sandbox.status import SandboxStatus
 
@@ -28,6 +29,7 @@ COLUMNS = (
     Column("kafka_version", spare=2),
     Column("brokers", "number", spare=1),
     Column("started_at", wide=True),
+    Column("security", wide=True),
     Column("ephemeral", wide=True),
     Column("data", wide=True),
     Column("cluster_id", wide=True),
@@ -44,6 +46,7 @@ def up(
     port: int | None,
     data: str | None,
     ephemeral: bool,
+    secure: bool,
 ) -> int:
     """Starts a sandbox. Returns the exit status."""
     wanted = Sandbox(*filter(None, [name]))
@@ -53,6 +56,7 @@ def up(
         port=port,
         data=os.path.abspath(os.path.expanduser(data)) if data else None,
         ephemeral=ephemeral or None,
+        secure=secure or None,
         timeout=inv.values.timeout if inv.values.timeout is not None else Settings().timeout,
     )
     if inv.dry_run:
@@ -71,6 +75,8 @@ def up(
         f"sandbox {status.name}: Kafka {status.kafka_version} at {status.bootstrap}, "
         f"{time.monotonic() - began:.1f} s"
     )
+    if status.security != "none":
+        _note_files(inv, status)
     _print(inv, [status])
     return 0
 
@@ -142,6 +148,23 @@ def _log_line(inv: Invocation, node: str, line: str, files: int) -> None:
     # The log contains names of clients unchanged.
     text = visible_line(line) if inv.out.isatty else line
     inv.out.text(f"{node}  {text}\n" if files > 1 else f"{text}\n")
+
+
+def _note_files(inv: Invocation, status: SandboxStatus) -> None:
+    """How to connect to a secure sandbox."""
+    folder = Path(next(iter(status.files.values()))).parent
+    inv.talk.note(f"files of client options for -F FILE, in {folder}:")
+    for name, path in status.files.items():
+        way = CLIENT_FILES[name]
+        how = way.mechanism or _certificate(way)
+        user, protocol = way.user or "ANONYMOUS", LISTENERS[way.listener]
+        inv.talk.note(f"  {Path(path).name:31}  {user:9}  {protocol:14}  {how}")
+
+
+def _certificate(way: Way) -> str:
+    if way.listener != MUTUAL_TLS:
+        return "no certificate"
+    return "client certificate in PKCS#12" if way.pkcs12 else "client certificate"
 
 
 def _print(inv: Invocation, found: Sequence[SandboxStatus]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.commands import _topic_rows as view
-from kcli.commands._topic_config_values import same_value
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
 from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicSpec
+from kcli.flows.config_values import same_value
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 

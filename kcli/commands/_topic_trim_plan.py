@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kcli.commands._partition_failures import partition_names
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, PartlyFailedError
 from kcli.core.positions import OffsetSpec
@@ -108,8 +109,7 @@ def grouped_errors(
         by_reason.setdefault(reason, []).append((tp, error))
     found: list[KcliError] = []
     for alike in by_reason.values():
-        numbers = ",".join(str(tp.partition) for tp, _ in alike)
-        records = f"records of {alike[0][0].topic}-{numbers}"
+        records = f"records of {partition_names(tp for tp, _ in alike)}"
         what = f"it is not known whether {records} were deleted" if unknown else f"{records} were not deleted"
         found.append(PartlyFailedError(what, alike[0][1]))
     return found

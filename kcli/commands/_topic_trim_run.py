@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from kcli.commands import _topic_rows as view
 from kcli.commands import _topic_trim_plan as plans
-from kcli.commands._topic_config_values import list_words
 from kcli.commands._topic_trim_plan import TrimItem, TrimOutcome
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.groups._rewind_target import has_terminal, is_ago, offset_spec
@@ -25,6 +24,7 @@ from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
+from kcli.flows.config_values import list_words
 from kcli.flows.groups.offsets import log_ends, offsets_at
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted

@@ -13,6 +13,7 @@ def cluster() -> None:
 
 @cluster.command(
     "describe",
+    changes=False,
     examples=(
         ("kcli cluster describe", "brokers, controller, versions, partitions in trouble"),
         ("kcli cluster describe --features", "finalized features, and what each broker supports"),

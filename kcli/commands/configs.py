@@ -24,6 +24,7 @@ def configs() -> None:
 
 @configs.command(
     "describe",
+    changes=False,
     examples=(
         ("kcli configs describe topics orders payments", "what is set, and where"),
         ("kcli configs describe topics orders --all", "defaults too"),
@@ -51,6 +52,7 @@ def describe_configs(inv: Invocation, /, **flags: Any) -> int:
 
 @configs.command(
     "alter",
+    changes=True,
     examples=(
         ("kcli configs alter topics orders --set retention.ms=3600000", "asks before it changes anything"),
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),
@@ -70,7 +72,8 @@ def alter_configs(inv: Invocation, /, **flags: Any) -> int:
 
     Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker is
     named by its id; `default` changes the default of all brokers. Exit code 2 for an unknown key, 7 for one that can
-    only be changed in the broker's file; 6 where some of several NAMEs were changed. With -o, shows the changes.
+    only be changed in the broker's file; 6 where some of several NAMEs were changed. An internal topic, such as
+    __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
     from kcli.commands._configs_alter import alter  # clients are loaded when the command runs
 

@@ -14,6 +14,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 @command(
     "consume",
+    changes=False,
     outputs=RECORD_KINDS,
     examples=(
         ("kcli consume orders -e", "all records, then stop"),

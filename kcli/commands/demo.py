@@ -9,6 +9,7 @@ from kcli.commands.shared.types import CountType
 
 @command(
     "demo",
+    changes=False,
     outputs=("table", "plain"),
     examples=(
         ("kcli demo", "a million records of 100 bytes, on a Kafka that is started for it"),

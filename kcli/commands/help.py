@@ -13,26 +13,32 @@ from kcli.commands.shared.usage import unknown_command
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.output.pager import page
 
-TOPICS = ("options", "exit-codes")
+TOPICS = ("options", "profiles", "exit-codes")
 
 
 @command(
     "help",
+    changes=False,
     examples=(
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),
+        ("kcli help profiles", "where options and secrets come from"),
         ("kcli help exit-codes", "what the exit codes mean"),
     ),
 )
 @click.argument("words", nargs=-1, type=OfferedType("command", TOPICS), metavar="[COMMAND…]")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Help on a command, on client options, on exit codes.
+    """Help on a command, on client options, on profiles, on exit codes.
 
     Without a COMMAND: the same as `kcli --help`.
     """
     if words == ("options",):
         _page(ctx, options_text())
+    elif words == ("profiles",):
+        from kcli.commands._profiles_help import profiles_text  # only this topic
+
+        _page(ctx, profiles_text())
     elif words == ("exit-codes",):
         _page(ctx, exit_codes_text())
     else:

@@ -1,6 +1,6 @@
 """``kcli mirror``: its options. A run is in ``_mirror_run.py``, the list of jobs in ``_mirror_status.py``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -9,11 +9,18 @@ from click.core import ParameterSource
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_RANGE, RATE
+from kcli.commands.shared.types import PROFILE
 from kcli.commands.shared.usage import usage
+
+
+def _changes(flags: Mapping[str, Any]) -> bool:
+    """Whether the target is written."""
+    return not flags["words"] and not flags["verify_only"]
 
 
 @command(
     "mirror",
+    changes=_changes,
     outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
     examples=(
         ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up", "copy a topic as it is now"),
@@ -35,8 +42,20 @@ from kcli.commands.shared.usage import usage
     ),
 )
 @click.argument("words", metavar="[status]", nargs=-1)
-@click.option("--from", "source", metavar="HOST:PORT,…", help="Brokers of the cluster that is copied.")
-@click.option("--to", "target", metavar="HOST:PORT,…", help="Brokers of the cluster that is written.")
+@click.option(
+    "--from",
+    "source",
+    type=PROFILE,
+    metavar="PROFILE|HOST:PORT,…",
+    help="The cluster that is copied: a profile, or its brokers.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=PROFILE,
+    metavar="PROFILE|HOST:PORT,…",
+    help="The cluster that is written: a profile, or its brokers.",
+)
 @click.option(
     "-t",
     "--topic",

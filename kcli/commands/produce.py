@@ -15,6 +15,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
 @command(
     "produce",
+    changes=True,
     outputs=("table", "plain", "json", "ndjson"),
     examples=(
         ("kcli produce orders < lines.txt", "one record a line"),

@@ -29,10 +29,12 @@ def sandbox() -> None:
 
 @sandbox.command(
     "up",
+    changes=False,
     examples=(
         ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),
         ("kcli sandbox up ci --brokers 3 --port 19092 --ephemeral", "ports 19092 to 19094, no data kept"),
+        ("kcli sandbox up safe --secure", "TLS, PLAIN, SCRAM, tokens, client certificates and ACLs"),
     ),
 )
 @_NAME
@@ -46,12 +48,17 @@ def sandbox() -> None:
 )
 @click.option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
 @click.option("--ephemeral", is_flag=True, help="delete the data at `down`")
+@click.option("--secure", is_flag=True, help="listen with TLS and SASL only, and authorize with ACLs")
 @pass_invocation
 def up(inv: Invocation, /, **flags: Any) -> int:
     """Start a sandbox in the background; returns when every broker responds.
 
     NAME is `default`, unless given. Settings that are not given stay as they were the last time. Exit code 7 if it
     is already running with other settings.
+
+    With --secure it has a CA of its own, random passwords, the super user admin, and alice, who has no rights. There
+    is a file of client options for each way to connect: `kcli topics list -F FILE`. The files are in the data folder,
+    for your eyes only; `kcli sandbox status -o json` lists them. Without -b and -F, commands connect as admin.
     """
     from kcli.commands import _sandbox_run as run  # not for --help
 
@@ -60,6 +67,7 @@ def up(inv: Invocation, /, **flags: Any) -> int:
 
 @sandbox.command(
     "down",
+    changes=False,
     examples=(
         ("kcli sandbox down", "the data stays; `up` brings it back"),
         ("kcli sandbox down ha --delete", "with its data"),
@@ -77,6 +85,7 @@ def down(inv: Invocation, name: str | None, delete: bool) -> int:
 
 @sandbox.command(
     "status",
+    changes=False,
     examples=(
         ("kcli sandbox status", "all of them"),
         ("kcli sandbox status default -o json", "with the pid, memory and log file of every node"),
@@ -93,6 +102,7 @@ def status(inv: Invocation, name: str | None) -> int:
 
 @sandbox.command(
     "logs",
+    changes=False,
     outputs=("plain",),
     examples=(
         ("kcli sandbox logs --tail 50", "the end of the broker's log"),

@@ -19,6 +19,7 @@ def topics() -> None:
 
 @topics.command(
     "list",
+    changes=False,
     examples=(
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),
@@ -45,6 +46,7 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
 
 @topics.command(
     "describe",
+    changes=False,
     examples=(
         ("kcli topics describe orders", "partitions, leaders, replicas, offsets"),
         (
@@ -79,6 +81,7 @@ def describe_topics(inv: Invocation, /, **flags: Any) -> int:
 
 @topics.command(
     "offsets",
+    changes=False,
     examples=(
         ("kcli topics offsets orders", "first offset, end and number of offsets of every partition"),
         ("kcli topics offsets orders --time @-1h", "the first record of the last hour"),
@@ -105,6 +108,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 
 @topics.command(
     "create",
+    changes=True,
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
         (
@@ -145,6 +149,7 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
 
 @topics.command(
     "alter",
+    changes=True,
     examples=(
         ("kcli topics alter orders --set retention.ms=3600000", "shows the plan, and asks"),
         ("kcli topics alter orders --unset retention.ms --yes", "back to the default, in a script"),
@@ -168,9 +173,9 @@ def alter_topic(inv: Invocation, /, **flags: Any) -> int:
     """Change the configuration of a topic, and add partitions.
 
     The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each change
-    is read back. The changes of the configuration are made together, partitions are added after them. A topic cannot
-    have fewer partitions than it has: exit code 7. An internal topic, such as __consumer_offsets, requires --confirm
-    NAME: --yes is not enough.
+    is read back. The changes of the configuration are made together, partitions are added after them. A key that the
+    broker does not have: exit code 2. A topic cannot have fewer partitions than it has: exit code 7. An internal topic,
+    such as __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
     from kcli.commands import _topic_alter_run as run  # not for --help
 
@@ -179,6 +184,7 @@ def alter_topic(inv: Invocation, /, **flags: Any) -> int:
 
 @topics.command(
     "trim",
+    changes=True,
     examples=(
         ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
@@ -211,6 +217,7 @@ def trim_topic(inv: Invocation, /, **flags: Any) -> int:
 
 @topics.command(
     "delete",
+    changes=True,
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
         ("kcli topics delete scratch --yes", "in a script"),

@@ -7,6 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kcli.core.admin.acls import AclBinding as AclBinding
+    from kcli.core.admin.acls import AclFilter as AclFilter
+    from kcli.core.admin.acls import AclOperation as AclOperation
+    from kcli.core.admin.acls import AclPattern as AclPattern
+    from kcli.core.admin.acls import AclPermission as AclPermission
+    from kcli.core.admin.acls import AclResource as AclResource
     from kcli.core.admin.admin import Admin as Admin
     from kcli.core.admin.brokers import BrokerDescription as BrokerDescription
     from kcli.core.admin.brokers import ClusterDescription as ClusterDescription
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import ListedGroup as ListedGroup
     from kcli.core.admin.members import GroupMember as GroupMember
     from kcli.core.admin.quorum import QuorumDescription as QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity as QuotaEntity
+    from kcli.core.admin.reassignments import Reassignment as Reassignment
     from kcli.core.admin.topics import TopicInfo as TopicInfo
     from kcli.core.admin.transactions import ListedTransaction as ListedTransaction
     from kcli.core.admin.transactions import ProducerDescription as ProducerDescription
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from kcli.core.types import TopicSpec as TopicSpec
 
 _HOMES = {
+    "admin.acls": "AclBinding AclFilter AclOperation AclPattern AclPermission AclResource",
     "admin.admin": "Admin",
     "admin.brokers": "BrokerDescription ClusterDescription LogDir ReplicaSize",
     "admin.configs": "ConfigChange ConfigEntry ConfigKind ConfigOp ConfigResource",
@@ -49,6 +58,8 @@ _HOMES = {
     "admin.groups": "GroupListing ListedGroup",
     "admin.members": "GroupMember",
     "admin.quorum": "QuorumDescription",
+    "admin.quotas": "QuotaEntity",
+    "admin.reassignments": "Reassignment",
     "admin.topics": "TopicInfo",
     "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",
     "cluster.cluster": "Cluster",

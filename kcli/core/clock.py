@@ -9,6 +9,10 @@ monotonic = time.monotonic
 """Seconds on a clock that is not affected by changes of the system's time."""
 
 
+wall = time.time
+"""Seconds since the epoch: when a token expires."""
+
+
 def wall_ms() -> int:
     """Milliseconds since the epoch: Kafka's record timestamps."""
     return time.time_ns() // 1_000_000

@@ -32,20 +32,21 @@ REMEDIES = {
     NOT_ENOUGH_REPLICAS: _REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     REBALANCE_IN_PROGRESS: "try again when the rebalance is over",
-    TOPIC_AUTHORIZATION_FAILED: "have an ACL granted (kafka-acls.sh): READ on the topic to consume, WRITE to produce, "
-    "DESCRIBE to describe it, CREATE or DELETE to create or delete it, DELETE also to delete its records, "
-    "DESCRIBE_CONFIGS and ALTER_CONFIGS to see and change its configuration, ALTER to add partitions",
-    30: "have an ACL granted (kafka-acls.sh): READ on the group to consume and to commit, DESCRIBE to describe it, "
-    "DELETE to delete it",
-    31: "have an ACL granted (kafka-acls.sh): DESCRIBE on the cluster to list, CREATE to create topics, "
-    "IDEMPOTENT_WRITE to produce on brokers before 2.8",
+    TOPIC_AUTHORIZATION_FAILED: "have it granted, as in `kcli acls create --principal User:NAME --operation read --topic "
+    "TOPIC`: read to consume, write to produce, describe to see it, create, delete (also its records), alter to add "
+    "partitions, describe_configs and alter_configs for its configuration",
+    30: "have it granted, as in `kcli acls create --principal User:NAME --operation read --group GROUP`: read to consume "
+    "and to commit, describe to see it, delete",
+    31: "have it granted, as in `kcli acls create --principal User:NAME --operation describe --cluster`: describe to see "
+    "the cluster, create for topics, describe_configs and alter_configs for brokers, alter for ACLs and partitions; a "
+    "producer needs no permission for the cluster if it has write for a topic",
     INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "
     "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
     38: "use a replication factor of at most the number of brokers",
     40: "correct the configuration: Kafka's documentation lists the keys of topics and their values",
     43: "set message.format.version of the topic to 0.11.0 or later",
-    53: "have an ACL granted (kafka-acls.sh): WRITE on the transactional id",
+    53: "have an ACL granted (`kcli acls create`): WRITE on the transactional id",
     56: "check the disks and the log of that broker",
     76: "choose another codec with -z, or check compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",

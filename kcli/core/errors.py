@@ -4,10 +4,11 @@ Every error says what failed and where, why, and what to do about it; the comman
 exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kcli.core.error_codes import error_code
 from kcli.core.error_remedies import REMEDIES
+from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition
 
 
@@ -47,6 +48,10 @@ class NotKafkaError(ConnectError):
 
 class OutcomeUnknownError(ConnectError):
     """The connection ended between a request and its response: the request may or may not have taken effect."""
+
+
+class UnansweredError(OutcomeUnknownError):
+    """A broker closed a new connection at its first request, as listeners with SASL do to clients without."""
 
 
 class RequestTimeoutError(OutcomeUnknownError):
@@ -119,6 +124,12 @@ class UnsupportedError(KcliError):
     exit_code = 7
 
 
+class WrongClusterError(KcliError):
+    """The brokers belong to another cluster than ``cluster.id`` names; nothing was requested from them."""
+
+    exit_code = 7
+
+
 class NotFoundError(KcliError):
     """The given topic, partition or group does not exist."""
 
@@ -166,13 +177,17 @@ class MembershipError(KcliError):
 class CommitFailedError(KcliError):
     """Offsets were not committed; ``errors`` says why, per partition (KIP-211's CommitFailedException and others)."""
 
-    exit_code = 7
-
     def __init__(
         self, what: str, errors: Mapping[TopicPartition, KcliError] | None = None, *, do: str = ""
     ) -> None:
         self.errors = dict(errors or {})
         super().__init__(what, why=str(next(iter(self.errors.values()), "")), do=do)
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """That of the errors if the peer sent nonsense (5) or refused the client (4), else 7."""
+        causes = {error.exit_code for error in self.errors.values()}
+        return next((code for code in (5, 4) if code in causes), 7)
 
 
 class NoOffsetError(KcliError):
@@ -195,11 +210,19 @@ class PartlyFailedError(KcliError):
 
 
 class BrokerError(KcliError):
-    """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns."""
+    """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns.
 
-    def __init__(self, code: int, where: str, *, message: str = "", do: str = "") -> None:
+    ``needs``: the permissions that the request needs; the error names the one that its code says is missing.
+    """
+
+    def __init__(
+        self, code: int, where: str, *, message: str = "", do: str = "", needs: Iterable[Permission] = ()
+    ) -> None:
         row = error_code(code)
         text = message or row.text
+        lacking = next((each for each in needs if each.code == code), None)
+        if lacking:
+            text, do = lacking.lack, do or lacking.grant
         why = f"{row.name} ({code})" + (f": {text}" if text else "")
         super().__init__(where, why=why, do=do or REMEDIES.get(code, ""))
         self.code = code
@@ -219,6 +242,7 @@ _EXIT_BY_CODE = {
     30: 4,
     31: 4,
     53: 4,
+    54: 7,  # SECURITY_DISABLED
     65: 4,
     33: 4,  # SASL
     34: 4,
@@ -228,7 +252,11 @@ _EXIT_BY_CODE = {
     44: 7,  # POLICY_VIOLATION
     47: 7,  # INVALID_PRODUCER_EPOCH
     68: 7,  # NON_EMPTY_GROUP
+    60: 7,  # REASSIGNMENT_IN_PROGRESS
+    80: 7,  # PREFERRED_LEADER_NOT_AVAILABLE
     82: 7,  # FENCED_INSTANCE_ID
+    83: 7,  # ELIGIBLE_LEADERS_NOT_AVAILABLE
+    85: 7,  # NO_REASSIGNMENT_IN_PROGRESS
     86: 7,  # GROUP_SUBSCRIBED_TO_TOPIC
     90: 7,  # PRODUCER_FENCED
     7: 3,  # REQUEST_TIMED_OUT

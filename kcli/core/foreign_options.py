@@ -12,7 +12,16 @@ JAVA_KEYS = frozenset({
     "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
     "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms", "partitioner.class",
-    "partitioner.ignore.keys", "retries", "security.providers", "share.acknowledgement.mode",
+    "partitioner.ignore.keys", "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor", "sasl.login.connect.timeout.ms",
+    "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms",
+    "sasl.login.retry.backoff.ms", "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.header.urlencode",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers",
+    "share.acknowledgement.mode",
     "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
     "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
@@ -62,39 +71,34 @@ _INSTEAD = {
     "log_level": "use -v or --debug",
 }
 
-PEM = (
-    "give PEM files: ssl.ca.location, ssl.certificate.location and ssl.key.location "
-    "(openssl pkcs12 -in STORE -nodes makes one of a PKCS12 store, keytool -importkeystore that of a JKS store)"
-)
-_STORES = frozenset({
-    "ssl.keystore.location", "ssl.keystore.password", "ssl.keystore.key", "ssl.keystore.certificate.chain",
-    "ssl.truststore.password", "ssl.truststore.certificates",
-})  # fmt: skip
-_INLINE = frozenset({
-    "ssl.key.pem", "ssl.certificate.pem", "ssl.ca.pem", "ssl.ca.certificate.stores", "ssl_ca",
-    "ssl_certificate", "ssl_key",
-})  # fmt: skip
+_HANDLES = {
+    "ssl_ca": "ssl.ca.location or ssl.ca.pem",
+    "ssl_certificate": "ssl.certificate.location or ssl.certificate.pem",
+    "ssl_key": "ssl.key.location or ssl.key.pem",
+    "ssl.ca.certificate.stores": "ssl.ca.location; without it the system's authorities are trusted",
+}
 _RESTRICTIONS = frozenset({
     "ssl.cipher.suites", "ssl.curves.list", "ssl.sigalgs.list", "ssl.enabled.protocols", "ssl.crl.location",
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+BROKER_SASL_KEYS = frozenset({
+    "sasl.enabled.mechanisms", "sasl.kerberos.principal.to.local.rules", "sasl.mechanism.controller.protocol",
+    "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class", "sasl.server.max.receive.size",
+    "sasl.oauthbearer.jwt.validator.class",
+})  # fmt: skip
+"""Options of brokers, which images of Kafka read from variables KAFKA_SASL_…"""
 _OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
-_STORE_FILES = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
 
 
-def is_foreign(key: str, text: str) -> bool:
+def is_foreign(key: str) -> bool:
     """Whether ``key`` is an option of another client that has no effect on kcli."""
-    if key in ("ssl.keystore.type", "ssl.truststore.type"):
-        return text.upper() == "PEM"
-    if key == "enable.ssl.certificate.verification":
-        return text.lower() in ("true", "1")
     return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS
 
 
 def whose(key: str) -> str:
     """The clients that have a foreign option."""
-    return "librdkafka" if key in LIBRDKAFKA_KEYS or key.startswith("enable.ssl") else "Java's clients"
+    return "librdkafka" if key in LIBRDKAFKA_KEYS else "Java's clients"
 
 
 def instead_of_key(key: str) -> str:
@@ -109,35 +113,19 @@ def is_sasl(key: str) -> bool:
 
 def unsupported_sasl(key: str) -> str:
     """Why this version cannot do what an option of SASL requests; empty for an unknown option."""
-    if key == "sasl.jaas.config":
-        return "this version does not read JAAS configurations"
     if key.startswith("sasl.kerberos."):
         return "this version does not authenticate with Kerberos (GSSAPI)"
     if key.startswith("sasl.oauthbearer.") or key in _OAUTH_WITHOUT_PREFIX:
         return "this version does not request tokens by itself"
-    if key.startswith("sasl.login.") or key == "sasl.client.callback.handler.class":
+    if key.startswith("sasl.login."):
         return "it configures the login modules of Java's clients"
     return ""
 
 
-def unsupported_tls(key: str, text: str) -> tuple[str, str] | None:
-    """Why this version cannot do what a TLS option requests, and what to do; None if it can."""
-    if key in _STORES or (key in ("ssl.keystore.type", "ssl.truststore.type") and text.upper() != "PEM"):
-        return "this version reads PEM files, no Java key stores (JKS, PKCS12)", PEM
-    if key == "ssl.truststore.location" and text.lower().endswith(_STORE_FILES):
-        return "this version reads PEM files, no Java key stores (JKS, PKCS12)", PEM
-    if key in _INLINE:
-        return "this version reads certificates and keys from PEM files only", PEM
-    if key == "ssl.key.password":
-        return (
-            "this version takes no password for a private key",
-            "give an unencrypted key in ssl.key.location: openssl pkey -in KEY -out PLAIN.pem",
-        )
+def unsupported_tls(key: str) -> tuple[str, str] | None:
+    """Why kcli cannot do what a TLS option requests, and what to do; None if it can."""
+    if key in _HANDLES:
+        return "kcli reads certificates and keys from files or text", f"use {_HANDLES[key]}"
     if key in _RESTRICTIONS:
         return "this version cannot restrict TLS further than to 1.2 and newer", "leave it out"
-    if key == "enable.ssl.certificate.verification" and text.lower() not in ("true", "1"):
-        return (
-            "this version always verifies the broker's certificate",
-            "name the authority with ssl.ca.location; ssl.endpoint.identification.algorithm=none skips the host name",
-        )
     return None

@@ -55,6 +55,7 @@ class ClientOptions:
         aliases=("metadata.broker.list", "bootstrap.server"),
     )
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
+    cluster_id: str = option("", "the id of the cluster that is meant: brokers of any other are refused")
     security_protocol: str = option(
         "PLAINTEXT",
         "protocol used to communicate with the brokers: SSL is TLS, SASL authenticates",
@@ -122,15 +123,58 @@ class ClientOptions:
     )
     ssl_ca_location: str = option(
         "",
-        "PEM file of the authorities to trust, instead of the system's",
+        "PEM or PKCS12 file of the authorities to trust, instead of the system's",
         aliases=("ssl.truststore.location",),
     )
-    ssl_certificate_location: str = option("", "PEM file of the client's certificate")
+    ssl_ca_pem: str = option(
+        "",
+        "the authorities to trust, as PEM text",
+        aliases=("ssl.truststore.certificates",),
+    )
+    ssl_truststore_type: str = option(
+        "",
+        "format of ssl.truststore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_truststore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.truststore.location", secret=True
+    )
+    ssl_keystore_location: str = option(
+        "", "PEM or PKCS12 file with both the client's certificate and its private key"
+    )
+    ssl_keystore_type: str = option(
+        "",
+        "format of ssl.keystore.location; empty: found in the file. A JKS store must be converted",
+        choices=("", "PEM", "PKCS12", "JKS"),
+    )
+    ssl_keystore_password: Secret = option(
+        _NO_SECRET, "password of a PKCS12 file in ssl.keystore.location", secret=True
+    )
+    ssl_certificate_location: str = option("", "PEM file of the client's certificate, with its chain")
+    ssl_certificate_pem: str = option(
+        "",
+        "the client's certificate, with its chain, as PEM text",
+        aliases=("ssl.keystore.certificate.chain",),
+    )
     ssl_key_location: str = option("", "PEM file of the client's private key")
+    ssl_key_pem: Secret = option(
+        _NO_SECRET,
+        "the client's private key, as PEM text",
+        aliases=("ssl.keystore.key",),
+        secret=True,
+    )
+    ssl_key_password: Secret = option(_NO_SECRET, "password of an encrypted private key", secret=True)
     ssl_endpoint_identification_algorithm: str = option(
         "https",
-        "https checks that the certificate names the broker's host; none switches that off",
-        choices=("https", "none"),
+        "https checks that the certificate names the broker's host; none (or empty) switches that off",
+        choices=("https", "none", ""),
+    )
+    enable_ssl_certificate_verification: bool = option(
+        True, "verify the brokers' certificates; false accepts any, so that anybody may pose as a broker"
+    )
+    metadata_allowed_hosts: str = option(
+        "",
+        "hosts that the cluster's metadata may lead to, as patterns: *.example.org,10.0.0.*; empty: all hosts",
     )
     request_timeout_ms: int = option(
         30_000,
@@ -396,6 +440,11 @@ def is_option(key: str) -> bool:
     return key in _CLIENTS.fields
 
 
+def option_field(key: str) -> dataclasses.Field[Any] | None:
+    """The option that ``key`` spells, None if there is none."""
+    return _CLIENTS.fields.get(key)
+
+
 def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
     """The value of ``text``; ConfigError says what is legal."""
     key = key_of(field.name)
@@ -447,13 +496,13 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
     for choice in choices:
         if text.lower() == choice.lower():
             return choice
-    raise ValueError(f"it must be one of {', '.join(choices)}")
+    raise ValueError(f"it must be one of {', '.join(filter(None, choices))}")
 
 
 def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that was probably meant, empty if that is not clear. SSL is Kafka's name for TLS."""
     word = text.lower().replace("tls", "ssl")
-    by_word = {choice.lower(): choice for choice in choices}
+    by_word = {choice.lower(): choice for choice in choices if choice}
     near = near_names(word, by_word)
     return by_word[near[0]] if near else ""
 

@@ -100,10 +100,10 @@ def _option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
 def _explained(field: "dataclasses.Field[object]") -> str:
     parts = [field.metadata["doc"]]
     if field.metadata["choices"]:
-        parts.append("one of " + ", ".join(field.metadata["choices"]))
+        parts.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
     if field.metadata["aliases"]:
         parts.append("also " + ", ".join(field.metadata["aliases"]))
-    if field.default not in (None, ""):
+    if field.default not in (None, "") and not field.metadata["secret"]:
         parts.append(
             f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
         )

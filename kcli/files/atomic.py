@@ -15,9 +15,9 @@ def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True
 
     Without ``sync``, for content that can be recreated, it does not wait for the disk.
     """
-    temporary = f"{path}.{os.getpid()}.tmp"
+    temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         try:
             while data:
                 data = data[os.write(fd, data) :]

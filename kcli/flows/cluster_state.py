@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,11 @@ class ClusterState:
         return newest.finalized if newest is not None else {}
 
 
-def observe(admin: Admin) -> ClusterState:
-    """Describes the cluster; what could not be described is in ``errors``. Raises if no broker responds."""
+def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterState:
+    """Describes the cluster; what could not be described is in ``errors``. Raises if no broker responds.
+
+    ``broker_ids``: the brokers whose features are requested, None for all.
+    """
     errors: list[KcliError] = []
     quorum, controller_known = None, True
     try:
@@ -78,7 +81,7 @@ def observe(admin: Admin) -> ClusterState:
         errors.append(error)
         controller_known = False
     features: dict[int, BrokerFeatures] = {}
-    for number, found in admin.describe_features().items():
+    for number, found in admin.describe_features(broker_ids=broker_ids).items():
         if isinstance(found, KcliError):
             errors.append(found)
         else:

@@ -1,19 +1,56 @@
-"""Changes of configurations, as planned from the values before and checked against the values after. Pure."""
+"""Changes of configurations: planned from the values before, made, and checked against the values after.
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+``plan``, ``is_done`` and the checks are pure; ``rejected``, ``make`` and ``read_back`` ask the brokers.
+"""
 
-from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigOp, ConfigResource
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
+from kcli.core.clock import monotonic
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
+from kcli.flows.config_values import list_words, same_value
 
+HIDDEN = "(hidden)"
+"""Shown to people in place of a secret."""
 _DEFAULT = "default"
+_LISTENER = "listener.name."
+VISIBLE_WITHIN = 5.0
+"""Seconds in which a change has to be visible: brokers receive it from the controller a moment later."""
+_PAUSE = 0.05
+_EDITS = (ConfigOp.APPEND, ConfigOp.SUBTRACT)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
+class ReadOnlyKeyError(KcliError):
+    """A key that brokers change only at their start."""
+
+    exit_code = 7
+
+
+class NotAppliedError(KcliError):
+    """The values of ``keys`` that were read back are not the ones that were set."""
+
+    exit_code = 7
+
+    def __init__(self, what: str, keys: Collection[str], *, do: str) -> None:
+        why = "another client changed it since, or the broker has not received the change yet"
+        super().__init__(what, why=why, do=do)
+        self.keys = keys
+
+
+class ReadBackError(KcliError):
+    """A change was confirmed and could not be read back."""
+
+    exit_code = 6
+
+
+class PlannedChange(NamedTuple):
     """A change of one key. ``old`` and ``new`` are None where no value is known, and for secrets.
 
-    ``old_source`` and ``new_source`` say where the values are set; ``sensitive`` values are never shown.
+    ``old_source`` and ``new_source`` say where the values are set, ``kind`` is the type of the key (empty where brokers
+    do not report it). ``note`` is set where nothing has to be done. ``error`` says why the change is refused.
     """
 
     resource: ConfigResource
@@ -22,65 +59,140 @@ class PlannedChange:
     old_source: str
     new: str | None
     new_source: str
-    sensitive: bool
+    kind: str = ""
+    sensitive: bool = False
+    note: str = ""
+    error: KcliError | None = None
 
     @property
-    def has_effect(self) -> bool:
-        """Whether anything changes; a secret that is set always counts, since its value cannot be read."""
-        hidden = self.sensitive and self.change.op is not ConfigOp.DELETE
-        return hidden or (self.old, self.old_source) != (self.new, self.new_source)
+    def needed(self) -> bool:
+        """Whether something has to be changed; a secret is always set again, since its value cannot be read."""
+        return not self.note and self.error is None
 
 
-def unknown_key(change: ConfigChange, known: Collection[str], *, open_ended: bool) -> tuple[bool, str | None]:
-    """Whether the key is to be refused as unknown, and the most similar one.
-
-    ``open_ended``: brokers accept keys of their plug-ins and of listeners, which are listed only when they are set; so
-    only a key that resembles a known one is refused.
-    """
-    if change.name in known:
-        return False, None
-    near = near_names(change.name, known)
-    listener = open_ended and change.name.startswith("listener.name.")
-    return not listener and (bool(near) or not open_ended), near[0] if near else None
+Plans = Mapping[ConfigResource, Sequence[PlannedChange]]
+Entries = Mapping[ConfigResource, Sequence[ConfigEntry]]
+Outcomes = dict[ConfigResource, KcliError | None]
 
 
 def plan(
     resource: ConfigResource,
     changes: Sequence[ConfigChange],
-    entries: Mapping[str, ConfigEntry],
-    known: Mapping[str, ConfigEntry],
+    entries: Iterable[ConfigEntry],
+    *,
+    others: Iterable[ConfigEntry] = (),
 ) -> list[PlannedChange]:
     """What each change does to the resource; ``entries`` are its values with their synonyms.
 
-    ``known``: all keys that it may have. A key that is not among them is treated as a secret, as brokers do.
+    ``others``: further keys that it may have. ConfigError for a key that it cannot have, and for a list operation on a
+    key that is no list. A key that is not listed and may exist is treated as a secret, as brokers do.
     """
-    found = []
+    own = {entry.name: entry for entry in entries}
+    known = {entry.name: entry for entry in others} | own
     for change in changes:
-        sensitive = change.name not in known or known[change.name].is_sensitive
-        found.append(_planned(resource, change, entries.get(change.name), sensitive=sensitive))
-    return found
+        _check_known(resource, change.name, known)
+        _check_list(change, known)
+    return [_planned(resource, change, own.get(change.name), known.get(change.name)) for change in changes]
+
+
+def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
+    """Whether what was read back has the change. Values of secrets cannot be compared."""
+    own = entry is not None and not entry.is_default
+    if planned.change.op is ConfigOp.DELETE:
+        return not own
+    words, named = set(list_words(entry.value if entry else "")), set(list_words(planned.change.value))
+    if planned.change.op is ConfigOp.SUBTRACT:
+        return not named & words
+    if entry is None or not own:
+        return False
+    if planned.sensitive or entry.is_sensitive:
+        return True
+    if planned.change.op is ConfigOp.APPEND:
+        return named <= words
+    return same_value(planned.kind or entry.type, entry.value or "", planned.change.value or "")
+
+
+def rejected(admin: Admin, plans: Plans) -> Outcomes:
+    """Whether the brokers accept the changes: an error where they do not. Nothing is changed."""
+    return _altered(admin, plans, validate_only=True)
+
+
+def make(admin: Admin, plans: Plans) -> Outcomes:
+    """Makes the changes: all of a resource, or none, with an error."""
+    return _altered(admin, plans, validate_only=False)
+
+
+def read_back(admin: Admin, plans: Plans, timeout: float) -> Outcomes:
+    """Checks the values after the changes; waits a moment, at most ``timeout`` seconds, for brokers that have not
+    received them yet.
+    """
+    until = monotonic() + min(VISIBLE_WITHIN, timeout)
+    outcome: Outcomes = dict.fromkeys(plans)
+    left = set(plans)
+    while left:
+        found = admin.describe_configs(sorted(left, key=str))
+        outcome |= {resource: _checked(resource, plans[resource], found[resource]) for resource in left}
+        left = {resource for resource in left if isinstance(outcome[resource], NotAppliedError)}
+        if monotonic() >= until:
+            break
+        if left:
+            admin.cluster.sleep(_PAUSE)
+    return outcome
 
 
 def _planned(
-    resource: ConfigResource, change: ConfigChange, entry: ConfigEntry | None, *, sensitive: bool
+    resource: ConfigResource, change: ConfigChange, entry: ConfigEntry | None, known: ConfigEntry | None
 ) -> PlannedChange:
+    sensitive = known is None or known.is_sensitive
     old, old_source = (entry.value, entry.source) if entry is not None else (None, _DEFAULT)
-    new, source = change.value, resource.own_source
+    new, source = _new_value(resource, change, entry)
+    planned = PlannedChange(
+        resource,
+        change,
+        None if sensitive else old,
+        old_source,
+        None if sensitive else new,
+        source,
+        known.type if known is not None else "",
+        sensitive,
+    )
+    if known is not None and known.read_only:
+        return planned._replace(error=_read_only(resource, change.name))
+    if note := _unneeded(change, entry, sensitive=sensitive):
+        return planned._replace(note=note, new=planned.old, new_source=old_source)
+    return planned
+
+
+def _unneeded(change: ConfigChange, entry: ConfigEntry | None, *, sensitive: bool) -> str:
+    """Why nothing has to be done; empty where something has."""
+    own = entry is not None and not entry.is_default
     if change.op is ConfigOp.DELETE:
-        new, source = _inherited(resource, entry)
-    elif change.op is not ConfigOp.SET:
-        words, named = _words(old), _words(change.value)
-        if change.op is ConfigOp.APPEND:
-            words += [word for word in named if word not in words]
-        else:
-            words = [word for word in words if word not in named]
-        new = ",".join(words)
-    hidden = None if sensitive else new
-    return PlannedChange(resource, change, None if sensitive else old, old_source, hidden, source, sensitive)
+        return "" if own else "is not set"
+    if sensitive or entry is None:
+        return ""
+    words, named = set(list_words(entry.value)), set(list_words(change.value))
+    if change.op is ConfigOp.APPEND:
+        return "contained already" if named <= words else ""
+    if change.op is ConfigOp.SUBTRACT:
+        return "" if words & named else "not contained"
+    return "has this value already" if own and same_value(entry.type, entry.value, change.value or "") else ""
+
+
+def _new_value(
+    resource: ConfigResource, change: ConfigChange, entry: ConfigEntry | None
+) -> tuple[str | None, str]:
+    """The value afterwards and its source."""
+    if change.op is ConfigOp.DELETE:
+        return _inherited(resource, entry)
+    if change.op is ConfigOp.SET:
+        return change.value, resource.own_source
+    words, named = list_words(entry.value if entry is not None else ""), list_words(change.value)
+    kept = (*words, *named) if change.op is ConfigOp.APPEND else (w for w in words if w not in named)
+    return ",".join(dict.fromkeys(kept)), resource.own_source
 
 
 def _inherited(resource: ConfigResource, entry: ConfigEntry | None) -> tuple[str | None, str]:
-    """The value and the source that apply without a value of the resource's own."""
+    """The value and the source that apply without a value of the resource's own; None where brokers report none."""
     if entry is None:
         return None, _DEFAULT
     if entry.is_default:
@@ -91,24 +203,85 @@ def _inherited(resource: ConfigResource, entry: ConfigEntry | None) -> tuple[str
     return None, _DEFAULT
 
 
-def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
-    """Whether the value that was read back is the one planned."""
-    own = entry is not None and not entry.is_default
-    if planned.change.op is ConfigOp.DELETE:
-        return not own
-    if entry is None or not own:
-        return False
-    if planned.sensitive or entry.is_sensitive:
-        return True
-    words, named = set(_words(entry.value)), set(_words(planned.change.value))
-    if planned.change.op is ConfigOp.APPEND:
-        return named <= words
-    if planned.change.op is ConfigOp.SUBTRACT:
-        return not named & words
-    return (entry.value or "").strip() == (planned.new or "").strip() or (
-        entry.type == "list" and words == named
+def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> None:
+    """Brokers accept keys of their plug-ins and listeners, which they list only when they are set: of brokers, only a
+    key that resembles a known one is refused.
+    """
+    if key in known:
+        return
+    near = near_names(key, known)
+    if resource.kind is ConfigKind.BROKER and (not near or key.startswith(_LISTENER)):
+        return
+    kind = resource.kind.name.lower()
+    raise ConfigError(
+        f"{resource} has no configuration key {key!r}",
+        why="the broker does not have it, and nothing was changed",
+        do=f"did you mean {near[0]}?"
+        if near
+        else f"`kcli configs describe {kind}s {resource.name} --all` lists the keys",
     )
 
 
-def _words(value: str | None) -> list[str]:
-    return [word.strip() for word in (value or "").split(",") if word.strip()]
+def _check_list(change: ConfigChange, known: Mapping[str, ConfigEntry]) -> None:
+    kind = known[change.name].type if change.name in known else ""
+    if change.op in _EDITS and kind not in ("list", ""):
+        raise ConfigError(
+            f"{change.name} is not a list",
+            why=f"--append and --remove change the elements of a list; it is of type {kind}",
+            do=f"set it as a whole: --set {change.name}=VALUE",
+        )
+
+
+def _read_only(resource: ConfigResource, key: str) -> ReadOnlyKeyError:
+    return ReadOnlyKeyError(
+        f"{key} of {resource} cannot be changed while brokers run",
+        why="it is read-only: a broker reads it from its file when it starts",
+        do="change server.properties of the broker and restart it",
+    )
+
+
+def _altered(admin: Admin, plans: Plans, *, validate_only: bool) -> Outcomes:
+    requests = {
+        resource: [row.change for row in rows if row.needed]
+        for resource, rows in plans.items()
+        if any(row.needed for row in rows)
+    }
+    if not requests:
+        return {}
+    outcome = admin.alter_configs(requests, validate_only=validate_only)
+    for resource, error in outcome.items():
+        if error is not None:
+            _hide_secrets(plans[resource], error)
+    return outcome
+
+
+def _hide_secrets(rows: Iterable[PlannedChange], error: KcliError) -> None:
+    """A broker's message about a value that it rejects may quote it."""
+    for row in rows:
+        if row.sensitive and row.change.value:
+            error.why = error.why.replace(row.change.value, HIDDEN)
+
+
+def _checked(
+    resource: ConfigResource, rows: Iterable[PlannedChange], found: Sequence[ConfigEntry] | KcliError
+) -> KcliError | None:
+    shows = f"`kcli configs describe {resource.kind.name.lower()}s {resource.name or 'default'}` shows what is set"
+    if isinstance(found, KcliError):
+        return ReadBackError(f"{resource} was changed, but not read back", why=str(found), do=shows)
+    values = {entry.name: entry for entry in found}
+    wrong = [row for row in rows if row.needed and not is_done(row, values.get(row.change.name))]
+    if not wrong:
+        return None
+    keys = [row.change.name for row in wrong]
+    read = ", ".join(_read(row, values.get(row.change.name)) for row in wrong)
+    return NotAppliedError(
+        f"{', '.join(keys)} of {resource} was changed, but reads {read}",
+        keys,
+        do=f"{shows}; find out which client changes it",
+    )
+
+
+def _read(row: PlannedChange, entry: ConfigEntry | None) -> str:
+    if entry is None:
+        return "nothing"
+    return "a value that is not shown" if row.sensitive else f"{entry.value} ({entry.source})"

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+from kcli.core.child_environment import child_environment
 from kcli.output.colour import is_terminal
 
 
@@ -39,7 +40,7 @@ def _piped(command: str, data: bytes) -> bool:
     """
     import subprocess  # only where a pager runs
 
-    environ = {"LESS": "FRX", **os.environ}
+    environ = {"LESS": "FRX", **child_environment(os.environ)}
     before = signal.signal(signal.SIGINT, lambda _signal, _frame: None)
     try:
         done = subprocess.run(command, shell=True, input=data, env=environ, check=False)  # noqa: S602

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import IO
 
-from kcli.output.colour import is_terminal, wants_colour
+from kcli.output.colour import heading_start, is_terminal, wants_colour
 from kcli.output.sanitise import visible
 
 _COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
@@ -57,6 +57,16 @@ class Talk:
     def plain(self, text: str) -> None:
         """Context of a question, or requested output: printed even with ``-q``."""
         self.write(text)
+
+    def plan(self, text: str, color: str) -> None:
+        """A plan; its heading has the profile's colour."""
+        first, sign, rest = visible(text).partition("\n")
+        if not (color and self.colour):
+            self.write(text)
+            return
+        self.write(first, heading_start(color))
+        if sign:
+            self.write(rest)
 
     def debug(self, text: str) -> None:
         """A trace line, with the time of day; the caller checks the area."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.resolve import Resolved
-from kcli.profiles.sifting import COMMAND_LINE
 
 Unused = tuple[str, str]
 """Why an option has no effect, and what to do instead."""
@@ -47,7 +47,7 @@ def unused_options(
             found[name] = _owner(name)
         elif name in refused and own.get(name) is None:
             found[name] = refused[name]
-        elif name.startswith("ssl_") and protocol.endswith("PLAINTEXT"):
+        elif "ssl_" in name and protocol.endswith("PLAINTEXT"):
             found[name] = _under(protocol, _WITHOUT_TLS)
         elif name.startswith("sasl_") and not protocol.startswith("SASL"):
             found[name] = _under(protocol, _WITHOUT_SASL)

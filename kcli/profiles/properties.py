@@ -4,39 +4,53 @@ Both are read by one parser: Java's rules (``=``, ``:`` or a blank after the key
 ``\\`` at the end continues, ``\\uXXXX``) contain librdkafka's. Never expands variables or includes files.
 """
 
+import re
 from collections.abc import Iterator
 
 from kcli.core.errors import ConfigError
+from kcli.profiles.pairs import Pair, Report, raise_error
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
-def parse_properties(text: str, origin: str) -> list[tuple[str, str, str]]:
-    """(key, value, ``origin:line``) in the order of the file; ConfigError for a line without a key."""
+def parse_properties(text: str, origin: str, report: Report = raise_error) -> list[Pair]:
+    """The pairs in the order of the file, each with ``origin:line``; ``report`` is called for a line without a key.
+
+    Errors do not contain the line, which may hold a password.
+    """
     pairs = []
     for number, line in _logical_lines(text.removeprefix("\ufeff")):
-        where = f"{origin}:{number}"
-        end = _key_end(line)
-        key = _unescape(line[:end], where)
-        if not key:
-            raise ConfigError(f"{where}: a line without a key", why=repr(line), do="write KEY=VALUE")
-        value = line[end:].lstrip(" \t\f")
-        if value[:1] in ("=", ":"):
-            value = value[1:].lstrip(" \t\f")
-        pairs.append((key, _unescape(value, where).rstrip(), where))
+        try:
+            pairs.append(_pair(line, f"{origin}:{number}"))
+        except ConfigError as error:
+            report(error)
     return pairs
 
 
-def split_pair(text: str, origin: str) -> tuple[str, str]:
-    """``K=V`` of ``-X``; ConfigError without ``=``."""
+def _pair(line: str, where: str) -> Pair:
+    end = _key_end(line)
+    key = _unescape(line[:end], where)
+    if not key:
+        raise ConfigError(
+            f"{where}: a line without a key", why=f"it begins with {line[:1]}", do="write KEY=VALUE"
+        )
+    value = line[end:].lstrip(" \t\f")
+    if value[:1] in ("=", ":"):
+        value = value[1:].lstrip(" \t\f")
+    return Pair(key, _unescape(value, where).rstrip(), where)
+
+
+def split_pair(text: str, origin: str) -> Pair:
+    """``K=V`` of ``-X``; ConfigError without ``=``, which shows a key at most."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
+        shown = repr(text) if re.fullmatch(r"[A-Za-z_.]*", text) else "…"
         raise ConfigError(
-            f"{origin} {text!r} is not KEY=VALUE",
-            why="there is no = in it",
+            f"{origin} {shown} is not KEY=VALUE",
+            why="nothing stands before the =" if sign else "there is no = in it",
             do="`kcli help options` lists the keys",
         )
-    return key.strip(), value.strip()
+    return Pair(key.strip(), value.strip(), origin)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

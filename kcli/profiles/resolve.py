@@ -1,39 +1,34 @@
-"""The resolved configuration of a run: who said what, strongest first, and what follows from it.
+"""The resolved configuration of a run: each option with the source that gave it, and what follows from it.
 
-Own flags, -X, -F, KCLI_*, KAFKA_*, a running sandbox. Pure: the environment, a reader of files and a finder of
-sandboxes are handed in. Nothing here or anywhere assumes localhost:9092.
+Flags, -X, -F, KCLI_*, the chosen profile, defaults, KAFKA_*, a running sandbox, strongest first (``sources.py``). Secrets
+that are in a file, a command or the keyring stay there (``secrets.py``). Nothing here or anywhere assumes
+localhost:9092.
 """
 
+import dataclasses
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kcli.core.errors import ConfigError
-from kcli.core.near_names import near_names
-from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_pairs
-from kcli.profiles.properties import parse_properties, split_pair
-from kcli.profiles.sifting import COMMAND_LINE, Pair, is_unsupported, sifted
+from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_value
+from kcli.profiles.file_safety import refusal, warning
+from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
+from kcli.profiles.profile import MARKS, Profile
+from kcli.profiles.secret_keys import COMMAND, JAAS, SecretSource, holds_secret, secret_source, source_key
+from kcli.profiles.sifting import check_protocol, is_refused, sifted
+from kcli.profiles.sources import BROKERS, Gathered, Sources, gather
 from kcli.serde.registry.keys import is_registry_key
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
-KCLI_FLAGS = {
-    "KCLI_BOOTSTRAP_SERVER": "bootstrap.servers",
-    "KCLI_BOOTSTRAP_SERVERS": "bootstrap.servers",
-    "KCLI_CLIENT_ID": "client.id",
-}
-KCLI_OTHER = frozenset(
-    ("KCLI_COMMAND_CONFIG", "KCLI_TIMEOUT", "KCLI_COLOR", "KCLI_PROGRESS", "KCLI_PAGER", "KCLI_PROFILE")
-) | {"KCLI_IMPL", "KCLI_NO_EXT", "KCLI_CACHE"}
-KAFKA_PREFIXES = ("KAFKA_SSL_", "KAFKA_SASL_")
-KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
-NO_PROFILES = "profiles are not supported yet by this version of kcli"
+HIDDEN = "(hidden)"
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Resolved:
     """``values`` by field name, ``origins`` likewise; ``ignored`` (key, origin) of other clients' options that mean
-    nothing here; ``notes`` and ``warnings`` to say.
+    nothing here; ``notes`` and ``warnings`` to say. A value may be a ``SecretSource``, until ``revealed``.
     """
 
     values: dict[str, Any]
@@ -45,6 +40,7 @@ class Resolved:
     registry: dict[str, Any] = field(default_factory=dict)
     """Likewise for the schema registry, which is no Kafka client; ``registry_origins`` too."""
     registry_origins: dict[str, str] = field(default_factory=dict)
+    profile: Profile | None = None
 
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
@@ -54,157 +50,211 @@ class Resolved:
         said = {name: value for name, value in (own or {}).items() if value is not None}
         return build(kind, configured | said)
 
+    def revealed(self, read: Callable[[SecretSource], Any]) -> "Resolved":
+        """The same with the secrets themselves, as ``read`` returns them, without those that are not used."""
+        values = {}
+        for name, value in self.values.items():
+            if not isinstance(value, SecretSource):
+                values[name] = value
+            elif self.uses(name):
+                values[name] = read(value)
+        return dataclasses.replace(self, values=values)
 
-@dataclass(slots=True, eq=False, repr=False)
-class Sources:
-    """Everything that may say something; see ``resolve``."""
-
-    flags: Mapping[str, str | None] = field(default_factory=dict)
-    properties: Sequence[str] = ()
-    files: Sequence[str] = ()
-    environ: Mapping[str, str] = field(default_factory=dict)
-    read_file: Callable[[str], str] = str
-    find_sandbox: Callable[[], str | None] = lambda: None
-    find_profiles: Callable[[], str | None] = lambda: None
-    """The path of a ``config.toml`` that exists, None without one."""
+    def uses(self, name: str) -> bool:
+        """Whether the security protocol leaves an option its meaning."""
+        protocol = str(self.values.get("security_protocol", "PLAINTEXT"))
+        if name.startswith("sasl_"):
+            return protocol.startswith("SASL_")
+        return not (name.startswith("ssl_") or "_ssl_" in name) or protocol.endswith("SSL")
 
 
-def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
-    """The configuration that results; ConfigError for an unknown key or value, for one that this version cannot obey,
-    or without any broker.
-
-    ``flags`` maps a key (``bootstrap.servers``) to the value of the flag with that name, or None.
+def resolve(sources: Sources, *, need_broker: bool = True, report: Report = raise_error) -> Resolved:
+    """The configuration that results. ``report`` is called with the ConfigError for an unknown key or value, for one that
+    this version cannot obey, for a file that is not safe, and without any broker.
     """
     warnings: list[str] = []
-    details: list[str] = []
-    _refuse_profile(sources.environ)
-    kafka = list(_kafka(sources.environ, details))
-    ranked = (
-        kafka,
-        list(_kcli(sources.environ, warnings)),
-        list(_files(sources)),
-        [(*split_pair(text, COMMAND_LINE), COMMAND_LINE) for text in sources.properties],
-        [(key, text, "a flag") for key, text in sources.flags.items() if text is not None],
-    )
-    strong = [pair for pairs in ranked[1:] for pair in pairs]
-    registry, registry_origins = _registry([pair for pair in strong if is_registry_key(pair[0])], warnings)
-    pairs, ignored = sifted(ranked)
-    values = parse_pairs(pairs)
-    origins = {field_of(key).name: origin for key, _text, origin in pairs}
-    notes = _said(origins, kafka)
+    found = gather(sources, warnings, report)
+    details = [] if found.profile is None else [f"profile {found.profile.name} ({found.profile.origin})"]
+    details += _unused_kafka(found)
+    ranked = [_options_only(pairs) if at == 0 else pairs for at, pairs in enumerate(found.ranked)]
+    _check_files(sources, found, warnings, report)
+    warnings += _seen_by_all(ranked)
+    strong = [pair for pairs in ranked[1:] for pair in pairs if is_registry_key(pair.key)]
+    registry, registry_origins = parsed_registry(strong, report)
+    named = any(pair.key in BROKERS and pair.text for pairs in ranked for pair in pairs)
+    if need_broker and not named:
+        ranked = [_of_sandbox(sources), *_without_brokers(ranked)]
+    check_protocol(ranked, report)
+    pairs, ignored = sifted(ranked, report)
+    values, origins = parsed(pairs, report)
+    notes = _said(origins, found.kafka)
     if sources.flags.get("bootstrap.servers") == "":
-        raise ConfigError(
-            "-b names no broker",
-            why="its value is empty; perhaps a variable is not set",
-            do="give HOST:PORT, or leave -b out to use what else is configured",
+        report(
+            ConfigError(
+                "-b names no broker",
+                why="its value is empty; perhaps a variable is not set",
+                do="give HOST:PORT, or leave -b out to use what else is configured",
+            )
         )
-    if need_broker:
-        named = any(key == "bootstrap.servers" for key, text, _origin in strong if text)
-        notes += _unread_profiles(sources.find_profiles(), broker_named=named)
-    if need_broker and not values.get("bootstrap_servers"):
-        values["bootstrap_servers"] = sources.find_sandbox()
-        if not values["bootstrap_servers"]:
-            raise no_broker()
-        origins["bootstrap_servers"] = "a running sandbox"
+    if not values.get("bootstrap_servers"):
+        values.pop("bootstrap_servers", None)
+        if need_broker:
+            required = found.profile if sources.profile_required else None
+            report(_no_broker_in(required) if required is not None else no_broker(found.profile))
     return Resolved(
-        values, origins, ignored, tuple(notes), tuple(warnings), tuple(details), registry, registry_origins
+        values,
+        origins,
+        ignored,
+        tuple(notes),
+        tuple(dict.fromkeys(warnings)),
+        tuple(details),
+        registry,
+        registry_origins,
+        found.profile,
     )
 
 
-def _refuse_profile(environ: Mapping[str, str]) -> None:
-    name = environ.get("KCLI_PROFILE")
-    if name:
-        raise ConfigError(
-            f"KCLI_PROFILE={name}: {NO_PROFILES}",
-            why="going on without it would mean another cluster than the profile's",
-            do="unset KCLI_PROFILE; name the brokers with -b HOST:PORT, and a file of client options with -F FILE",
-        )
-
-
-def _unread_profiles(path: str | None, *, broker_named: bool) -> list[str]:
-    """What to note about a ``config.toml`` where the broker is named otherwise; ConfigError where it is not."""
-    if path is None:
+def _of_sandbox(sources: Sources) -> list[Pair]:
+    """The options of a running sandbox, where no other source names a broker."""
+    sandbox = None if sources.profile_required else sources.find_sandbox()
+    if sandbox is None:
         return []
-    if broker_named:
-        return [f"{path} is not read: {NO_PROFILES}"]
-    raise ConfigError(
-        f"{path} cannot be used: {NO_PROFILES}",
-        why="going on without it would mean another cluster than the one it names",
-        do="name the brokers with -b HOST:PORT or KCLI_BOOTSTRAP_SERVER, or move the file away",
-    )
+    name, texts = sandbox
+    return [Pair(key, text, f"sandbox {name}") for key, text in texts.items()]
 
 
-def no_broker() -> ConfigError:
-    """Nobody named a broker."""
+def _without_brokers(ranked: Sequence[Sequence[Pair]]) -> list[list[Pair]]:
+    """Empty values do not count."""
+    return [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked]
+
+
+def no_broker(profile: Profile | None = None) -> ConfigError:
+    """No source named a broker."""
+    why = "kcli never guesses an address, and no sandbox is running"
     return ConfigError(
         "no broker is named",
-        why="kcli never guesses an address, and no sandbox is running",
-        do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F; "
-        "or start one here: kcli sandbox up",
+        why=why if profile is None else f"profile {profile.name} has no bootstrap.servers; {why}",
+        do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F, "
+        "or in a profile: kcli profile add NAME -b HOST:PORT; or start one here: kcli sandbox up",
     )
 
 
-def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _no_broker_in(profile: Profile) -> ConfigError:
+    return ConfigError(
+        f"profile {profile.name} names no broker",
+        why=f"it has no bootstrap.servers ({profile.origin})",
+        do=f"add it below [profiles.{profile.name}]",
+    )
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
+    """Typed values and origins by field name; a later pair wins."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for key, text, origin in pairs:
+        try:
+            source = secret_source(key, text, origin)
+            option = field_of(source.key if source else _not_a_mark(key, origin), origin)
+            values[option.name] = source if source else parse_value(option, text, origin)
+            origins[option.name] = origin
+        except ConfigError as error:
+            report(error)
+    return values, origins
+
+
+def _not_a_mark(key: str, origin: str) -> str:
+    if key in MARKS:
+        raise ConfigError(
+            f"{key} ({origin}) is no option of a client",
+            why="it marks a profile",
+            do="write it below [profiles.NAME]; `kcli profile add NAME -X …` does",
+        )
+    return key
+
+
+def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     """Values and origins of the registry's options, by field name."""
     if not pairs:
         return {}, {}
-    from kcli.serde.registry.options import (  # rare: most runs name no registry
-        parse_registry_pairs,
-        registry_field,
-    )
+    from kcli.serde.registry.options import registry_field  # rare: most runs name no registry
 
-    values = parse_registry_pairs(pairs)
+    values, origins = {}, {}
     for key, text, origin in pairs:
-        field = registry_field(key)
-        secret = field.metadata["secret"] or (field.name == "schema_registry_url" and "@" in text)
-        if origin == COMMAND_LINE and secret:
-            warnings.append(
-                f"{key} on the command line can be seen by all on this machine: put it into a file, -F FILE"
-            )
-    return values, {registry_field(key).name: origin for key, _text, origin in pairs}
+        try:
+            source = secret_source(key, text, origin)
+            option = registry_field(source.key if source else key, origin)
+            values[option.name] = source if source else parse_value(option, text, origin)
+            origins[option.name] = origin
+        except ConfigError as error:
+            report(error)
+    return values, origins
 
 
-def _files(sources: Sources) -> Iterator[Pair]:
-    for path in sources.files:
-        yield from parse_properties(sources.read_file(path), path)
+# --- what is said --------------------------------------------------------------------------------
 
 
-def _kcli(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair]:
-    for name in sorted(environ):
-        text = environ[name]
-        if not name.startswith("KCLI_") or not text:
-            continue
-        if name.startswith("KCLI_X_"):
-            yield _spelled(name, "KCLI_X_"), text, name
-        elif name in KCLI_FLAGS:
-            yield KCLI_FLAGS[name], text, name
-        elif name not in KCLI_OTHER and not name.startswith("KCLI_TEST_"):
-            near = near_names(name, [*KCLI_FLAGS, *KCLI_OTHER])
-            hint = f"; did you mean {near[0]}?" if near else ""
-            warnings.append(f"the environment variable {name} means nothing to kcli{hint}")
+def _options_only(pairs: Sequence[Pair]) -> list[Pair]:
+    """Of KAFKA_* variables, which others set for their own use: those that are options of a client."""
+    return [pair for pair in pairs if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key)]
 
 
-def _kafka(environ: Mapping[str, str], details: list[str]) -> Iterator[Pair]:
-    """Variables that others set for their own use: what is no option of a client is no error, but is told at -v."""
-    for name in sorted(environ):
-        if not environ[name] or not (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
-            continue
-        key = _spelled(name, "KAFKA_")
-        if is_option(key) or is_unsupported(key, environ[name]):
-            yield key, environ[name], name
-        else:
-            details.append(f"{name} in the environment is not used: no client option has this name")
-
-
-def _spelled(name: str, prefix: str) -> str:
-    """``KCLI_X_SASL_MECHANISM`` → ``sasl.mechanism``."""
-    return name.removeprefix(prefix).lower().replace("_", ".")
+def _unused_kafka(found: Gathered) -> Iterator[str]:
+    used = {pair.origin for pair in _options_only(found.ranked[0])}
+    for _key, _text, name in found.kafka:
+        if name not in used:
+            yield f"{name} in the environment is not used: no client option has this name"
 
 
 def _said(origins: Mapping[str, str], kafka: Sequence[Pair]) -> list[str]:
     """One line for the KAFKA_* variables that took effect."""
-    used = [name for key, _text, name in kafka if is_option(key) and origins.get(field_of(key).name) == name]
+    effective = set(origins.values())
+    used = [name for _key, _text, name in kafka if name in effective]
     return [f"using {', '.join(used)} from the environment"] if used else []
+
+
+def _seen_by_all(ranked: Sequence[Sequence[Pair]]) -> Iterator[str]:
+    """A warning for each secret on the command line."""
+    for key, text, origin in (pair for pairs in ranked for pair in pairs):
+        url = key.startswith("schema.registry.url") and "@" in text
+        if origin == COMMAND_LINE and (url or holds_secret(key, text)):
+            variable = "KCLI_X_" + key.upper().replace(".", "_")
+            instead = f"-X {key}_file=FILE, -X {key}_command=COMMAND, {key}=keyring:SERVICE/USER, the variable {variable}"
+            yield (
+                f"{key} on the command line can be seen by all users of this machine, and the shell keeps it: "
+                + (f"use a file, -F FILE, or {variable}" if url or key == JAAS else f"use {instead}")
+                + ("; without it kcli asks for it" if key == "sasl.password" else "")
+            )
+
+
+def _check_files(sources: Sources, found: Gathered, warnings: list[str], report: Report) -> None:
+    """Refuses, or warns of, files with secrets that other users can read or change."""
+    pairs: dict[str, list[Pair]] = {path: [] for path in sources.files}
+    pairs |= {config.path: [] for config in found.configs}
+    for pair in (pair for rank in found.ranked for pair in rank):
+        path, colon, _line = pair.origin.rpartition(":")
+        if colon and path in pairs:
+            pairs[path].append(pair)
+    for path, own in pairs.items():
+        check_file(path, own, sources, warnings, report)
+
+
+def check_file(
+    path: str, pairs: Sequence[Pair], sources: Sources, warnings: list[str], report: Report
+) -> None:
+    """The same for one file with these pairs."""
+    secret = any(holds_secret(pair.key, pair.text) for pair in pairs)
+    runs = any((source_key(pair.key) or ("", ""))[1] == COMMAND for pair in pairs)
+    state = sources.file_state(path)
+    if state is None or not (secret or runs):
+        return
+    refused = refusal(path, state, sources.user, "secrets" if secret else "commands that kcli runs")
+    if refused is not None:
+        report(refused)
+    elif secret and (text := warning(path, state, sources.user)) is not None:
+        warnings.append(text)
 
 
 def origin_lines(resolved: Resolved, remarks: Mapping[str, str] | None = None) -> list[str]:
@@ -212,23 +262,28 @@ def origin_lines(resolved: Resolved, remarks: Mapping[str, str] | None = None) -
     does not count.
     """
     lines = []
-    for name, value in sorted(resolved.values.items()):
-        secret = field_of(key_of(name)).metadata["secret"]
+    for name, shown, _secret, origin in shown_values(resolved):
         remark = f", {remarks[name]}" if remarks and name in remarks else ""
-        lines.append(f"{key_of(name)} = {'(hidden)' if secret else value} ({resolved.origins[name]}{remark})")
+        lines.append(f"{key_of(name)} = {shown} ({origin}{remark})")
+    return lines
+
+
+def shown_values(resolved: Resolved) -> Iterator[tuple[str, Any, bool, str]]:
+    """(field name, value, whether it is a secret, origin) of each option, the registry's last; secrets are hidden."""
+    for name, value in sorted(resolved.values.items()):
+        secret = bool(field_of(key_of(name)).metadata["secret"])
+        yield name, _shown(value, secret=secret), secret, resolved.origins[name]
     if resolved.registry:
-        lines += _registry_lines(resolved)
-    return lines
+        from kcli.serde.registry.addresses import without_secrets  # rare: a registry is configured
+        from kcli.serde.registry.options import registry_field
+
+        for name, value in sorted(resolved.registry.items()):
+            secret = bool(registry_field(key_of(name)).metadata["secret"])
+            shown = without_secrets(value) if name == "schema_registry_url" else _shown(value, secret=secret)
+            yield name, shown, secret, resolved.registry_origins[name]
 
 
-def _registry_lines(resolved: Resolved) -> list[str]:
-    from kcli.serde.registry.addresses import without_secrets  # rare: --debug=conf with a registry
-    from kcli.serde.registry.options import registry_field
-
-    lines = []
-    for name, value in sorted(resolved.registry.items()):
-        key = key_of(name)
-        shown = "(hidden)" if registry_field(key).metadata["secret"] else value
-        shown = without_secrets(shown) if name == "schema_registry_url" else shown
-        lines.append(f"{key} = {shown} ({resolved.registry_origins[name]})")
-    return lines
+def _shown(value: Any, *, secret: bool) -> Any:
+    if isinstance(value, SecretSource):
+        return str(value)
+    return HIDDEN if secret else value

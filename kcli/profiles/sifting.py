@@ -1,4 +1,4 @@
-"""What is said about a client before it is parsed: options of other clients are set aside, and what this version cannot
+"""What is given to a client before it is parsed: options of other clients are set aside, and what this version cannot
 obey is refused, as going on without it would reach another cluster, or the same one unprotected. Pure.
 """
 
@@ -6,59 +6,85 @@ from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option
+from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
+from kcli.profiles.secret_keys import source_key
 from kcli.serde.registry.keys import is_registry_key
 
-_CREDENTIALS = "give sasl.mechanism with sasl.username and sasl.password"
-
-Pair = tuple[str, str, str]
-"""Key, value, where it was said."""
-
-COMMAND_LINE = "-X"
-_PROTOCOL, _SASL = "security.protocol", "sasl."
+_PROTOCOL = "security.protocol"
+_CREDENTIALS = "give sasl.mechanism with sasl.username and sasl.password_file"
 
 
-def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
+def sifted(
+    ranked: Sequence[Sequence[Pair]], report: Report = raise_error
+) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
     """The pairs that are options of kcli's clients, weakest first; and (key, origin) of those that mean nothing here.
 
-    ``ranked`` holds a sequence for each kind of source, weakest first. ConfigError for what this version cannot do.
+    ``ranked`` holds a sequence for each kind of source, weakest first. ``report`` is called for what this version
+    cannot do.
     """
-    protocol, rank_of_protocol = _protocol(ranked)
-    sasl = protocol.startswith("SASL")
+    protocol, rank_of_protocol = chosen_protocol(ranked)
     pairs: list[Pair] = []
     ignored: list[tuple[str, str]] = []
     for rank, source in enumerate(ranked):
         for pair in source:
-            key, text, origin = pair
-            if is_registry_key(key):
+            if is_registry_key(pair.key):
                 continue
-            overruled = rank < rank_of_protocol
-            if is_option(key) and not is_unsupported(key, text):
-                if key.startswith(_SASL) and not sasl and rank > rank_of_protocol:
-                    raise _without_sasl(key, origin, protocol)
+            if source_key(pair.key) or (is_option(pair.key) and not is_unsupported(pair.key)):
                 pairs.append(pair)
-            elif _set_aside(pair, overruled=overruled, protocol=protocol):
-                ignored.append((key, origin))
+                continue
+            try:
+                foreign = _set_aside(pair, overruled=rank < rank_of_protocol, protocol=protocol)
+            except ConfigError as error:
+                report(error)
+                continue
+            if foreign:
+                ignored.append((pair.key, pair.origin))
             else:
                 pairs.append(pair)  # an unknown key: parsing it names the nearest
     return pairs, tuple(ignored)
 
 
-def is_unsupported(key: str, text: str) -> bool:
+def is_unsupported(key: str) -> bool:
     """Whether an option asks for what this version cannot do."""
-    if is_option(key) and key != "ssl.truststore.location":
+    if is_option(key):
         return False
-    from kcli.core.foreign_options import is_sasl, unsupported_tls  # rare: options that kcli does not have
+    from kcli.core.foreign_options import (  # rare: options that kcli does not have
+        unsupported_sasl,
+        unsupported_tls,
+    )
 
-    return is_sasl(key) or unsupported_tls(key, text) is not None
+    return unsupported_tls(key) is not None or bool(unsupported_sasl(key))
 
 
-def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
-    """The security protocol that wins, and the rank of who said it; empty and −1 where nobody did."""
+def is_refused(key: str) -> bool:
+    """Whether a variable that other programs may set is refused: a misspelt option of SASL, but no option of a broker."""
+    from kcli.core.foreign_options import BROKER_SASL_KEYS, is_sasl  # as above
+
+    return is_unsupported(key) or (is_sasl(key) and key not in BROKER_SASL_KEYS)
+
+
+def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
+    """Reports credentials that would not be used, since a run that connects without them is not what is wanted.
+
+    They may be overruled: a source at least as strong that chooses another protocol means it.
+    """
+    protocol, rank_of_protocol = chosen_protocol(ranked)
+    if protocol.startswith("SASL"):
+        return
+    for rank in range(len(ranked) - 1, rank_of_protocol, -1):
+        for pair in ranked[rank]:
+            if pair.key.startswith("sasl.") and pair.text and (is_option(pair.key) or source_key(pair.key)):
+                report(_without_sasl(pair, protocol))
+                return
+
+
+def chosen_protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
+    """The security protocol that wins, and the rank of its source; empty and −1 where none is given."""
     found = [
-        (text.strip().upper(), rank)
+        (pair.text.strip().upper(), rank)
         for rank, source in enumerate(ranked)
-        for key, text, _o in source
-        if key == _PROTOCOL
+        for pair in source
+        if pair.key == _PROTOCOL
     ]
     return found[-1] if found else ("", -1)
 
@@ -69,27 +95,24 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     from kcli.core.foreign_options import (
         instead_of_key,
         is_foreign,
-        is_sasl,
         unsupported_sasl,
         unsupported_tls,
         whose,
     )
 
-    key, text, origin = pair
-    if is_sasl(key):
+    key, _text, origin = pair
+    why_not = unsupported_sasl(key)
+    if why_not and not is_foreign(key):
         if overruled and not protocol.startswith("SASL"):
             return True
-        why_not = unsupported_sasl(key)
-        if why_not:
-            raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
-        return False
-    refused = unsupported_tls(key, text)
+        raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
+    refused = unsupported_tls(key)
     if refused is not None:
         if overruled and protocol.endswith("PLAINTEXT"):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
-    if not is_foreign(key, text):
+    if not is_foreign(key):
         return False
     if origin == COMMAND_LINE:
         raise ConfigError(
@@ -100,17 +123,16 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     return True
 
 
-def _without_sasl(key: str, origin: str, protocol: str) -> ConfigError:
+def _without_sasl(pair: Pair, protocol: str) -> ConfigError:
     """Ignoring it would connect without the authentication that was meant."""
-    said = f"security.protocol is {protocol or 'PLAINTEXT'}"
     instead = "leave it out"
-    if origin.startswith(("KCLI_", "KAFKA_")):
-        instead = f"unset {origin}, or choose -X security.protocol=PLAINTEXT"
-    elif origin != COMMAND_LINE:
+    if pair.origin.startswith(("KCLI_", "KAFKA_")):
+        instead = f"unset {pair.origin}, or choose -X security.protocol=PLAINTEXT"
+    elif pair.origin != COMMAND_LINE:
         instead = "take it out of that file, or choose -X security.protocol=PLAINTEXT"
     return ConfigError(
-        f"{_named(key, origin)} has no effect",
-        why=f"{said}: the connections do not authenticate",
+        f"{_named(pair.key, pair.origin)} has no effect",
+        why=f"security.protocol is {protocol or 'PLAINTEXT'}: the connections do not authenticate",
         do=f"add -X security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS); or {instead}",
     )
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 
 from kcli.sandbox.errors import UsageError
+from kcli.sandbox.properties import render
+from kcli.sandbox.security.names import FIRST_VERSION, INTERNAL
 from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
 
 DEFAULT_VERSION = "4.3.1"
@@ -30,11 +32,17 @@ def uses_zookeeper(version: str) -> bool:
     return parse_version(version)[:2] < _FIRST_KRAFT
 
 
-def server_properties(state: SandboxState, node: NodeState) -> str:
-    """The ``server.properties`` of ``node``."""
+def can_be_secure(version: str) -> bool:
+    """Whether ``--secure`` works with ``version``."""
+    return parse_version(version)[:2] >= FIRST_VERSION
+
+
+def server_properties(state: SandboxState, node: NodeState, security: Mapping[str, str]) -> str:
+    """The ``server.properties`` of ``node``; ``security``: further ones of a secure sandbox."""
     properties = {
         **_identity(state, node),
-        **_listeners(node),
+        **_listeners(node, "SSL" if state.secure else "PLAINTEXT"),
+        **security,
         "log.dirs": str(node_data(state, node.node_id)),
         **_replication(state),
         **_quick_first_use(),
@@ -57,11 +65,6 @@ def zookeeper_properties(port: int, data: str) -> str:
     )
 
 
-def render(properties: Mapping[str, str]) -> str:
-    """A Java properties file: backslashes, line ends and a leading blank of a value are escaped."""
-    return "".join(f"{key}={_escape(value)}\n" for key, value in properties.items())
-
-
 def _identity(state: SandboxState, node: NodeState) -> dict[str, str]:
     if state.zookeeper:
         return {
@@ -78,18 +81,18 @@ def _identity(state: SandboxState, node: NodeState) -> dict[str, str]:
     }
 
 
-def _listeners(node: NodeState) -> dict[str, str]:
+def _listeners(node: NodeState, internal_protocol: str) -> dict[str, str]:
     clients = [f"{item.name}://{HOST}:{item.port}" for item in node.listeners]
     protocols = [f"{item.name}:{item.protocol}" for item in node.listeners]
     properties = {
         "listeners": ",".join(clients),
         "advertised.listeners": ",".join(clients),
-        "inter.broker.listener.name": node.listeners[0].name,
+        "inter.broker.listener.name": node.listener(INTERNAL).name,
     }
     if node.controller_port is not None:
         properties["listeners"] += f",CONTROLLER://{HOST}:{node.controller_port}"
         properties["controller.listener.names"] = "CONTROLLER"
-        protocols.append("CONTROLLER:PLAINTEXT")
+        protocols.append(f"CONTROLLER:{internal_protocol}")
     properties["listener.security.protocol.map"] = ",".join(protocols)
     return properties
 
@@ -124,8 +127,3 @@ def _quick_first_use() -> dict[str, str]:
         # The cleaner takes 128 MiB of heap at start by default: a quarter of what a node has here.
         "log.cleaner.dedupe.buffer.size": "16777216",
     }
-
-
-def _escape(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-    return "\\" + escaped if escaped.startswith(" ") else escaped

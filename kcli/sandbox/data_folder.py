@@ -13,7 +13,7 @@ from pathlib import Path
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.settings import Resolved, refuse_mismatched_data
-from kcli.sandbox.state import SandboxState, node_data, zookeeper_data
+from kcli.sandbox.state import SandboxState, node_data, security_folder, zookeeper_data
 
 
 def formatted_nodes(data: str) -> list[Path]:
@@ -68,6 +68,12 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
             f"{resolved.data} has data of {len(found)} brokers, {resolved.brokers} were requested",
             do=f"--brokers {len(found)}, or name another folder",
         )
+    elif found and security_folder(resolved.data).is_dir() != resolved.secure:
+        has = "without" if resolved.secure else "with"
+        raise RefusedError(
+            f"the data in {resolved.data} was written {has} --secure",
+            do=f"{'leave it out' if resolved.secure else 'add --secure'}, or name another folder",
+        )
     if not Path(resolved.data).is_relative_to(home):
         _refuse_strange_folders(Path(resolved.data), resolved.brokers)
 
@@ -87,5 +93,7 @@ def delete_data(state: SandboxState) -> None:
     for node in state.nodes:
         shutil.rmtree(node_data(state, node.node_id), ignore_errors=True)
     shutil.rmtree(zookeeper_data(state), ignore_errors=True)
+    if state.secure:
+        shutil.rmtree(security_folder(state.data), ignore_errors=True)
     with suppress(OSError):
         Path(state.data).rmdir()

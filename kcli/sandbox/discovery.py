@@ -3,18 +3,28 @@
 Light enough for the start of any command: no network, no jgo, no lock, no subprocess (on Linux).
 """
 
-from kcli.sandbox.errors import SeveralSandboxesError
+from pathlib import Path
+
+from kcli.sandbox.errors import RefusedError, SeveralSandboxesError
 from kcli.sandbox.identity import is_alive
 from kcli.sandbox.paths import state_root
-from kcli.sandbox.state import FILE_NAME, Phase, SandboxState, read_state
+from kcli.sandbox.security.names import ADMIN, MUTUAL_TLS, Names, certificate_options
+from kcli.sandbox.state import FILE_NAME, Phase, SandboxState, read_state, security_folder
 
 DEFAULT_NAME = "default"
 
 
 def all_states() -> list[SandboxState]:
-    """Every sandbox that is remembered, running or not, by name."""
+    """Every sandbox that is remembered, running or not, by name; without those of a newer kcli."""
     homes = sorted(path.parent for path in state_root().glob(f"*/{FILE_NAME}"))
-    return [state for state in map(read_state, homes) if state is not None]
+    return [state for state in map(_readable_state, homes) if state is not None]
+
+
+def _readable_state(home: Path) -> SandboxState | None:
+    try:
+        return read_state(home)
+    except RefusedError:
+        return None
 
 
 def running() -> list[SandboxState]:
@@ -28,20 +38,29 @@ def is_running(state: SandboxState) -> bool:
     )
 
 
-def find_bootstrap() -> tuple[str, str] | None:
-    """(name, ``host:port,…``) of the sandbox to use when no broker was named; None when none runs.
+def find_sandbox() -> tuple[str, dict[str, str]] | None:
+    """Name and client options of the sandbox to use when no broker was named; None when none runs.
 
-    The one called ``default``, else the only one; with several others: ``SeveralSandboxesError``.
+    The one called ``default``, else the only one; with several others: ``SeveralSandboxesError``. Clients of a secure
+    sandbox connect as its super user, by certificate.
     """
-    found = {state.name: state.bootstrap for state in running()}
+    found = {state.name: state for state in running()}
     if not found:
         return None
     if DEFAULT_NAME in found:
-        return DEFAULT_NAME, found[DEFAULT_NAME]
+        return DEFAULT_NAME, _options(found[DEFAULT_NAME])
     if len(found) > 1:
         raise SeveralSandboxesError(
             "several sandboxes run and none is called default",
-            why=", ".join(f"{name} ({bootstrap})" for name, bootstrap in found.items()),
+            why=", ".join(f"{name} ({state.bootstrap})" for name, state in found.items()),
             do="name the brokers with -b",
         )
-    return next(iter(found.items()))
+    name, state = next(iter(found.items()))
+    return name, _options(state)
+
+
+def _options(state: SandboxState) -> dict[str, str]:
+    if not state.secure:
+        return {"bootstrap.servers": state.bootstrap}
+    names = Names(security_folder(state.data))
+    return certificate_options(names, ADMIN, state.bootstraps[MUTUAL_TLS])

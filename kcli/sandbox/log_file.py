@@ -5,9 +5,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kcli.sandbox.errors import StartError
+
 _CAUSE = re.compile(r'^(Caused by: |Exception in thread "\S+" )?[\w.$]+(Exception|Error)\b|\bFATAL\b')
 _FRAME = re.compile(r"^\s+(at |\.\.\. \d+ more)")
 _BLOCK = 1 << 16
+
+SHOWN = 15
+"""The number of lines that an error shows."""
 
 
 def tail(path: Path, lines: int) -> list[str]:
@@ -26,6 +31,14 @@ def cause(log_lines: list[str]) -> str:
         if _CAUSE.search(line.strip()):
             return line.strip()
     return next((line.strip() for line in reversed(log_lines) if line.strip()), "")
+
+
+def start_error(node_id: int, how: str, path: Path) -> StartError:
+    """``broker 1 HOW``, with the cause and the end of the log at ``path``."""
+    lines = without_frames(tail(path, 200))
+    return StartError(
+        f"broker {node_id} {how}", why=cause(lines), do=f"its log is {path}", log_lines=lines[-SHOWN:]
+    )
 
 
 def without_frames(log_lines: list[str]) -> list[str]:

@@ -13,16 +13,19 @@ from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.java import Java
 from kcli.sandbox.paths import state_root
-from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens
+from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free, who_listens
+from kcli.sandbox.security.names import LISTENERS
 from kcli.sandbox.settings import Resolved
 from kcli.sandbox.state import Listener, NodeState, Phase, SandboxState, ZooKeeperState
+
+_PLAIN = {"PLAINTEXT": "PLAINTEXT"}
 
 
 def plan_start(
     name: str, resolved: Resolved, kept: SandboxState | None, wanted: int | None, java: Java
 ) -> SandboxState:
-    """The state of sandbox ``name`` before its first process. ``wanted``: the first port (see
-    ``Settings.port``); without one that of the last time, if it is free.
+    """The state of sandbox ``name`` before its first process. ``wanted``: the first port (see ``Settings.port``);
+    without one that of the last time, if it is free. Ports of further listeners are those of the last time, else any.
     """
     owners = {
         port: f"sandbox {other.name}"
@@ -35,14 +38,18 @@ def plan_start(
         return port not in owners and is_port_free(port)
 
     rng = random.Random()
-    if wanted is None and kept and all(is_free(node.port) for node in kept.nodes):
-        wanted = kept.nodes[0].port
-    try:
-        ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
-    except PortTakenError as error:
-        by = owners.get(error.port) or who_listens(error.port)
-        raise PortTakenError(error.port, by) from None
-    owners |= dict.fromkeys(ports, name)
+    listeners: list[list[Listener]] = [[] for _ in range(resolved.brokers)]
+    for listener, protocol in (LISTENERS if resolved.secure else _PLAIN).items():
+        if wanted is None or listeners[0]:
+            wanted = _kept_port(kept, listener, is_free) or (ANY if listeners[0] else None)
+        try:
+            ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
+        except PortTakenError as error:
+            by = owners.get(error.port) or who_listens(error.port)
+            raise PortTakenError(error.port, by) from None
+        owners |= dict.fromkeys(ports, f"sandbox {name}")
+        for node, port in zip(listeners, ports, strict=True):
+            node.append(Listener(listener, port, protocol))
     zookeeper = uses_zookeeper(resolved.version)
     inner = choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
     return SandboxState(
@@ -51,8 +58,7 @@ def plan_start(
         version=resolved.version,
         cluster_id=cluster_id(resolved.data),
         nodes=tuple(
-            NodeState(n + 1, (Listener("PLAINTEXT", port),), None if zookeeper else inner[n])
-            for n, port in enumerate(ports)
+            NodeState(n + 1, tuple(node), None if zookeeper else inner[n]) for n, node in enumerate(listeners)
         ),
         zookeeper=ZooKeeperState(inner[0]) if zookeeper else None,
         data=resolved.data,
@@ -63,7 +69,15 @@ def plan_start(
         started_at="",
         extra=resolved.extra,
         jvm_options=resolved.jvm_options,
+        secure=resolved.secure,
     )
+
+
+def _kept_port(kept: SandboxState | None, listener: str, is_free: IsFree) -> int | None:
+    """The first node's port of ``listener`` the last time, if it and those of the other nodes are free."""
+    if kept and all(is_free(node.listener(listener).port) for node in kept.nodes):
+        return kept.nodes[0].listener(listener).port
+    return None
 
 
 def holds_ports(state: SandboxState) -> bool:

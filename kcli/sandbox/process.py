@@ -6,12 +6,14 @@ start time). In between the caller writes the process down. So there is never a 
 knows of: if the starter dies before it opens the gate, the shell reads the end of its input and exits.
 """
 
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from kcli.core.child_environment import child_environment
 from kcli.sandbox.errors import StartError
 from kcli.sandbox.identity import ProcessId, identify, is_alive, send
 
@@ -35,6 +37,7 @@ def spawn(
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
+            env=child_environment(os.environ),
             start_new_session=True,
         )
     assert child.stdin is not None
@@ -60,6 +63,7 @@ def run(command: Sequence[str], *, folder: Path, log: Path) -> "subprocess.Popen
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            env=child_environment(os.environ),
         )
 
 

@@ -1,6 +1,6 @@
 """Asks brokers whether they are ready, with two requests packed by hand on a plain socket.
 
-Not a client: no retries, no security, no versions but ApiVersions v0 and Metadata v1, which every
+Not a client: no retries, no security but TLS, no versions but ApiVersions v0 and Metadata v1, which every
 broker from 0.10 to today answers. It is separate so that starting a sandbox does not depend on the
 client that is tested against it. Runs in the caller's thread; every wait has a timeout.
 """
@@ -9,6 +9,10 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 _API_VERSIONS, _METADATA = 18, 3
 _CLIENT_ID = b"kcli-sandbox"
@@ -22,19 +26,23 @@ class ClusterAnswer:
     controller: int
 
 
-def cluster_is_ready(addresses: Sequence[tuple[str, int]], *, timeout: float = 2.0) -> bool:
+def cluster_is_ready(
+    addresses: Sequence[tuple[str, int]], *, timeout: float = 2.0, tls: "SSLContext | None" = None
+) -> bool:
     """Whether every address responds, and each sees as many brokers as there are addresses, and a controller."""
     for host, port in addresses:
-        answer = ask(host, port, timeout=timeout)
+        answer = ask(host, port, timeout=timeout, tls=tls)
         if answer is None or answer.controller < 0 or len(answer.brokers) < len(addresses):
             return False
     return True
 
 
-def ask(host: str, port: int, *, timeout: float = 2.0) -> ClusterAnswer | None:
+def ask(
+    host: str, port: int, *, timeout: float = 2.0, tls: "SSLContext | None" = None
+) -> ClusterAnswer | None:
     """The response of the broker at ``host:port``; None while it does not respond (or is no broker)."""
     try:
-        with socket.create_connection((host, port), timeout=timeout) as connection:
+        with _connect(host, port, timeout, tls) as connection:
             connection.settimeout(timeout)
             (error,) = struct.unpack_from(">h", _call(connection, _API_VERSIONS, 0, b""))
             if error:
@@ -57,6 +65,17 @@ def parse_metadata_v1(body: bytes) -> ClusterAnswer:
         position = _skip_string(body, position)
     (controller,) = struct.unpack_from(">i", body, position)
     return ClusterAnswer(frozenset(brokers), controller)
+
+
+def _connect(host: str, port: int, timeout: float, tls: "SSLContext | None") -> socket.socket:
+    connection = socket.create_connection((host, port), timeout=timeout)
+    if tls is None:
+        return connection
+    try:
+        return tls.wrap_socket(connection, server_hostname=host)
+    except OSError:
+        connection.close()
+        raise
 
 
 def _skip_string(body: bytes, position: int) -> int:

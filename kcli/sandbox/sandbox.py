@@ -22,8 +22,18 @@ from kcli.sandbox.node import Node
 from kcli.sandbox.paths import home_of
 from kcli.sandbox.plan import lock_path, plan_start, ports_lock
 from kcli.sandbox.progress import OnProgress, ignore_progress
+from kcli.sandbox.security.client_files import write_client_files
+from kcli.sandbox.security.material import Material, prepare, require_cryptography
 from kcli.sandbox.settings import Settings, differences, resolve
-from kcli.sandbox.state import FILE_NAME, NodeState, Phase, SandboxState, read_state, write_state
+from kcli.sandbox.state import (
+    FILE_NAME,
+    NodeState,
+    Phase,
+    SandboxState,
+    read_state,
+    security_folder,
+    write_state,
+)
 from kcli.sandbox.status import SandboxStatus, status_of
 from kcli.sandbox.watchdog import Watchdog
 
@@ -71,6 +81,8 @@ class Sandbox:
             self._refuse_differing(state, settings)
             return status_of(state, self.home)
         resolved = resolve(settings, state, default_data=str(self.home / "data"))
+        if resolved.secure:
+            require_cryptography()
         refuse_unusable(resolved, state, self.name, self.home)
         planned = plan_start(self.name, resolved, state, settings.port, find_java())
         return status_of(planned, self.home)
@@ -159,6 +171,8 @@ class Sandbox:
         on_step: OnStep,
     ) -> SandboxStatus:
         resolved = resolve(settings, kept, default_data=str(self.home / "data"))
+        if resolved.secure:
+            require_cryptography()
         had_data = bool(formatted_nodes(resolved.data))
         refuse_unusable(resolved, kept, self.name, self.home)
         java = find_java()
@@ -173,8 +187,8 @@ class Sandbox:
             with file_lock(ports_lock(), timeout=30, doing="choosing ports"):
                 state = plan_start(self.name, resolved, kept, settings.port, java)
                 self._record(state)
-            self._write_files(state)
-            launch.format_nodes(self.home, state, on_step)
+            material = self._write_files(state)
+            launch.format_nodes(self.home, state, material, on_step)
             state = launch.start_zookeeper(self.home, state, self._record, on_step)
             brokers = "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
             on_step(f"starting {brokers} at {state.bootstrap}")
@@ -192,9 +206,15 @@ class Sandbox:
             raise
         return status_of(state, self.home)
 
-    def _write_files(self, state: SandboxState) -> None:
+    def _write_files(self, state: SandboxState) -> Material | None:
+        """The nodes' configuration and, if it is secure, certificates and the files for its clients."""
         try:
-            launch.write_files(self.home, state)
+            material = None
+            if state.secure:
+                material = prepare(security_folder(state.data), [node.node_id for node in state.nodes])
+                write_client_files(material, state.bootstraps)
+            launch.write_files(self.home, state, material)
+            return material
         except OSError as error:
             raise UsageError(
                 f"cannot write {error.filename}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kcli.sandbox.config import DEFAULT_VERSION, parse_version, uses_zookeeper
+from kcli.sandbox.config import DEFAULT_VERSION, can_be_secure, parse_version, uses_zookeeper
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState
 
@@ -34,6 +34,7 @@ class Settings:
     extra: Mapping[str, str] | None = None
     heap_mb: int | None = None
     jvm_options: tuple[str, ...] | None = None
+    secure: bool | None = None
     die_with_parent: bool = False
     timeout: float = 90.0
 
@@ -49,6 +50,7 @@ class Resolved:
     extra: Mapping[str, str]
     heap_mb: int
     jvm_options: tuple[str, ...]
+    secure: bool
 
 
 def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str) -> Resolved:
@@ -64,6 +66,13 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
             why=f"ports end at {LAST_PORT}",
             do="choose a lower --port",
         )
+    secure = _first(settings.secure, kept.secure if kept else False)
+    if secure and not can_be_secure(version):
+        raise RefusedError(
+            f"Kafka {version} cannot be started with --secure",
+            why="the credentials of SCRAM are set when data is formatted, which Kafka can do from 3.5 on",
+            do="choose 3.5.0 or newer with --kafka-version, or leave --secure out",
+        )
     return Resolved(
         version=version,
         brokers=brokers,
@@ -72,6 +81,7 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
         extra=_first(settings.extra, kept.extra if kept else {}),
         heap_mb=_first(settings.heap_mb, kept.heap_mb if kept else 512 if brokers < 3 else 384),
         jvm_options=_first(settings.jvm_options, kept.jvm_options if kept else ()),
+        secure=secure,
     )
 
 
@@ -83,6 +93,7 @@ def differences(settings: Settings, running: SandboxState) -> list[str]:
         ("--port", settings.port or None, running.nodes[0].port),
         ("--data", settings.data, running.data),
         ("--ephemeral", settings.ephemeral, running.ephemeral),
+        ("--secure", settings.secure, running.secure),
         ("extra properties", settings.extra, running.extra),
         ("heap MB", settings.heap_mb, running.heap_mb),
         ("JVM options", settings.jvm_options, running.jvm_options),
@@ -106,6 +117,8 @@ def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
 def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
     if resolved.brokers != len(kept.nodes):
         return f"it was written by {len(kept.nodes)} brokers, {resolved.brokers} were requested"
+    if resolved.secure != kept.secure:
+        return f"it was written with{'' if kept.secure else 'out'} --secure"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):
         return f"Kafka {kept.version} and {resolved.version} differ in using ZooKeeper"
     if parse_version(resolved.version) < parse_version(kept.version):

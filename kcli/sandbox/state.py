@@ -12,11 +12,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.identity import ProcessId
 
 HOST = "127.0.0.1"
 FILE_NAME = "sandbox.json"
-_FORMAT = 1
+_FORMAT = 2
+"""1: without ``secure``, which is False then."""
 
 
 class Phase(Enum):
@@ -29,7 +31,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An address on which a broker serves clients; brokers use a node's first one among themselves."""
+    """An address on which a broker serves clients. A node's first one is what its sandbox's ``bootstrap`` names."""
 
     name: str
     port: int
@@ -48,6 +50,10 @@ class NodeState:
     @property
     def port(self) -> int:
         return self.listeners[0].port
+
+    def listener(self, name: str) -> Listener:
+        """The one called ``name``; a node that has no such listener uses its first one for everything."""
+        return next((each for each in self.listeners if each.name == name), self.listeners[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +82,18 @@ class SandboxState:
     started_at: str
     extra: Mapping[str, str] = field(default_factory=dict)
     jvm_options: tuple[str, ...] = ()
+    secure: bool = False
 
     @property
     def bootstrap(self) -> str:
         """``host:port,…`` of all nodes."""
         return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
+
+    @property
+    def bootstraps(self) -> dict[str, str]:
+        """The same for each listener, by its name."""
+        names = [listener.name for listener in self.nodes[0].listeners]
+        return {name: ",".join(f"{HOST}:{node.listener(name).port}" for node in self.nodes) for name in names}
 
     @property
     def processes(self) -> list[ProcessId]:
@@ -102,12 +115,20 @@ def node_data(state: SandboxState, node_id: int) -> Path:
     return Path(state.data) / f"node-{node_id}"
 
 
+def security_folder(data: str) -> Path:
+    """Where a secure sandbox has its certificates and passwords: with the data, which has credentials in it too."""
+    return Path(data) / "security"
+
+
 def zookeeper_data(state: SandboxState) -> Path:
     return Path(state.data) / "zookeeper"
 
 
 def read_state(home: Path) -> SandboxState | None:
-    """The state in the folder ``home``; None if there is none, or it is not of this format."""
+    """The state in the folder ``home``; None if there is none, or it is damaged.
+
+    RefusedError if a newer kcli wrote it: a sandbox may be running there.
+    """
     try:
         return from_json((home / FILE_NAME).read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -132,8 +153,15 @@ def from_json(text: str) -> SandboxState:
     document: Any = json.loads(text)
     if not isinstance(document, dict):
         raise TypeError("not an object")
-    if document.pop("format") != _FORMAT:
-        raise ValueError("another format")
+    version = document.pop("format")
+    if not isinstance(version, int) or version < 1:
+        raise ValueError("not a format")
+    if version > _FORMAT:
+        raise RefusedError(
+            f"sandbox {document.get('name', '')} was made by a newer kcli",
+            why=f"its state has format {version}, this kcli reads up to {_FORMAT}",
+            do="use that kcli, or another name for the sandbox",
+        )
     zookeeper = document.pop("zookeeper")
     return SandboxState(
         **{

@@ -2,12 +2,14 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.sandbox import process
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.state import HOST, NodeState, Phase, SandboxState
+from kcli.sandbox.security.names import CLIENT_FILES, MECHANISMS, WITH_CLIENT_CERTIFICATE, Names
+from kcli.sandbox.state import HOST, Listener, NodeState, Phase, SandboxState, security_folder
 
 LOG_NAME = "server.log"
 
@@ -25,9 +27,21 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ListenerStatus:
+    """One listener of all nodes. ``protocol`` is Kafka's security protocol, ``mechanisms`` those of SASL."""
+
+    name: str
+    protocol: str
+    bootstrap: str
+    mechanisms: tuple[str, ...]
+    client_certificate: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxStatus:
     """One sandbox. ``state``: ``up``, ``partial`` (some nodes run), ``starting`` or ``down``.
 
+    ``security`` is ``none`` or ``secure``; ``files`` are files of client options, by name.
     ``started_at`` is RFC 3339, UTC; None unless it was started to the end.
     """
 
@@ -44,6 +58,9 @@ class SandboxStatus:
     java: str
     java_version: str
     started_at: str | None
+    security: str
+    listeners: tuple[ListenerStatus, ...]
+    files: Mapping[str, str]
 
 
 def status_of(state: SandboxState, home: Path) -> SandboxStatus:
@@ -64,11 +81,29 @@ def status_of(state: SandboxState, home: Path) -> SandboxStatus:
         java=state.java,
         java_version=state.java_version,
         started_at=state.started_at if state.phase is Phase.UP else None,
+        security="secure" if state.secure else "none",
+        listeners=tuple(_listener(state, listener) for listener in state.nodes[0].listeners),
+        files=_files(state) if state.secure else {},
     )
 
 
 def node_log(home: Path, node_id: int) -> Path:
     return home / f"node-{node_id}" / LOG_NAME
+
+
+def _listener(state: SandboxState, listener: Listener) -> ListenerStatus:
+    return ListenerStatus(
+        name=listener.name,
+        protocol=listener.protocol,
+        bootstrap=state.bootstraps[listener.name],
+        mechanisms=MECHANISMS if listener.protocol.startswith("SASL") else (),
+        client_certificate=listener.name in WITH_CLIENT_CERTIFICATE,
+    )
+
+
+def _files(state: SandboxState) -> dict[str, str]:
+    names = Names(security_folder(state.data))
+    return {name: str(names.client_file(name)) for name in CLIENT_FILES}
 
 
 def _summary(phase: Phase, alive: list[bool]) -> str:

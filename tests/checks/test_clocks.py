@@ -13,6 +13,8 @@ CLOCK = "kcli/core/clock.py"
 WALL_MS_FOR = {
     "kcli/core/consumer/positions.py": "auto.offset.reset=by_duration looks for records by their timestamps",
     "kcli/core/consumer/open_transactions.py": "how long ago a broker's timestamp was, for a message",
+    "kcli/core/net/tls/failures.py": "the time of day in an error about a certificate",
+    "kcli/core/net/tls/stores.py": "whether the client's certificate is valid now",
     "kcli/core/producer/producer.py": "the timestamp of a record that has none",
 }
 """The only places that may ask for the time of day, and what for: none of them waits by it."""

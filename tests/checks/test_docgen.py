@@ -60,8 +60,13 @@ def test_examples_parse() -> None:
 
     for doc in docs():
         for example in doc.examples:
-            for part in example.line.split("|"):
-                words = shlex.split(part.split("<")[0].split(">")[0])
+            lexer = shlex.shlex(example.line, posix=True, punctuation_chars="|<>")
+            lexer.whitespace_split = True
+            lexer.commenters = ""
+            tokens = list(lexer)
+            while tokens:
+                ends = [at for at, token in enumerate(tokens) if token.strip("|<>") == ""] or [len(tokens)]
+                words, tokens = tokens[: ends[0]], tokens[ends[0] + 1 :]
                 if words[:1] != ["kcli"]:
                     continue
                 ctx: click.Context | None = None

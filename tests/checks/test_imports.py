@@ -17,6 +17,8 @@ ON_USE_ONLY = {
     *("lz4", "cramjam", "backports", "isal", "crc32c", "zlib", "gzip"),
     # of the standard library; not threading, which click imports
     *("ssl", "socket", "selectors", "asyncio", "json", "logging"),
+    # profiles and secrets
+    *("tomllib", "tomlkit", "yaml", "keyring", "getpass", "resource"),
 }
 
 
@@ -54,3 +56,13 @@ def test_importing_the_core_costs_nothing():
     imported = modules_imported_by("-c", "import kcli.core")
     ours = {name for name in imported if name.startswith("kcli")}
     assert ours == {"kcli", "kcli.core"}
+
+
+def test_a_command_without_profiles_and_secrets_loads_nothing_for_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("KCLI_TIMEOUT", "100ms")
+    code = "import sys; from kcli.__main__ import run; sys.exit(run(['topics', 'list', '-b', '127.0.0.1:1']) != 3)"
+    imported = modules_imported_by("-c", code)
+    assert "kcli.profiles.resolve" in imported
+    unwanted = {"tomllib", "tomlkit", "yaml", "keyring", "getpass", "resource", "kcli.profiles.config_file"}
+    assert imported & unwanted == set()

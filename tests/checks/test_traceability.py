@@ -20,7 +20,7 @@ COUNTS = {
     "P": 18,
     "F": 18,
 }
-COUNTS |= {"M": 20, "C": 18, "T": 10, "S": 12, "K": 11, "R": 25}
+COUNTS |= {"M": 20, "C": 18, "T": 10, "S": 12, "K": 11, "X": 31, "R": 25}
 
 
 def test_the_page_is_generated_and_without_a_fault() -> None:

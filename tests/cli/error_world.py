@@ -21,7 +21,19 @@ FILES = {
     "typo.properties": "linger.mss=5\n",
     "sasl.conf": "bootstrap.servers=h:1\nsasl.username=me\nsasl.password=secret\n",
     "near.conf": "queue.buffering.max.m=5\n",
-    "xdg/kcli/config.toml": 'current = "prod"\n',
+    "xdg/kcli/config.toml": """current = "prod"
+
+[profiles.test]
+bootstrap.servers = "h:1"
+linger.mss = 5
+
+[profiles.locked]
+read_only = true
+[profiles.guarded]
+protected = true
+[profiles.pinned]
+cluster_id = "somebody-elses"
+""",
     "two.txt": "small\n" + "x" * 3000 + "\n",
     "bad.ndjson": '{"value": "a"}\n{"value": \n',
     "without/fastavro.py": "raise ImportError('no fastavro here')\n",

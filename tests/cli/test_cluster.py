@@ -110,7 +110,7 @@ def test_without_permission_the_controller_is_unknown_and_the_exit_code_4(cluste
     assert item["controller"] is None, "a broker of a KRaft cluster names any broker as controller"
     assert len(item["brokers"]) == 3
     assert "CLUSTER_AUTHORIZATION_FAILED" in said
-    assert "DESCRIBE on the cluster" in said
+    assert "--operation describe --cluster" in said
 
 
 # --- features ----------------------------------------------------------------------------------------------

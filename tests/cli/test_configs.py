@@ -159,8 +159,8 @@ def test_changes_are_made_after_a_plan_and_reported_with_old_and_new(cluster: Fa
     line = "alter topics orders --set retention.ms=6 --append cleanup.policy=compact --yes"
     rows = items(cluster, line)
     assert [(r["key"], r["old"], r["old_source"], r["new"], r["new_source"], r["status"]) for r in rows] == [
-        ("retention.ms", "5", "topic", "6", "topic", "changed"),
-        ("cleanup.policy", "delete", "default", "delete,compact", "topic", "changed"),
+        ("retention.ms", "5", "topic", "6", "topic", "done"),
+        ("cleanup.policy", "delete", "default", "delete,compact", "topic", "done"),
     ]
     assert values(cluster, "topics orders") == [
         ("orders", "cleanup.policy", "delete,compact", "topic"),
@@ -191,9 +191,8 @@ def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeClust
     before = len(changes(cluster))
     done = run(cluster, "alter topics orders --set retention.ms=6 --dry-run")
     assert b"retention.ms: 5 (topic) \xe2\x86\x92 6 (topic)" in ok(done)
-    assert [r["status"] for r in items(cluster, "alter topics orders --set retention.ms=6 --dry-run")] == [
-        "planned"
-    ]
+    (row,) = items(cluster, "alter topics orders --set retention.ms=6 --dry-run")
+    assert (row["change"], row["old"], row["new"], "status" in row) == ("set", "5", "6", False)
     refused(
         cluster, "alter topics orders --set retention.ms=x --dry-run", 1, "INVALID_CONFIG", "retention.ms"
     )
@@ -203,26 +202,42 @@ def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeClust
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("topics orders --set retention.ms=6", 2, ["confirmation required", "Change 1 key?"]),
+        ("topics orders --set retention.ms=6", 2, ["confirmation required", "Alter topic orders?"]),
         ("topics orders --set retention.ms=6 --no-input", 2, ["--no-input was given"]),
-        ("topics orders", 2, ["nothing to change"]),
+        ("topics orders", 2, ["no change is given"]),
         ("topics orders --set retention.ms", 2, ["'retention.ms' is not KEY=VALUE"]),
         ("topics orders --set =5", 2, ["there is no key before the ="]),
-        ("topics orders --unset retention.ms=5", 2, ["--unset takes a key without a value"]),
+        ("topics orders --unset retention.ms=5", 2, ["--unset restores the default and needs no value"]),
         ("topics orders --set retention.ms=6 --unset retention.ms", 2, ["retention.ms is changed twice"]),
-        ("topics orders --set retention.mss=6 --yes", 2, ["a topic has no", "did you mean retention.ms?"]),
-        ("topics orders --set zzz=6 --yes", 2, ["a topic has no configuration zzz", "--all` lists the keys"]),
+        (
+            "topics orders --set retention.mss=6 --yes",
+            2,
+            ["topic orders has no", "did you mean retention.ms?"],
+        ),
+        ("topics orders --set zzz=6 --yes", 2, ["has no configuration key 'zzz'", "--all` lists the keys"]),
         ("groups g --unset consumer.session.timeout --yes", 2, ["did you mean consumer.session.timeout.ms?"]),
-        ("brokers 1 --set broker.id=2 --yes", 7, ["broker.id cannot be changed", "server.properties"]),
-        ("brokers default --set broker.id=2 --yes", 7, ["default of all brokers: broker.id cannot"]),
+        (
+            "brokers 1 --set broker.id=2 --yes",
+            7,
+            ["broker.id of broker 1 cannot be changed", "server.properties"],
+        ),
+        ("brokers default --set broker.id=2 --yes", 7, ["broker.id of the default of all brokers cannot"]),
         ("brokers default --set mesage.max.bytes=2 --yes", 2, ["did you mean message.max.bytes?"]),
         ("brokers 77 --set message.max.bytes=2 --yes", 1, ["no broker 77"]),
-        ("topics orders --append retention.ms=6 --yes", 1, ["it is no list"]),
+        ("topics orders --append retention.ms=6 --yes", 2, ["retention.ms is not a list"]),
         ("topics none --set retention.ms=6 --yes", 1, ["topic none does not exist"]),
     ],
 )
 def test_changes_that_are_refused(cluster: FakeCluster, line: str, code: int, words: list[str]) -> None:
     refused(cluster, f"alter {line}", code, *words)
+
+
+def test_an_internal_topic_is_altered_only_by_its_confirmed_name(cluster: FakeCluster) -> None:
+    cluster.create_topic("__consumer_offsets", 1)
+    line = "alter topics orders __consumer_offsets --set retention.ms=6"
+    refused(cluster, f"{line} --yes", 2, "it holds the committed offsets", "--confirm __consumer_offsets")
+    ok(run(cluster, f"{line} --yes --confirm __consumer_offsets"))
+    refused(cluster, "alter topics orders --set retention.ms=7 --confirm other", 2, "use --confirm orders")
 
 
 def test_a_value_that_is_set_already_is_no_change(cluster: FakeCluster) -> None:
@@ -233,7 +248,7 @@ def test_a_value_that_is_set_already_is_no_change(cluster: FakeCluster) -> None:
 
 def test_the_others_are_changed_when_one_is_refused(cluster: FakeCluster) -> None:
     rows = items(cluster, "alter topics none orders --set retention.ms=6 --yes", code=6)
-    assert [(r["name"], r["status"]) for r in rows] == [("orders", "changed")]
+    assert [(r["name"], r["status"]) for r in rows] == [("orders", "done")]
     done = run(cluster, "alter brokers 1 77 --set log.retention.ms=6 --yes")
     assert done.returncode == 6
 
@@ -255,7 +270,7 @@ def test_a_value_that_is_not_there_afterwards_is_reported(cluster: FakeCluster) 
     cluster.replace(DescribeConfigsRequest, undo, times=FOREVER)
     done = run(cluster, "alter topics orders --set retention.ms=6 --yes --timeout 1s")
     assert done.returncode == 7
-    assert b"retention.ms was changed, and does not have the new value" in done.stderr
+    assert b"retention.ms of topic orders was changed, but reads 4 (topic)" in done.stderr
 
 
 def test_a_change_that_brokers_show_a_moment_later_is_waited_for(cluster: FakeCluster) -> None:
@@ -304,7 +319,19 @@ def test_formats(cluster: FakeCluster) -> None:
         ok(run(cluster, "alter topics orders --set retention.ms=6 --yes -o ndjson")).decode().splitlines()
     )
     assert json.loads(line)["kind"] == "ConfigAlterReportItem"
-    assert ok(run(cluster, "alter topics orders --set retention.ms=7 --yes")) == b""
+    header, line = ok(run(cluster, "alter topics orders --set retention.ms=7 --yes")).decode().splitlines()
+    assert header.split() == [
+        "NAME",
+        "KEY",
+        "CHANGE",
+        "OLD",
+        "OLD-SOURCE",
+        "NEW",
+        "NEW-SOURCE",
+        "STATUS",
+        "NOTE",
+    ]
+    assert line.split() == ["orders", "retention.ms", "set", "6", "topic", "7", "topic", "done", "-"]
 
 
 def test_tables_fit_80_columns_of_a_terminal(cluster: FakeCluster) -> None:

@@ -154,8 +154,20 @@ NOT_OURS = [
         "",
         "-f FORMAT chooses what is printed",
     ),
-    Row("topics list --profile prod", 2, "--profile is not supported yet", "no profiles", "-b HOST:PORT"),
-    Row("topics list --context prod", 2, "--context is not supported yet", "no profiles", "-b HOST:PORT"),
+    Row(
+        "topics list --profile prod",
+        2,
+        "no profile 'prod' (from --profile)",
+        "there are none",
+        "kcli profile add",
+    ),
+    Row(
+        "topics list --context prod",
+        2,
+        "no profile 'prod' (from --profile)",
+        "there are none",
+        "kcli profile add",
+    ),
 ]
 
 COUNTS = [
@@ -188,29 +200,62 @@ NOT_YET = [
         "do not authenticate", "out of that file",
     ),
     Row(
-        "topics list", 2, "sasl.jaas.config (KCLI_X_SASL_JAAS_CONFIG) is not supported yet", "JAAS",
-        "sasl.username", env=(("KCLI_X_SASL_JAAS_CONFIG", "x"),),
+        "topics list", 2, "sasl.jaas.config cannot be read (from KCLI_X_SASL_JAAS_CONFIG)", "control flag is missing",
+        "MODULE required", env=(("KCLI_X_SASL_JAAS_CONFIG", "x"),),
     ),
     Row(
         "groups list", 2, "sasl.mechanism (KAFKA_SASL_MECHANISM)", "do not authenticate",
         "unset KAFKA_SASL_MECHANISM", env=(("KAFKA_SASL_MECHANISM", "PLAIN"),),
     ),
     Row(
-        "groups list", 2, "ssl.keystore.location (KAFKA_SSL_KEYSTORE_LOCATION)", "no Java key stores", "PEM files",
-        env=(("KAFKA_SSL_KEYSTORE_LOCATION", "/k"),),
+        "groups delete billing", 2, "no profile 'prod' (from KCLI_PROFILE)", "there are none",
+        "kcli profile add", env=(("KCLI_PROFILE", "prod"),),
     ),
     Row(
-        "groups delete billing", 2, "KCLI_PROFILE=prod: profiles are not supported yet", "another cluster",
-        "unset KCLI_PROFILE", env=(("KCLI_PROFILE", "prod"),),
+        "groups list", 2, "no profile 'prod' (from current in {dir}/xdg/kcli/config.toml:1)",
+        "test, locked, guarded, pinned", "kcli profile add", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
     ),
     Row(
-        "groups list", 2, "{dir}/xdg/kcli/config.toml cannot be used", "another cluster", "-b HOST:PORT", at="",
+        "groups list --profile tset", 2, "no profile 'tset' (from --profile)", "test, locked, guarded, pinned",
+        "did you mean 'test'?", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "groups list --profile test", 2, "unknown option 'linger.mss' in {dir}/xdg/kcli/config.toml:5", "no option",
+        "did you mean 'linger.ms'?", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics create new --profile locked", 7, "`kcli topics create` is refused: profile locked is read-only",
+        "nothing was done", "another profile", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics delete orders --yes --profile guarded", 2, "confirmation by name required", "Profile guarded is",
+        "--confirm orders", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row(
+        "topics list --profile pinned", 7, "belong to cluster", "cluster.id pins the cluster", "change cluster_id",
         env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
     ),
-    Row("topics list -X ssl.keystore.location=/k.jks", 2, "ssl.keystore.location (-X)", "PEM files", "ssl.ca.location"),
-    Row("topics list -X ssl.truststore.location=/t.jks", 2, "ssl.truststore.location (-X)", "PEM files", "openssl"),
-    Row("topics list -X ssl.truststore.type=PKCS12", 2, "ssl.truststore.type (-X)", "PEM files", "openssl"),
-    Row("topics list -X ssl.key.password=x", 2, "ssl.key.password (-X)", "no password", "openssl pkey"),
+    Row(
+        "topics list -X sasl.password_file=/no/pw -X security.protocol=SASL_SSL -X sasl.mechanism=PLAIN", 2,
+        "cannot read sasl.password from the file /no/pw (from -X)", "No such file", "mode 0600",
+    ),
+    Row(
+        "topics list -X sasl.password_command=false -X security.protocol=SASL_SSL", 2,
+        "cannot read sasl.password from the output of false (from -X)", "exit status 1", "run it by hand",
+    ),
+    Row(
+        "topics list -X security.protocol=SASL_SSL -X sasl.mechanism=PLAIN -X sasl.username=me", 2,
+        "there is no password for user me", "there is no terminal to ask at", "sasl.password_file",
+    ),
+    Row(
+        "topics list -X read_only=true", 2, "read_only (-X) is no option of a client", "it marks a profile",
+        "[profiles.NAME]",
+    ),
+    Row(
+        "topics list -X ssl.cipher.suites=x", 2, "ssl.cipher.suites (-X) is not supported yet", "1.2 and newer",
+        "leave it out",
+    ),
+    Row("topics list -X ssl_key=x", 2, "ssl_key (-X) is not supported yet", "from files or text", "ssl.key.location"),
 ]  # fmt: skip
 
 UNUSED = [
@@ -266,11 +311,11 @@ CONFIGURATION = [
     Row("topics list -X request.timeout.ms=soon", 2, "is not a valid value", "a whole number", "request.timeout.ms"),
     Row("topics list -X security.protocol=TLS", 2, "not a valid value", "one of PLAINTEXT, SSL", "did you mean SSL?"),
     Row("topics list -F /no/such", 2, "cannot read /no/such", "No such file", "names a file of client options"),
-    Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
+    Row("topics list -F {dir}", 2, "{dir} is no file", "it is a folder", "names a file of client options"),
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
     Row(
         "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the CA certificates",
-        "No such file", "must name a PEM file",
+        "No such file", "must name a PEM or PKCS12 file",
     ),
     Row("consume orders -s value=avrro", 2, "no serde 'avrro'", "known are str, json", "did you mean avro?"),
     Row("consume orders -s value=avro", 2, "no schema registry is named", "from a registry", "schema.registry.url="),
@@ -461,29 +506,30 @@ TOPIC, GROUP, CLUSTER = (
 )
 NO_TOPIC, NO_GROUP = "TOPIC_AUTHORIZATION_FAILED (29)", "GROUP_AUTHORIZATION_FAILED (30)"
 NO_CLUSTER, TRANSACTION = "CLUSTER_AUTHORIZATION_FAILED (31)", Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-READ, WRITE, READ_GROUP = "READ on the topic", "WRITE to produce", "READ on the group"
+READ, WRITE = "--operation read --topic orders", "--operation write --topic orders"
+READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation describe --group billing"
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "DESCRIBE to describe", fails(MetadataRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(MetadataRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
-    Row("produce orders", 4, "not stored", NO_CLUSTER, "IDEMPOTENT_WRITE", fails(InitProducerIdRequest, CLUSTER)),
+    Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(
         "produce orders --transactional-id t", 4, "producer id", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
-        "WRITE on the transactional id", fails(InitProducerIdRequest, TRANSACTION),
+        "--operation write --transactional-id t", fails(InitProducerIdRequest, TRANSACTION),
     ),
-    Row("groups describe billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(DescribeGroupsRequest, GROUP)),
-    Row("groups lag billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(OffsetFetchRequest, GROUP)),
-    Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_GROUP, fails(OffsetCommitRequest, GROUP)),
-    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(FindCoordinatorRequest, GROUP)),
-    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(JoinGroupRequest, GROUP)),
+    Row("groups describe billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(DescribeGroupsRequest, GROUP)),
+    Row("groups lag billing", 4, "group billing", NO_GROUP, SEE_BILLING, fails(OffsetFetchRequest, GROUP)),
+    Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_BILLING, fails(OffsetCommitRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "group new", fails(FindCoordinatorRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, "read --group new", fails(JoinGroupRequest, GROUP)),
     Row(
         "groups list", 4, "listing the groups", NO_CLUSTER,
-        "DESCRIBE on the cluster", fails(ListGroupsRequest, CLUSTER),
+        "--operation describe --cluster", fails(ListGroupsRequest, CLUSTER),
     ),
     Row(
         "topics create x", 4, "could not create topic x", NO_CLUSTER,
-        "CREATE to create", fails(CreateTopicsRequest, CLUSTER),
+        "--operation create --cluster", fails(CreateTopicsRequest, CLUSTER),
     ),
 ]  # fmt: skip
 

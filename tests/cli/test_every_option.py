@@ -42,7 +42,19 @@ from tests.fake.script import FOREVER
 from tests.rewinding import QUICK, others, wait_for
 from tests.warm_kcli import WarmKcli
 
-NO_CLUSTER = {"sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help"}
+OF_PROFILES = {
+    "profile list", "profile show", "profile use", "profile add", "profile remove", "profile import", "config show",
+    "config check",
+}  # fmt: skip
+NO_CLUSTER = OF_PROFILES | {
+    "sandbox up",
+    "sandbox down",
+    "sandbox status",
+    "sandbox logs",
+    "demo",
+    "completion",
+    "help",
+}
 
 ADMIN = {
     "topics list": "",
@@ -55,6 +67,20 @@ ADMIN = {
     "cluster describe": "--log-dirs",
     "configs describe": "topics t",
     "configs alter": "topics t --set retention.ms=5 --dry-run",
+    "elect-leaders": "--topic t --dry-run",
+    "reassign plan": "--topic t --dry-run",
+    "reassign run": "{dir}/moves.json --dry-run",
+    "reassign status": "",
+    "reassign cancel": "--all --dry-run",
+    "acls list": "",
+    "acls create": "--principal User:a --operation read --topic t --dry-run",
+    "acls delete": "--topic t --dry-run",
+    "txn list": "",
+    "txn describe": "--topic t",
+    "txn abort": "--topic t --dry-run",
+    "quotas list": "",
+    "quotas alter": "--user a --set request_percentage=5 --dry-run",
+    "doctor": "--topic t --group g",
     "groups list": "",
     "groups describe": "g --peek 1",
     "groups lag": "g --time exact",
@@ -86,11 +112,15 @@ COMMON = {
     "socket_connection_setup_timeout_ms": 8_000, "reconnect_backoff_ms": 51, "reconnect_backoff_max_ms": 1_501,
     "retry_backoff_ms": 101, "retry_backoff_max_ms": 1_001, "metadata_max_age_ms": 200_000,
     "connections_max_idle_ms": 500_000, "send_buffer_bytes": 70_000, "receive_buffer_bytes": 70_000,
-    "receive_message_max_bytes": 90_000_000,
+    "receive_message_max_bytes": 90_000_000, "metadata_allowed_hosts": "127.0.0.*",
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",
-    "ssl_endpoint_identification_algorithm": "none",
+    "ssl_endpoint_identification_algorithm": "none", "ssl_ca_pem": "x", "ssl_truststore_type": "PEM",
+    "ssl_truststore_password": Secret("x"), "ssl_keystore_location": "/s", "ssl_keystore_type": "PKCS12",
+    "ssl_keystore_password": Secret("x"), "ssl_certificate_pem": "x", "ssl_key_pem": Secret("x"),
+    "ssl_key_password": Secret("x"),
+    "enable_ssl_certificate_verification": False,
 }  # fmt: skip
 SASL = {
     "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
@@ -158,6 +188,7 @@ class Here:
 
 
 def x(name: str, value: object) -> tuple[str, str]:
+    value = value.reveal() if isinstance(value, Secret) else value
     return "-X", f"{key_of(name)}={str(value).lower() if isinstance(value, bool) else value}"
 
 
@@ -170,6 +201,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
+    (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
     with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
         put(cluster, "t", 0)
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
@@ -231,7 +263,7 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STR
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
     in_tables = COMMON.keys() | TLS.keys() | SASL.keys()
-    assert names(ClientOptions) == {"bootstrap_servers", CREATES, IN_CODE} | in_tables
+    assert names(ClientOptions) == {"bootstrap_servers", "cluster_id", CREATES, IN_CODE} | in_tables
     for name, value in {**COMMON, **TLS, **SASL}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 

@@ -7,12 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
+ACL = "--principal User:a --topic t --operation read"
+QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
@@ -27,8 +36,30 @@ LINES = [
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
     ("topics alter a --set retention.ms=5 --dry-run", "TopicAlterPlan", "TopicAlterPlanItem"),
     ("topics alter a --set retention.ms=5 --yes", "TopicAlterReport", "TopicAlterReportItem"),
+    ("configs alter topics a --set retention.ms=6 --dry-run", "ConfigAlterPlan", "ConfigAlterPlanItem"),
+    ("configs alter topics a --set retention.ms=6 --yes", "ConfigAlterReport", "ConfigAlterReportItem"),
     ("topics trim a --before latest --dry-run", "TopicTrimPlan", "TopicTrimPlanItem"),
     ("topics trim a --before latest --yes", "TopicTrimReport", "TopicTrimReportItem"),
+    ("reassign plan --topic moved", "ReassignmentPlan", "ReassignmentPlanItem"),
+    ("reassign run {moves} --yes", "ReassignmentReport", "ReassignmentReportItem"),
+    ("reassign status {moving}", "ReassignmentList", "Reassignment"),
+    ("reassign cancel --all --dry-run", "ReassignmentCancelPlan", "ReassignmentCancelPlanItem"),
+    ("elect-leaders --topic a --dry-run", "LeaderElectionPlan", "LeaderElectionPlanItem"),
+    ("elect-leaders --topic a --yes", "LeaderElectionReport", "LeaderElectionReportItem"),
+    ("doctor --topic t", "DoctorReport", "DoctorFinding"),
+    (f"acls create {ACL} --dry-run", "AclCreatePlan", "AclCreatePlanItem"),
+    (f"acls create {ACL} --yes", "AclCreateReport", "AclCreateReportItem"),
+    ("acls list", "AclList", "Acl"),
+    ("acls delete --topic t --dry-run", "AclDeletePlan", "AclDeletePlanItem"),
+    (f"acls delete {ACL} --yes", "AclDeleteReport", "AclDeleteReportItem"),
+    ("txn list", "TransactionList", "Transaction"),
+    ("txn describe writer", "TransactionDescriptionList", "TransactionDescription"),
+    ("txn describe --topic t", "PartitionTransactionList", "PartitionTransaction"),
+    ("txn abort --topic t --dry-run", "TransactionAbortPlan", "TransactionAbortPlanItem"),
+    ("txn abort --topic b --yes", "TransactionAbortReport", "TransactionAbortReportItem"),
+    (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
+    (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
+    ("quotas list", "QuotaList", "Quota"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -36,10 +67,23 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 1, "a": 1}) as made:
+    with FakeCluster(2, topics={"t": 1, "a": 1, "b": 1}) as made, RawClient(made.address(1)) as client:
         put(made, "t", 0)
         put(made, "a", 0)
+        for name, topic in (("writer", "t"), ("other", "b")):
+            made.move_coordinator("transaction", name, 1)
+            transaction = RawTransaction(client, name, topic=topic)
+            assert transaction.init() == 0
+            assert transaction.produce(0, b"open") == 0
         commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
+        made.move_leader("a", 0, 2)
+        made.create_topic("moved", replicas={0: [1], 1: [1]})
+        made.create_topic("moving", replicas={0: [1]})
+        made.settings.hold_reassignments = True
+        row = ReassignablePartition(partition_index=0, replicas=[2])
+        moving = ReassignableTopic(name="moving", partitions=[row])
+        client.ask(AlterPartitionReassignmentsRequest(topics=[moving]), 0)
+        made.settings.hold_reassignments = False
         yield made
 
 
@@ -52,12 +96,17 @@ def kcli() -> Iterator[WarmKcli]:
 def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKcli, tmp_path: Path) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
+    files = {"file": file}
+    for name, broker in (("moves", "moved"), ("moving", "moving")):
+        files[name] = tmp_path / f"{name}.json"
+        row = {"topic": broker, "partition": 0, "replicas": [1]}
+        files[name].write_text(json.dumps({"version": 1, "partitions": [row]}))
     variables = environment(cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
     out = tmp_path / "out"
 
     def run(line: str, form: str) -> str:
         out.unlink(missing_ok=True)
-        words = line.format(file=file).split()
+        words = line.format(**files).split()
         assert kcli.run([*words, "-o", form], variables, out=str(out), err=str(tmp_path / "err")) == 0
         return out.read_text()
 
@@ -67,9 +116,18 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
         if "copy" not in line:  # g is copied already
             assert json.loads(run(line, "json"))["kind"] == document
     assert json.loads(run("groups export g", "ndjson"))["kind"] == "OffsetExport"
+    (cancelled,) = run("reassign cancel --all --yes", "ndjson").splitlines()  # only once
+    assert json.loads(cancelled)["kind"] == "ReassignmentCancelReportItem"
+    assert json.loads(run("reassign cancel --all", "json"))["kind"] == "ReassignmentCancelReport"
 
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
-    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b", section))
-    assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}
+    named = set(
+        re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction)\b", section)
+    )
+    assert named == {kind for _, *kinds in LINES for kind in kinds} | {
+        "OffsetExport",
+        "ReassignmentCancelReport",
+        "ReassignmentCancelReportItem",
+    }

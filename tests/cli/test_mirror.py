@@ -15,7 +15,7 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         (["--to", "127.0.0.1:1", "-t", "t"], "--from is missing"),
         (CLUSTERS, "no topic is named"),
         ([*CLUSTERS, "-t", "t", "-b", "127.0.0.1:3"], "-b names a third cluster"),
-        (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "profiles are not supported yet"),
+        (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "there is no profile 'prod' (from --from)"),
         ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
         ([*CLUSTERS, "-t", "t", "--headers", "--verify"], "--verify with --headers"),
         ([*CLUSTERS, "-t", "t", "--headers", "--verify-only"], "--verify with --headers"),

@@ -2,6 +2,11 @@
 
 import time
 
+from kcli.core.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -12,10 +17,15 @@ from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest,
 from kcli.core.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
+)
+from kcli.core.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
 )
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from tests.fake.raw_broker import ready, until
@@ -60,6 +70,67 @@ def partitions(broker):
     yield "unknown", [code for _, code, _ in grow(("no-such-topic", 3))]
     until(lambda: len(broker.metadata(broker.topic).partitions) == 3)
     yield "then", len(broker.metadata(broker.topic).partitions)
+
+
+def replicas(broker):
+    def move(replicas, topic=None, partition=0):
+        row = ReassignableTopic(
+            name=topic or broker.topic,
+            partitions=[ReassignablePartition(partition_index=partition, replicas=replicas)],
+        )
+        answer = broker.client.ask(AlterPartitionReassignmentsRequest(timeout_ms=5000, topics=[row]), 0)
+        rows = [r for topic in answer.responses for r in topic.partitions]
+        return answer.error_code, [(r.partition_index, r.error_code, r.error_message) for r in rows]
+
+    def listed(partition=0):
+        topic = ListPartitionReassignmentsTopics(name=broker.topic, partition_indexes=[partition])
+        answer = broker.client.ask(ListPartitionReassignmentsRequest(timeout_ms=5000, topics=[topic]), 0)
+        return answer.error_code, len(answer.topics)
+
+    def elect(kind, topic=None, partition=0):
+        row = TopicPartitions(topic=topic or broker.topic, partitions=[partition])
+        ask = ElectLeadersRequest(election_type=kind, topic_partitions=[row], timeout_ms=5000)
+        answer = broker.client.ask(ask, 2)
+        rows = [r for topic in answer.replica_election_results for r in topic.partition_result]
+        return answer.error_code, [(r.partition_id, r.error_code) for r in rows]
+
+    yield "as it is", move([1])
+    yield "nobody", move([])[1][0][1]
+    yield "twice", move([1, 1])[1][0][1]
+    yield "no such broker", move([77])[1][0][1]
+    yield "unknown topic", move([1], topic="no-such-topic")[1][0][1]
+    yield "unknown partition", move([1], partition=7)[1][0][1]
+    yield "nothing to cancel", move(None)[1][0][1]
+    yield "listed", (listed(), listed(7))
+    yield "elections", (elect(0), elect(1))
+    yield "elections of what is not", (elect(0, "no-such-topic"), elect(0, partition=7))
+
+
+def throttles(broker):
+    def alter(kind, name, *changes):
+        rows = [AlterableConfig(name=n, config_operation=op, value=value) for n, op, value in changes]
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
+        (row,) = broker.client.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+        return row.error_code
+
+    def found(kind, name, key):
+        resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+        (row,) = broker.client.ask(DescribeConfigsRequest(resources=[resource]), 4).results
+        return [
+            (c.value, c.config_source, c.config_type, c.is_sensitive) for c in row.configs if c.name == key
+        ]
+
+    rate, replicas = "leader.replication.throttled.rate", "leader.replication.throttled.replicas"
+    yield "no rate", found(4, "1", rate)
+    yield "rate", alter(4, "1", (rate, 0, "1000"))
+    yield "then", until(lambda: found(4, "1", rate))
+    yield "no rate again", (alter(4, "1", (rate, 1, None)), until(lambda: not found(4, "1", rate)))
+    yield "no replicas", found(_TOPIC, broker.topic, replicas)
+    for op, value in ((2, "0:1,0:2"), (2, "1:1"), (3, "0:1"), (3, "0:2,1:1"), (1, None)):
+        yield f"replicas {op} {value}", alter(_TOPIC, broker.topic, (replicas, op, value))
+        time.sleep(0.2)
+        yield "now", found(_TOPIC, broker.topic, replicas)
+    yield "all of them", alter(_TOPIC, broker.topic, (replicas, 0, "*"))
 
 
 def configs(broker):

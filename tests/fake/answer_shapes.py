@@ -6,12 +6,18 @@ from typing import Any
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
+    alter_client_quotas,
+    alter_partition_reassignments,
     consumer_group_describe,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -19,12 +25,14 @@ from kcli.core.protocol.messages import (
     describe_producers,
     describe_quorum,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
     incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -52,6 +60,15 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class InOrder:
+    """A list of things without names: the entries of the answer are in the order of the request."""
+
+    asked: str
+    rows: str
+    row: type[Struct]
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """A list of things with a name each. ``asked_key`` "" says that the request has bare names."""
 
@@ -62,7 +79,7 @@ class Named:
     key: str
 
 
-Shape = Parts | Named | None
+Shape = Parts | Named | InOrder | None
 """None: one code on top."""
 
 _PARTS: dict[type[Request], Parts] = {
@@ -116,6 +133,16 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", offset_fetch.OffsetFetchResponseTopic,
         "partitions", offset_fetch.OffsetFetchResponsePartition, "partition_index",
     ),
+    alter_partition_reassignments.AlterPartitionReassignmentsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", alter_partition_reassignments.ReassignableTopicResponse,
+        "partitions", alter_partition_reassignments.ReassignablePartitionResponse, "partition_index",
+    ),
+    elect_leaders.ElectLeadersRequest: Parts(
+        "topic_partitions", "partitions", "",
+        "replica_election_results", elect_leaders.ReplicaElectionResult,
+        "partition_result", elect_leaders.PartitionResult, "partition_id",
+    ),
 }  # fmt: skip
 
 _NAMED: dict[type[Request], Named] = {
@@ -159,6 +186,13 @@ _NAMED: dict[type[Request], Named] = {
         "group_ids", "", "groups", consumer_group_describe.DescribedGroup, "group_id"
     ),
 }
+_IN_ORDER: dict[type[Request], InOrder] = {
+    create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
+    alter_client_quotas.AlterClientQuotasRequest: InOrder(
+        "entries", "entries", alter_client_quotas.AlteredQuotas
+    ),
+    delete_acls.DeleteAclsRequest: InOrder("filters", "filter_results", delete_acls.DeleteAclsFilterResult),
+}
 _DELETE_BY_STATE = Named("topics", "name", "responses", delete_topics.DeletableTopicResult, "name")
 _OFFSETS_BY_GROUP = Named("groups", "group_id", "groups", offset_fetch.OffsetFetchResponseGroup, "group_id")
 
@@ -173,12 +207,15 @@ READ_ONLY = frozenset(
         describe_groups.DescribeGroupsRequest,
         consumer_group_describe.ConsumerGroupDescribeRequest,
         offset_fetch.OffsetFetchRequest,
+        describe_acls.DescribeAclsRequest,
+        describe_client_quotas.DescribeClientQuotasRequest,
         describe_cluster.DescribeClusterRequest,
         describe_log_dirs.DescribeLogDirsRequest,
         describe_producers.DescribeProducersRequest,
         describe_quorum.DescribeQuorumRequest,
         describe_transactions.DescribeTransactionsRequest,
         list_transactions.ListTransactionsRequest,
+        list_partition_reassignments.ListPartitionReassignmentsRequest,
     }
 )
 """Nothing is changed by them: they are carried out and the code is put into their answer."""
@@ -204,7 +241,11 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     describe_producers.PartitionResponse: {"active_producers": []},
     incremental_alter_configs.AlterConfigsResourceResponse: {"resource_type": 2},  # a topic
     describe_log_dirs.DescribeLogDirsResponse: {"results": []},
+    describe_acls.DescribeAclsResponse: {"resources": []},
+    describe_client_quotas.DescribeClientQuotasResponse: {"entries": None},
+    delete_acls.DeleteAclsFilterResult: {"matching_acls": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
+    list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
 }
 """What else an entry says when it carries an error."""
@@ -220,4 +261,4 @@ def shape_of(kind: type[Request], version: int) -> Shape:
         return _DELETE_BY_STATE
     if kind is offset_fetch.OffsetFetchRequest and version >= 8:
         return _OFFSETS_BY_GROUP
-    return _PARTS.get(kind) or _NAMED.get(kind)
+    return _PARTS.get(kind) or _NAMED.get(kind) or _IN_ORDER.get(kind)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -16,27 +18,37 @@ from kcli.core.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from kcli.core.protocol.messages.create_acls import CreateAclsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_acls import DeleteAclsRequest
 from kcli.core.protocol.messages.delete_records import DeleteRecordsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
+from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
 from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs
@@ -47,9 +59,21 @@ from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
 from tests.fake.metadata import metadata
 from tests.fake.produce import produce
-from tests.fake.producer_admin import describe_producers, describe_transactions, list_transactions
+from tests.fake.producer_admin import (
+    describe_producers,
+    describe_transactions,
+    list_transactions,
+    write_txn_markers,
+)
 from tests.fake.producer_ids import init_producer_id
+from tests.fake.quota_admin import alter_client_quotas, describe_client_quotas
 from tests.fake.record_admin import delete_records
+from tests.fake.replica_admin import (
+    alter_partition_reassignments,
+    elect_leaders,
+    list_partition_reassignments,
+)
+from tests.fake.sasl import sasl_authenticate, sasl_handshake
 from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
 
@@ -105,6 +129,8 @@ APIS: tuple[Api, ...] = (
     Api(MetadataRequest, 0, 13, metadata),
     Api(FindCoordinatorRequest, 0, 6, find_coordinator),
     Api(ApiVersionsRequest, 0, 4, api_versions),
+    Api(SaslHandshakeRequest, 0, 1, sasl_handshake),
+    Api(SaslAuthenticateRequest, 0, 2, sasl_authenticate),
     Api(CreateTopicsRequest, 2, 7, create_topics),
     Api(DeleteTopicsRequest, 1, 6, delete_topics),
     Api(InitProducerIdRequest, 0, 5, init_producer_id),
@@ -115,14 +141,23 @@ APIS: tuple[Api, ...] = (
     Api(TxnOffsetCommitRequest, 0, 5, txn_offset_commit),
     Api(DescribeConfigsRequest, 1, 4, describe_configs),
     Api(IncrementalAlterConfigsRequest, 0, 1, incremental_alter_configs),
+    Api(DescribeAclsRequest, 1, 3, describe_acls),
+    Api(CreateAclsRequest, 1, 3, create_acls),
+    Api(DeleteAclsRequest, 1, 3, delete_acls),
+    Api(DescribeClientQuotasRequest, 0, 1, describe_client_quotas),
+    Api(AlterClientQuotasRequest, 0, 1, alter_client_quotas),
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),
     Api(DescribeQuorumRequest, 0, 2, describe_quorum),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
+    Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
+    Api(ElectLeadersRequest, 0, 2, elect_leaders),
     Api(DescribeProducersRequest, 0, 0, describe_producers),
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
+    Api(WriteTxnMarkersRequest, 1, 2, write_txn_markers),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

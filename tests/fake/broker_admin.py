@@ -82,7 +82,9 @@ async def describe_log_dirs(ctx: "Context", request: DescribeLogDirsRequest) -> 
         rows = [
             DescribeLogDirsPartition(
                 partition_index=place.index,
-                partition_size=sum(len(batch.raw) for batch in place.log.batches),
+                partition_size=place.copied.get(ctx.node, 0)
+                if ctx.node in place.adding
+                else sum(len(batch.raw) for batch in place.log.batches),
                 offset_lag=0,
                 is_future_key=False,
             )

@@ -19,31 +19,35 @@ Single requests (``knobs``). Each returns a rule: ``wait(n)``, ``count``, ``requ
     heal()                                        takes all rules back
 
 Nodes (``node_controls``): stop(node, fail_over=), start, fail_over, pause, resume, reset_connections,
-    close_connection, cap_versions({Api: version}), hide(Api)
+    close_connection, cap_versions({Api: version}), hide(Api), use_tls(context, node), advertise(node, host)
 Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_partitions, configure, topic_id, leader,
-    move_leader(topic, partition, node), set_isr, truncate, delete_records, append, cap_high_watermark,
-    log(topic, partition), set_sequence, forget_producer
+    move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
+    delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
     configure_groups, with_groups
+SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"}, session_lifetime_ms=300)``
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
-Not simulated: replication record by record (replicas share one log), SASL and TLS, quotas, recompression by the
-broker, ACLs. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
+Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed.
+Not simulated: replication record by record (replicas share one log), recompression by the
+broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from tests.fake.acl_admin import Acl
 from tests.fake.coordinator_controls import CoordinatorControls
 from tests.fake.groups_view import GroupsView
 from tests.fake.journal import ConnectionSeen, Journal, Matcher, Seen
 from tests.fake.knobs import Knobs
-from tests.fake.node import Node
+from tests.fake.node import HOST, Node
 from tests.fake.node_controls import NodeControls
+from tests.fake.quota_admin import Entity
 from tests.fake.script import Script
 from tests.fake.settings import Settings
 from tests.fake.state import State
@@ -83,8 +87,7 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
 
     def address(self, node: int) -> str:
         """``127.0.0.1:PORT``, the same over stop and start."""
-        found = self._state.nodes[node]
-        return f"{found.host}:{found.port}"
+        return f"{HOST}:{self._state.nodes[node].port}"
 
     @property
     def node_ids(self) -> list[int]:
@@ -129,6 +132,16 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def wait_until(self, condition: Callable[[], Any], timeout: float = 10.0) -> Any:
         """Blocks until ``condition()`` is true, looked at whenever something happens in the cluster."""
         return self._journal.wait_until(condition, timeout, "the condition")
+
+    @property
+    def acls(self) -> set[Acl]:
+        """What is stored; may be changed."""
+        return self._state.acls
+
+    @property
+    def quotas(self) -> dict[Entity, dict[str, float]]:
+        """What is stored; may be changed."""
+        return self._state.quotas
 
     def close(self) -> None:
         """Resets all connections and gives the ports back."""

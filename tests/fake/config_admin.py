@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 _TOPIC, _BROKER, _GROUP = 2, 4, 32
 _BY_TOPIC, _BY_BROKER, _BY_ALL_BROKERS, _BY_FILE, _BY_DEFAULT, _BY_GROUP = 1, 2, 3, 4, 5, 8
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
-_LISTS = ("cleanup.policy",)
+_LISTS = (
+    "cleanup.policy",
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+)
 _NUMBERS = ("max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes")
 _GROUP_DEFAULTS = {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
 _BROKER_DEFAULTS = {
@@ -35,6 +39,8 @@ _BROKER_DEFAULTS = {
     "message.max.bytes": "1048588",
     "ssl.keystore.password": "default-secret",
 }
+_UNLISTED = {"follower.replication.throttled.rate": "", "leader.replication.throttled.rate": ""}
+"""What brokers have only where it is set."""
 _SECRETS = ("ssl.keystore.password",)
 
 
@@ -153,7 +159,7 @@ def _known(ctx: "Context", kind: int, name: str) -> dict[str, str]:
     if kind == _BROKER:
         if name:
             _check_broker(ctx.node, name)
-        return _BROKER_DEFAULTS
+        return _BROKER_DEFAULTS | _UNLISTED
     if kind == _GROUP:
         return _GROUP_DEFAULTS
     raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
@@ -178,7 +184,7 @@ def _apply(own: dict[str, str], key: str, operation: int, value: str | None, def
         return
     if key not in _LISTS:
         raise RefusedError(Code.INVALID_CONFIG, f"Can't APPEND or SUBTRACT to key {key}: it is no list")
-    words = own.get(key, default).split(",")
+    words = [word for word in own.get(key, default).split(",") if word]
     if operation == _APPEND:
         words += [word for word in value.split(",") if word not in words]
     elif operation == _SUBTRACT:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import struct
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from tests.fake.apis import BY_KEY, too_new
 from tests.fake.codes import Code
 from tests.fake.exchange import EndError, Exchange, Sink
 from tests.fake.journal import ConnectionSeen
+from tests.fake.sasl import Session
 from tests.fake.state import Context
+from tests.fake.streams import Plain, Tls
 
 if TYPE_CHECKING:
     from tests.fake.node import Node
@@ -33,7 +36,9 @@ class Connection(Sink):
         self.ending = ""
         self._node = node
         self._sock = sock
-        self._loop = asyncio.get_running_loop()
+        tls = node.tls
+        self._stream = Plain(sock) if tls is None else Tls(sock, tls)
+        self.session = Session()
 
     async def serve(self) -> None:
         """Until one of the two sides has had enough."""
@@ -46,8 +51,9 @@ class Connection(Sink):
             self.ending = end.how
         except TimeoutError:
             self.ending = self.ending or "close"
-        except OSError:
-            pass
+        except OSError as error:  # with TLS also a handshake that failed
+            if isinstance(error, ssl.SSLError):
+                self._node.state.journal.note(f"node {self._node.id}: {error}")
         except asyncio.CancelledError:
             self.ending = self.ending or "reset"
             raise
@@ -60,7 +66,7 @@ class Connection(Sink):
 
     async def send(self, data: bytes) -> None:
         await self._node.running.wait()
-        await self._loop.sock_sendall(self._sock, data)
+        await self._stream.sendall(data)
 
     def close(self) -> None:
         """When ``serve`` has ended, or was never begun."""
@@ -88,7 +94,7 @@ class Connection(Sink):
         filled = 0
         while filled < size:
             await self._node.running.wait()
-            count = await self._loop.sock_recv_into(self._sock, data[filled:])
+            count = await self._stream.recv_into(data[filled:])
             if not count:
                 return None
             filled += count
@@ -112,8 +118,11 @@ class Connection(Sink):
         request, left = wire.decode_request(api.kind, header, frame)
         if left:  # librdkafka 2.16 does it in Metadata v13
             node.state.journal.note(f"{left} bytes too many behind {api.kind.api_name} v{header.version}")
+        if node.state.settings.sasl is not None and not self.session.may(api.kind):
+            node.state.journal.note(f"node {node.id}: {api.kind.api_name} without a session")
+            raise EndError("close", "closed")
         seen = node.state.journal.arrived(self.seen, api.kind, request, header.version, header.correlation_id)
-        ctx = Context(node.state, node.id, header.version, header.client_id, "/127.0.0.1")
+        ctx = Context(node.state, node.id, header.version, header.client_id, "/127.0.0.1", self.session)
         exchange = Exchange(seen, ctx, api.handler, self, request, correlation_id=header.correlation_id)
         try:
             await self._carry_out(exchange)
@@ -129,7 +138,8 @@ class Connection(Sink):
 
     async def _ignore_the_rest(self) -> None:
         """Takes what still comes, silently, until the client gives up."""
-        while await self._loop.sock_recv(self._sock, 65_536):
+        unread = memoryview(bytearray(65_536))
+        while await self._stream.recv_into(unread):
             pass
 
     async def _carry_out(self, exchange: Exchange) -> None:
@@ -154,6 +164,8 @@ class Connection(Sink):
         self._node.state.journal.settled(seen, "answered")  # first: who has the answer may look at once
         if not exchange.sent:
             await self.send(exchange.frame)
+        if self.session.failed:
+            raise EndError("close", "answered")
 
     def _encode(self, exchange: Exchange) -> bytes:
         kind, version = exchange.seen.kind, exchange.seen.version

@@ -27,6 +27,9 @@ async def metadata(ctx: "Context", request: MetadataRequest) -> MetadataResponse
         rows = [_known(state, topic) for topic in state.topics.by_name.values()]
     else:
         rows = [_row(ctx, request, row) for row in asked]
+    if request.include_topic_authorized_operations:
+        for row in rows:
+            row.topic_authorized_operations = state.settings.topic_operations
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=n.id, host=n.host, port=n.port, rack=n.rack)

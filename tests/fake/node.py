@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import socket
+import ssl
 
 from tests.fake.apis import APIS
 from tests.fake.connection import Connection
@@ -22,6 +23,7 @@ class Node:
         self.script = script
         self.rack: str | None = None
         self.host = HOST
+        self.tls: ssl.SSLContext | None = state.settings.tls
         self._reserve = _bound(port)
         self.port: int = self._reserve.getsockname()[1]
         self.capped: dict[int, tuple[int, int]] = {}

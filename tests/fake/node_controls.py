@@ -1,5 +1,6 @@
 """The knobs that change nodes, as methods of FakeCluster: whether they live, hang, and what they offer."""
 
+import ssl
 from collections.abc import Mapping
 
 from kcli.core.protocol.api import Request
@@ -62,6 +63,19 @@ class NodeControls:
     def resume(self, node: int) -> None:
         """SIGCONT: what was sent meanwhile is read and carried out now."""
         self._thread.call(self._node(node).running.set)
+
+    def use_tls(self, context: ssl.SSLContext | None, node: int | None = None) -> None:
+        """New connections to a node, or to all, speak TLS with this certificate; None: plaintext."""
+
+        def use() -> None:
+            for each in self._each(node):
+                each.tls = context
+
+        self._thread.call(use)
+
+    def advertise(self, node: int, host: str) -> None:
+        """The host that the cluster names for a broker; it listens where it was."""
+        self._thread.call(lambda: setattr(self._node(node), "host", host))
 
     def reset_connections(self, node: int | None = None, *, how: str = "reset") -> None:
         """Ends the connections of one node or of all; new ones are welcome."""

@@ -142,6 +142,8 @@ def _verify_transaction(
     """Is the partition in the producer's transaction? Asked once per transaction, then the log knows (KIP-890)."""
     if not batch.is_transactional or not request.transactional_id:
         return
+    if not ctx.state.settings.verify_transactions and ctx.version < FIRST_IMPLICIT_ADD:
+        return
     state = place.log.producers.by_id.get(batch.producer_id)
     open_here = batch.producer_id in place.log.open_transactions
     if open_here and state is not None and state.epoch == batch.producer_epoch:

@@ -6,11 +6,13 @@ from typing import Any
 
 from kcli.core.protocol.api import Response
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from kcli.core.types import TopicPartition
-from tests.fake.answer_shapes import BLANK, READ_ONLY, Named, Parts, shape_of
+from tests.fake.answer_shapes import BLANK, READ_ONLY, InOrder, Named, Parts, shape_of
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.groups.refusal import refusal
 from tests.fake.journal import Seen
+from tests.fake.producer_admin import mark_all, no_markers
 
 
 class Refusal:
@@ -39,9 +41,15 @@ class Refusal:
         seen = self._seen
         if self._where is None and any(seen.kind is row[0] for row in GROUP_APIS):
             return refusal(seen.request, seen.version, self._code)
+        if seen.kind is WriteTxnMarkersRequest:
+            return no_markers(seen.request, self._code)
         made = seen.kind.response()
         if self._top:
             self._mark(made, "error_code")
+        elif isinstance(self._shape, InOrder):
+            rows = [self._shape.row() for _ in getattr(seen.request, self._shape.asked)]
+            setattr(made, self._shape.rows, rows)
+            self.put_into(made)
         else:
             self._taken = list(self._asked())
             self._add(made)
@@ -68,8 +76,13 @@ class Refusal:
     def put_into(self, answer: Response) -> None:
         """Writes the code where it belongs."""
         shape = self._shape
-        if self._top:
+        if isinstance(answer, WriteTxnMarkersResponse):
+            mark_all(answer, self._code)
+        elif self._top:
             self._mark(answer, "error_code")
+        elif isinstance(shape, InOrder):
+            for row in getattr(answer, shape.rows):
+                self._mark(row, "error_code")
         elif isinstance(shape, Named):
             for row in getattr(answer, shape.rows):
                 self._mark_row(row, getattr(row, shape.key))

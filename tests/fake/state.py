@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Response
+from tests.fake.acl_admin import Acl
 from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
 from tests.fake.producer_ids import ProducerIds
+from tests.fake.quota_admin import Entity
+from tests.fake.sasl import Session
 from tests.fake.settings import Settings
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -35,6 +38,8 @@ class State:
         self.controller = node_ids[0]
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         """What was set on brokers and groups, by kind and name; topics have theirs."""
+        self.acls: set[Acl] = set()
+        self.quotas: dict[Entity, dict[str, float]] = {}
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)
@@ -83,6 +88,7 @@ class Context:
     version: int
     client_id: str
     client_host: str
+    session: Session
 
 
 Handler = Callable[[Context, Any], Awaitable[Response | None]]

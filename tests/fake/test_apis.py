@@ -10,11 +10,24 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlteredEntity,
+    QuotaAlteration,
+    QuotaOp,
+)
+from kcli.core.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kcli.core.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -22,6 +35,8 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
+from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -29,6 +44,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -47,6 +63,7 @@ from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kcli.core.protocol.messages.offset_commit import (
@@ -71,11 +88,18 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
+)
+from kcli.core.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
 )
 from tests.fake.apis import APIS
 from tests.fake.cluster import FakeCluster
@@ -103,6 +127,8 @@ def requests(version, topic_id):
     yield MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
     yield FindCoordinatorRequest(key=GROUP, coordinator_keys=[GROUP])
     yield ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    yield SaslHandshakeRequest(mechanism="PLAIN")
+    yield SaslAuthenticateRequest(auth_bytes=b"")
     new = CreatableTopic(
         name=f"v{version}", num_partitions=1, replication_factor=1, assignments=[], configs=[]
     )
@@ -127,6 +153,18 @@ def requests(version, topic_id):
     change = AlterableConfig(name="retention.ms", config_operation=0, value="1")
     changed = AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=[change])
     yield IncrementalAlterConfigsRequest(resources=[changed])
+    allowed = {"principal": "User:a", "host": "*", "operation": 3, "permission_type": 3}
+    yield CreateAclsRequest(creations=[AclCreation(resource_type=2, resource_name=TOPIC, **allowed)])
+    yield DescribeAclsRequest(resource_type_filter=2, operation=1, permission_type=1)
+    yield DeleteAclsRequest(
+        filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
+    )
+    yield DescribeClientQuotasRequest(components=[])
+    limited = QuotaAlteration(
+        entity=[AlteredEntity(entity_type="user", entity_name="a")],
+        ops=[QuotaOp(key="request_percentage", value=5.0)],
+    )
+    yield AlterClientQuotasRequest(entries=[limited])
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])
@@ -136,9 +174,20 @@ def requests(version, topic_id):
         topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])]
     )
     yield DescribeLogDirsRequest(topics=None)
+    moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
+    yield AlterPartitionReassignmentsRequest(topics=[moved])
+    yield ListPartitionReassignmentsRequest(topics=None)
+    yield ElectLeadersRequest(
+        election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]
+    )
     yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
     yield ListTransactionsRequest()
     yield DescribeTransactionsRequest(transactional_ids=[TXN])
+    marked = WritableTxnMarkerTopic(name=TOPIC, partition_indexes=[0])
+    marker = WritableTxnMarker(
+        producer_id=7, producer_epoch=0, transaction_result=False, topics=[marked], coordinator_epoch=0
+    )
+    yield WriteTxnMarkersRequest(markers=[marker])
     plain = OffsetCommitRequestTopic(
         name=TOPIC, **by_id, partitions=[OffsetCommitRequestPartition(**committed)]
     )

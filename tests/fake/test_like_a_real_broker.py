@@ -36,6 +36,8 @@ SCENARIOS = (
     admin_scenarios.records,
     admin_scenarios.partitions,
     admin_scenarios.configs,
+    admin_scenarios.replicas,
+    admin_scenarios.throttles,
     admin_scenarios.producers,
     admin_scenarios.disks,
 )

@@ -31,6 +31,8 @@ _FIRST_BY_STATE = 6
 DEFAULTS = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
+    "follower.replication.throttled.replicas": "",
+    "leader.replication.throttled.replicas": "",
     "max.message.bytes": "1048588",
     "message.timestamp.type": "CreateTime",
     "min.insync.replicas": "1",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tests.fake.inspection import LogView, view
 from tests.fake.producer_states import ProducerState
+from tests.fake.replica_admin import finish
 from tests.fake.state import State
 from tests.fake.thread import LoopThread
 from tests.fake.topics import Partition
@@ -77,6 +78,24 @@ class TopicControls:
     def set_isr(self, topic: str, partition: int, nodes: Iterable[int]) -> None:
         """Fewer than min.insync.replicas make acks=all fail with NOT_ENOUGH_REPLICAS."""
         self._thread.call(setattr, self._thread.call(self._place, topic, partition), "isr", list(nodes))
+
+    def reassignment(self, topic: str, partition: int) -> tuple[list[int], list[int], list[int]]:
+        """The replicas, and of these the ones being added and removed (``hold_reassignments`` of the settings)."""
+        place = self._thread.call(self._place, topic, partition)
+        return list(place.replicas), list(place.adding), list(place.removing)
+
+    def copy_replica(self, topic: str, partition: int, node: int, size: int) -> None:
+        """How many bytes a replica that is being added has."""
+        self._thread.call(self._thread.call(self._place, topic, partition).copied.__setitem__, node, size)
+
+    def finish_reassignment(self, topic: str, partition: int) -> None:
+        """The replicas that were being added are in sync, those that were being removed are gone."""
+
+        def end() -> None:
+            finish(self._place(topic, partition))
+            self._state.changed()
+
+        self._thread.call(end)
 
     def truncate(self, topic: str, partition: int, offset: int, *, leader: int | None = None) -> None:
         """Loses what is at ``offset`` and behind it, and elects ``leader`` (the same one) under a new epoch."""

@@ -13,7 +13,9 @@ _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 @dataclass(slots=True)
 class Partition:
-    """``leader`` is −1 while there is none."""
+    """``leader`` is −1 while there is none. ``adding`` and ``removing`` are replicas of a reassignment in progress;
+    ``copied``: how many bytes the adding ones have.
+    """
 
     index: int
     replicas: list[int]
@@ -21,6 +23,9 @@ class Partition:
     leader: int
     leader_epoch: int = 0
     log: PartitionLog = field(default_factory=PartitionLog)
+    adding: list[int] = field(default_factory=list)
+    removing: list[int] = field(default_factory=list)
+    copied: dict[int, int] = field(default_factory=dict)
 
     def lead(self, node: int) -> None:
         """Every change of leader begins a new epoch, also the one to nobody."""

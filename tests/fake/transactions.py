@@ -6,7 +6,6 @@ that of Kafka's TransactionCoordinator.
 
 import asyncio
 import math
-import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -50,7 +49,7 @@ class Transaction:
     partitions: set[TopicPartition] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
-    started_at: float = 0.0
+    started_ms: int = -1
 
     @property
     def exhausted(self) -> bool:
@@ -185,7 +184,7 @@ class Transactions:
 
     def _begin(self, txn: Transaction) -> None:
         txn.state = TxnState.ONGOING
-        txn.started_at = time.monotonic()
+        txn.started_ms = self._state.now_ms
         loop = asyncio.get_running_loop()
         txn.timer = loop.call_later(txn.timeout_ms / 1000, self.fence, txn)
 

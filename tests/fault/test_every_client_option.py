@@ -9,20 +9,27 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from kcli.core import Admin
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ConfigError, KcliError
-from kcli.core.net.tls import tls_context
+from kcli.core.connection.sasl.token import Token
+from kcli.core.errors import AuthError, ConfigError, KcliError, WrongClusterError
+from kcli.core.net.tls.context import ClientContext, tls_context
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcli.core.secret import Secret
+from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer
+from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.fault.watching import Heard
 
@@ -94,10 +101,14 @@ def security_protocol(cluster: FakeCluster) -> None:
             assert peer.received[:1] == bytes([first])
 
 
-def _tls(**values: Any) -> ssl.SSLContext:
+def _tls(**values: Any) -> ClientContext:
     found = tls_context(ClientOptions(security_protocol="SSL", **values))
-    assert found is not None
+    assert isinstance(found, ClientContext)
     return found
+
+
+def _trusting(**values: Any) -> int:
+    return len(_tls(**values).get_ca_certs())
 
 
 def ssl_ca_location(_cluster: FakeCluster) -> None:
@@ -105,22 +116,95 @@ def ssl_ca_location(_cluster: FakeCluster) -> None:
         _tls(ssl_ca_location="/no/ca")
 
 
+def ssl_ca_pem(_cluster: FakeCluster) -> None:
+    with TemporaryDirectory() as folder:
+        assert _trusting(ssl_ca_pem=Authority(Path(folder)).pem) == 1
+
+
+def _truststore(**values: Any) -> None:
+    with TemporaryDirectory() as folder:
+        store = Authority(Path(folder)).truststore("secret")
+        assert _trusting(ssl_ca_location=str(store), ssl_truststore_password=Secret("secret")) == 1
+        with pytest.raises(KcliError, match="ca-trust"):
+            _tls(**{"ssl_ca_location": str(store), **values})
+
+
+def ssl_truststore_type(_cluster: FakeCluster) -> None:
+    _truststore(ssl_truststore_type="PEM")
+
+
+def ssl_truststore_password(_cluster: FakeCluster) -> None:
+    _truststore(ssl_truststore_password=Secret("wrong"))
+
+
+def _own_certificate(**values: Any) -> None:
+    """Without ``values`` the client has none."""
+    with TemporaryDirectory() as folder:
+        client = Authority(Path(folder)).client()
+        encrypted = client.encrypted_key_pem("secret")
+        words = {
+            "crt": client.certificate, "key": client.key, "p12": client.pkcs12("secret"),
+            "certificate": client.certificate_pem, "private": Secret(client.key_pem), "encrypted": Secret(encrypted),
+        }  # fmt: skip
+        given = {name: words.get(value, value) for name, value in values.items()}
+        assert _tls(**{n: str(v) if isinstance(v, Path) else v for n, v in given.items()}).has_certificate
+    assert not _tls().has_certificate
+
+
 def ssl_certificate_location(_cluster: FakeCluster) -> None:
-    with pytest.raises(KcliError, match="the certificate /no/certificate"):
-        _tls(ssl_certificate_location="/no/certificate")
+    _own_certificate(ssl_certificate_location="crt", ssl_key_location="key")
 
 
 def ssl_key_location(_cluster: FakeCluster) -> None:
-    loaded: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl.SSLContext, "load_cert_chain", lambda _self, *files: loaded.append(files))
-        _tls(ssl_certificate_location="/c", ssl_key_location="/k")
-    assert loaded == [("/c", "/k", None)]
+    _own_certificate(ssl_certificate_pem="certificate", ssl_key_location="key")
+
+
+def ssl_certificate_pem(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_certificate_pem="certificate", ssl_key_pem="private")
+
+
+def ssl_key_pem(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_certificate_location="crt", ssl_key_pem="private")
+
+
+def ssl_key_password(_cluster: FakeCluster) -> None:
+    password = Secret("secret")
+    _own_certificate(ssl_certificate_location="crt", ssl_key_pem="encrypted", ssl_key_password=password)
+    with pytest.raises(KcliError, match="no password is given"):
+        _own_certificate(ssl_certificate_location="crt", ssl_key_pem="encrypted")
+
+
+def ssl_keystore_location(_cluster: FakeCluster) -> None:
+    _own_certificate(ssl_keystore_location="p12", ssl_keystore_password=Secret("secret"))
+
+
+def ssl_keystore_type(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="is not a PEM store"):
+        _own_certificate(ssl_keystore_location="p12", ssl_keystore_type="PEM")
+
+
+def ssl_keystore_password(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="its password is wrong"):
+        _own_certificate(ssl_keystore_location="p12", ssl_keystore_password=Secret("wrong"))
 
 
 def ssl_endpoint_identification_algorithm(_cluster: FakeCluster) -> None:
     assert _tls().check_hostname
     assert not _tls(ssl_endpoint_identification_algorithm="none").check_hostname
+
+
+def enable_ssl_certificate_verification(_cluster: FakeCluster) -> None:
+    assert _tls(enable_ssl_certificate_verification=False).verify_mode is ssl.CERT_NONE
+
+
+def metadata_allowed_hosts(cluster: FakeCluster) -> None:
+    cluster.advertise(1, "localhost")
+    try:
+        assert listing(cluster, 5, metadata_allowed_hosts="*.example.org") == 0
+        with Admin(options(cluster, metadata_allowed_hosts="*.example.org,LOCAL*")) as admin:
+            assert not admin.list_groups().errors
+    finally:
+        cluster.advertise(1, "127.0.0.1")
 
 
 def request_timeout_ms(cluster: FakeCluster) -> None:
@@ -242,6 +326,27 @@ def receive_message_max_bytes(cluster: FakeCluster) -> None:
     client.close()
 
 
+def cluster_id(cluster: FakeCluster) -> None:
+    with Admin(options(cluster)) as admin:
+        own = admin.cluster_id()
+    connected(cluster, cluster_id=own).close()
+    asked = since(cluster, ListGroupsRequest, lambda: _refused_cluster(cluster))
+    assert not asked
+
+
+def _refused_cluster(cluster: FakeCluster) -> None:
+    """Nothing is requested of a cluster before its id was compared, even without connecting first."""
+    with Admin(options(cluster, cluster_id="another"), timeout=1) as admin:
+        with pytest.raises(WrongClusterError, match="not to another") as caught:
+            admin.list_groups()
+        assert caught.value.exit_code == 7
+    client = Cluster(options(cluster, cluster_id="another"))
+    sent = client.send(ListGroupsRequest())
+    assert sent.done
+    assert sent.error is not None
+    client.close()
+
+
 def allow_auto_create_topics(cluster: FakeCluster) -> None:
     for allowed in (True, False):
         seen = since(
@@ -252,44 +357,69 @@ def allow_auto_create_topics(cluster: FakeCluster) -> None:
         assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
 
 
-def _refused_before_contact(cluster: FakeCluster) -> None:
-    with pytest.raises(ConfigError):
-        Cluster(options(cluster, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN"))
+ALICE = Sasl(users={"alice": "secret"}, tokens={"abc": "alice"})
+
+
+def _first_message(cluster: FakeCluster, **values: Any) -> bytes:
+    """The first message of a mechanism, from a client with these credentials."""
+    given = {"sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": Secret("secret")}
+    given |= {"security_protocol": "SASL_PLAINTEXT", "allow_plaintext_secrets": True, **values}
+    cluster.settings.sasl = ALICE
+    try:
+        seen = since(cluster, SaslAuthenticateRequest, lambda: connected(cluster, **given).close())
+    finally:
+        cluster.settings.sasl = None
+    return bytes(seen[0].request.auth_bytes)
 
 
 def sasl_mechanism(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    assert _first_message(cluster, sasl_mechanism="SCRAM-SHA-512").startswith(b"n,,n=alice,r=")
+    assert _first_message(cluster) == b"\0alice\0secret"
 
 
 def sasl_username(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    with pytest.raises(AuthError, match="authentication as bob with PLAIN failed"):
+        _first_message(cluster, sasl_username="bob")
 
 
 def sasl_password(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    with pytest.raises(AuthError, match="authentication as alice with PLAIN failed"):
+        _first_message(cluster, sasl_password=Secret("wrong"))
 
 
 def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    def provider() -> Token:
+        return Token(value=Secret("abc"))
+
+    message = _first_message(cluster, sasl_mechanism="OAUTHBEARER", sasl_oauthbearer_token_provider=provider)
+    assert message == b"n,,\x01auth=Bearer abc\x01\x01"
 
 
 def allow_plaintext_secrets(cluster: FakeCluster) -> None:
-    _refused_before_contact(cluster)
+    before = len(cluster.connections)
+    with pytest.raises(ConfigError, match="would be sent without encryption") as caught:
+        _first_message(cluster, allow_plaintext_secrets=False)
+    assert "--allow-plaintext-secrets" in caught.value.do
+    assert len(cluster.connections) == before
 
 
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
-        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_certificate_location, ssl_key_location,
-        ssl_endpoint_identification_algorithm, request_timeout_ms, default_api_timeout_ms,
-        socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms, retry_backoff_ms,
-        retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes,
-        receive_message_max_bytes, allow_auto_create_topics, sasl_mechanism, sasl_username, sasl_password,
+        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_ca_pem, ssl_truststore_type,
+        ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem, ssl_key_pem,
+        ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
+        ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,
+        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
+        reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
+        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
+        allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
         sasl_oauthbearer_token_provider, allow_plaintext_secrets,
     )
 }  # fmt: skip
 
 
+@pytest.mark.case("X26")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_option_of_every_client_changes_something(cluster: FakeCluster, name: str) -> None:
     assert name in PROOFS, f"there is no proof that {name} does anything"

@@ -262,7 +262,7 @@ def test_a_peer_that_says_nothing_to_tls_is_reported_as_such() -> None:
     ("peer", "said"),
     [
         ("http", "looks like HTTP: this is a web server's port"),
-        ("tls", "looks like TLS: this port needs security.protocol=SSL"),
+        ("tls", "looks like TLS: this port needs security.protocol=SSL or SASL_SSL"),
         ("ssh", "looks like SSH"),
         ("smtp", "looks like SMTP"),
         ("redis", "looks like Redis"),

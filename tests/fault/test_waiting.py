@@ -105,8 +105,10 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
         (text,) = said(heard)
         assert text.startswith(f"t-0: {WAITS} 1 since 20")
         assert f"for producer {number} (epoch 0) whose transaction is open since offset 1" in text
+        assert "`kcli txn describe --topic t -p 0` shows" in text
+        wrote = cluster.log("t", 0).batches[1].max_timestamp
         assert consumer.waiting() == {
-            T0: OpenTransaction(1, 1, 3, consumer.waiting()[T0].since_ms, number, 0)
+            T0: OpenTransaction(1, 1, 3, consumer.waiting()[T0].since_ms, number, 0, wrote)
         }
         assert before - 5 <= consumer.waiting()[T0].since_ms <= int(time.time() * 1000)
         assert taken_back(heard) == []

@@ -1,4 +1,4 @@
-"""Kafka's own ``kafka-consumer-groups.sh``, run as its class from the published jars. Not a test."""
+"""Kafka's own scripts, each run as its class from the published jars. Not a test."""
 
 import subprocess
 
@@ -7,10 +7,27 @@ import pytest
 from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
 
+CONFIGS = "kafka.admin.ConfigCommand"
+
 
 def consumer_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-consumer-groups.sh``."""
+    return _run(kafka, tools.CONSUMER_GROUPS, *arguments)
+
+
+def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-configs.sh``."""
+    return _run(kafka, CONFIGS, *arguments)
+
+
+def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-reassign-partitions.sh``."""
+    return _run(kafka, tools.REASSIGN_PARTITIONS, *arguments)
+
+
+def _run(kafka: Kafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs it to its end. Skips where there is no Java, or its jars cannot be had."""
-    command = tools.tool(tools.CONSUMER_GROUPS)
+    command = tools.tool(main)
     if command is None:
         pytest.skip("there is no Java to run Kafka's script")
     return subprocess.run(

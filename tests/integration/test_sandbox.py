@@ -19,7 +19,7 @@ import pytest
 
 from kcli.sandbox import process
 from kcli.sandbox.artifacts import classpath
-from kcli.sandbox.discovery import find_bootstrap, running
+from kcli.sandbox.discovery import find_sandbox, running
 from kcli.sandbox.errors import DownloadError, RefusedError, StartError, UsageError
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.ports import is_port_free
@@ -64,7 +64,7 @@ def test_up_status_join_down(sandbox: Sandbox) -> None:
     up = sandbox.up(QUICK)
     assert (up.state, up.brokers, up.kafka_version) == ("up", 1, "4.3.1")
     assert cluster_is_ready([(HOST, sandbox.nodes[0].port)])
-    assert find_bootstrap() == ("default", up.bootstrap)
+    assert find_sandbox() == ("default", {"bootstrap.servers": up.bootstrap})
     (node,) = up.nodes
     assert psutil.Process(node.pid).is_running()
     assert (node.rss_bytes or 0) > 50_000_000
@@ -79,7 +79,7 @@ def test_up_status_join_down(sandbox: Sandbox) -> None:
     down = sandbox.down()
     assert down is not None
     assert down.state == "down"
-    assert find_bootstrap() is None
+    assert find_sandbox() is None
     assert java_processes() == before
     assert is_port_free(int(up.bootstrap.rpartition(":")[2]))
 
@@ -165,7 +165,7 @@ def test_a_broker_that_dies_at_start_says_why_and_leaves_nothing(
 def test_an_interrupted_start_leaves_no_process(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     before = java_processes()
 
-    def interrupt(_addresses: object) -> bool:
+    def interrupt(*_addresses: object, **_how: object) -> bool:
         assert java_processes() - before, "the broker has been started"
         raise KeyboardInterrupt
 

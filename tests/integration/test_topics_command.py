@@ -130,7 +130,7 @@ def test_a_topic_is_altered_as_the_judge_sees_it(kafka: Kafka) -> None:
     assert configs_of(judge, name)["cleanup.policy"] == "delete"
     for words, code, said in (
         (("--partitions", "1"), 7, "cannot have 1"),
-        (("--set", "retention.mss=1"), 1, "did you mean retention.ms"),
+        (("--set", "retention.mss=1"), 2, "did you mean retention.ms"),
         (("--set", "retention.ms=abc"), 1, "INVALID_CONFIG"),
         (("--set", "cleanup.policy=never"), 1, "INVALID_CONFIG"),
         (("--append", "retention.ms=1"), 2, "is not a list"),

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import AuthError, ConfigError
+from kcli.core.options import key_of
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.registry.client import Registry
-from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 from tests.registry.server import FakeRegistry, RunningRegistry
 
 
 def registry(url: str, **options: Any) -> Registry:
-    return Registry(RegistryOptions(schema_registry_url=url, **options))
+    pairs = [(key_of(name), str(value), "") for name, value in options.items()]
+    return Registry(RegistryOptions.build({"schema_registry_url": url, **parse_registry_pairs(pairs)}))
 
 
 def dead_url() -> str:

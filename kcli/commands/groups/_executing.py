@@ -46,7 +46,7 @@ def confirm_and_execute(
     """
     plan_only = inv.dry_run or (exported and not inv.yes) or not plan.possible
     if plan_only and not exported and plan.groups:
-        shown = text.plan_text(plan, _cluster_address(inv), dry=True)
+        shown = text.plan_text(plan, inv.cluster_name, dry=True)
         show_plan_only(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
     also = refusal_codes(_refused(plan), possible=plan.possible)
     remarks = partial(_report_left_out, inv, plan, failures)
@@ -55,8 +55,8 @@ def confirm_and_execute(
         return inv.finish(done=plan.possible, also=also)
     until = live.barriers.until if live is not None else None
     limit = None if until is None else TimeLimit(until, _RELEASED)
-    shown = text.plan_text(plan, _cluster_address(inv))
-    confirm(inv, shown, text.question(plan), limit=limit, remarks=remarks)
+    shown = text.plan_text(plan, inv.cluster_name)
+    confirm(inv, shown, text.question(plan), subject=subject(plan), limit=limit, remarks=remarks)
     begun: list[GroupPlan] = []
     try:
         reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, live=live)
@@ -68,6 +68,12 @@ def confirm_and_execute(
     if live is not None and live.watcher.interruption is not None:
         raise live.watcher.interruption
     return inv.finish(done=done, also=also)
+
+
+def subject(plan: RewindPlan) -> str | None:
+    """The group, for a confirmation by name; None for several groups."""
+    names = [group.group for group in plan.groups]
+    return names[0] if len(names) == 1 else None
 
 
 def report_executed(
@@ -90,12 +96,6 @@ def report_executed(
                 for row in rows.report_rows(report):
                     printed.add(row)
     return any(report.done for report in reports)
-
-
-def _cluster_address(inv: Invocation) -> str:
-    brokers = str(inv.resolved.values["bootstrap_servers"])
-    first, comma, _ = brokers.partition(",")
-    return first + (",…" if comma else "")
 
 
 def _refused(plan: RewindPlan) -> list[tuple[TopicPartition, KcliError]]:

@@ -94,7 +94,8 @@ class _Run:
     def run(self) -> int:
         """The exit status."""
         if self.hold_limit is not None:
-            check_answerable(self.inv, "Proceed?")
+            self.inv.configuration  # noqa: B018 - the profile may be protected
+            check_answerable(self.inv, "Proceed?", subject=self.names[0] if len(self.names) == 1 else None)
         with ExitStack() as stack:
             stack.enter_context(orderly_end())
             admin = stack.enter_context(open_admin(self.inv))

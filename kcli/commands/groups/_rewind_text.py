@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from kcli.commands.shared.context import ClusterName
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.live import LiveFacts
@@ -25,7 +26,7 @@ _NOTICED = (
 )
 
 
-def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
+def plan_text(plan: RewindPlan, where: ClusterName, *, dry: bool = False) -> str:
     """All groups. ``where``: the address of the cluster. ``dry``: no journal will have the id of the plan."""
     return "\n\n".join(_group(group, plan, where, dry=dry) for group in plan.groups)
 
@@ -171,9 +172,10 @@ def number_text(number: int) -> str:
     return f"{number / 10**12:.1f} T"
 
 
-def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
-    cluster = f" (cluster {whole.cluster})" if whole.cluster else ""
-    lines = [f"{whole.act} {plan.group} on {where}{cluster}"]
+def _group(plan: GroupPlan, whole: RewindPlan, where: ClusterName, *, dry: bool) -> str:
+    cluster = f"cluster {visible_line(whole.cluster)}" if whole.cluster else ""
+    details = ", ".join(filter(None, (cluster, where.details)))
+    lines = [f"{whole.act} {plan.group} on {where.name}" + (f" ({details})" if details else "")]
     lines.append(f"  to: {plan.to}")
     lines += [f"  {line}" for line in _table(plan.items)]
     lines.append(f"  {_summary(plan)}")

@@ -96,7 +96,7 @@ def _node(item: NodeItem) -> Row:
 
 
 def _group(group: NodeGroup, plan: NodePlan, hosts: str) -> str:
-    cluster = f" (cluster {plan.cluster})" if plan.cluster else ""
+    cluster = f" (cluster {visible_line(plan.cluster)})" if plan.cluster else ""
     lines = [f"Import into group {group.group} in ZooKeeper at {hosts}{cluster}", f"  to: {plan.to}"]
     lines += _table(group.items)
     if group.refusal is not None:

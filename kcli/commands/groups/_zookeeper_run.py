@@ -51,6 +51,7 @@ def import_into_zookeeper(
     inv: Invocation, hosts: str, targets: Sequence[ImportTarget], words: str, *, force: bool
 ) -> int:
     """The exit status. ``words`` describe what is imported."""
+    inv.read_profile()
     with open_zookeeper(inv, hosts) as zookeeper:
         plan = survey_nodes(zookeeper, targets, words, wall_ms(), force=force)
         remarks = partial(_report_refused, inv, plan)

@@ -10,6 +10,7 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "copy",
+    changes=True,
     examples=(
         ("kcli groups copy billing billing-test", "a group that starts where billing is now"),
         ("kcli groups copy billing billing-v2 --dry-run", "the plan; nothing is changed"),

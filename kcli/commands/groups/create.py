@@ -11,6 +11,7 @@ from kcli.commands.shared.types import GROUP, START
 
 @command(
     "create",
+    changes=True,
     examples=(
         ("kcli groups create audit -t orders --from earliest", "from the start of all partitions"),
         ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),

@@ -11,6 +11,7 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "delete",
+    changes=True,
     examples=(
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),

@@ -11,6 +11,7 @@ from kcli.commands.shared.types import GROUP
 
 @command(
     "delete-offsets",
+    changes=True,
     examples=(
         ("kcli groups delete-offsets billing -t orders", "all partitions of a topic"),
         (

@@ -14,6 +14,7 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 
 @command(
     "describe",
+    changes=False,
     outputs=(*OUTPUT_KINDS, "kafka"),
     examples=(
         ("kcli groups describe billing", "its offset and the member that reads, for each partition"),

@@ -16,6 +16,7 @@ BY = ("offset", "time")
 
 @command(
     "import",
+    changes=True,
     examples=(
         (
             "kcli groups import all.ndjson --dry-run",

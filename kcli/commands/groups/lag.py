@@ -18,6 +18,7 @@ SHORTEST_INTERVAL = 0.1
 
 @command(
     "lag",
+    changes=False,
     outputs=(*OUTPUT_KINDS, "openmetrics"),
     examples=(
         ("kcli groups lag", "all groups, one line each"),

@@ -1,5 +1,6 @@
 """``kcli groups rewind``: the committed offsets of groups moved back or forward, with a plan, a journal and an undo."""
 
+from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
@@ -18,8 +19,14 @@ DATETIME = Word(
 )  # without a zone UTC, as in Kafka's script
 
 
+def _changes(flags: Mapping[str, Any]) -> bool:
+    """Not where it lists or checks earlier rewinds."""
+    return not flags["journal"] and flags["check"] is None
+
+
 @command(
     "rewind",
+    changes=_changes,
     examples=(
         ("kcli groups rewind billing --to @-1h --dry-run", "the plan for one hour back; nothing is changed"),
         ("kcli groups rewind billing --to 2026-11-21T10:00Z --topic orders", "to a time, in one topic"),

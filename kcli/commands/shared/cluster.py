@@ -28,9 +28,14 @@ T = TypeVar("T")
 
 def open_admin(inv: Invocation) -> Admin:
     """The admin client of this run; a context manager."""
+    return Admin(admin_options(inv), inv.hooks, timeout=inv.timeout)
+
+
+def admin_options(inv: Invocation) -> ClientOptions:
+    """The options of an administrative client; ConfigError for what it does not use."""
     options = inv.client_options(ClientOptions, unused={"allow_auto_create_topics": _CREATES})
     inv.configuration.check_no_registry()
-    return Admin(options, inv.hooks, timeout=inv.timeout)
+    return options
 
 
 def connect(inv: Invocation, admin: Admin) -> str:

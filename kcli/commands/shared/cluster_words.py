@@ -11,9 +11,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "command_config": ("-F", "--command-config"),
     "command_property": ("-X", "--command-property"),
     "client_id": ("--client-id",),
+    "profile": ("--profile",),
     "allow_plaintext_secrets": ("--allow-plaintext-secrets",),
 }
-QUIET_NAMES = {"bootstrap_server": ("--bootstrap-servers", "--brokers")}
+QUIET_NAMES = {
+    "bootstrap_server": ("--bootstrap-servers", "--brokers"),
+    "profile": ("--context", "--cluster"),
+}
 """These work but are not shown."""
 
 _FLAG = "allow_plaintext_secrets"
@@ -28,6 +32,7 @@ class ClusterWords(NamedTuple):
     command_property: tuple[str, ...]
     client_id: str | None
     allow_plaintext_secrets: bool = False
+    profile: str | None = None
 
 
 def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
@@ -51,6 +56,7 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
         command_property=tuple(values["command_property"]),
         client_id=_last(values["client_id"]),
         allow_plaintext_secrets=bool(values[_FLAG]),
+        profile=_last(values["profile"]),
     )
 
 

@@ -3,15 +3,20 @@
 A command's docstring is its help, whose first paragraph is the summary. Imported at every start.
 """
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options, show_help
 from kcli.commands.shared.usage import unknown_command, usage, where
+
+if TYPE_CHECKING:
+    from kcli.commands.shared.protection import Changes
 
 F = TypeVar("F", bound=Callable[..., Any])
 Examples = Sequence[tuple[str, str]]
@@ -21,8 +26,10 @@ class WithGlobals(click.Command):
     """The global options, and kcli's own help."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Own options, then the global ones."""
-        return [*super().get_params(ctx), *global_options()]
+        """Own options, then the global ones but those that an own one overrides (``quotas list --client-id``)."""
+        own = super().get_params(ctx)
+        taken = {name for param in own for name in param.opts}
+        return [*own, *(option for option in global_options() if not taken.issuperset(option.shown))]
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Click's parser, with values that attach by ``=`` only.
@@ -46,19 +53,25 @@ class WithGlobals(click.Command):
 
 
 class Command(WithGlobals):
-    """``outputs`` are the values that its ``-o`` accepts; the callback returns the exit code (None is 0)."""
+    """``outputs`` are the values that its ``-o`` accepts; the callback returns the exit code (None is 0).
+
+    ``changes``: whether it changes anything on the cluster, or a function of its flags that tells; a read-only profile
+    refuses it then. One that does not say is refused too.
+    """
 
     def __init__(
         self,
         *args: Any,
         examples: Examples = (),
         outputs: Sequence[str] = OUTPUT_KINDS,
+        changes: Changes | None = None,
         **settings: Any,
     ) -> None:
         settings["add_help_option"] = False
         super().__init__(*args, **settings)
         self.examples = tuple(examples)
         self.outputs = tuple(outputs)
+        self.changes = changes
 
     def invoke(self, ctx: click.Context) -> Any:
         """Checks ``-o`` against what this command can print, then runs it."""
@@ -70,12 +83,15 @@ class Command(WithGlobals):
                 do=f"choose one of them, for example -o {self.outputs[0]}",
                 ctx=ctx,
             )
+        values = ctx.ensure_object(GlobalValues)
         try:
-            return super().invoke(ctx)
+            code = super().invoke(ctx)
         finally:
-            invocation = ctx.ensure_object(GlobalValues).invocation
-            if invocation is not None:
-                invocation.out.release()
+            if values.invocation is not None:
+                values.invocation.out.release()
+        if values.invocation is not None and values.invocation.refusal is not None and not code:
+            raise values.invocation.refusal  # the plan of a dry run was shown
+        return code
 
 
 class Group(WithGlobals, click.Group):
@@ -148,11 +164,14 @@ def command(
     *,
     examples: Examples = (),
     outputs: Sequence[str] = OUTPUT_KINDS,
+    changes: Changes | None = None,
     hidden: bool = False,
     **settings: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
     """Declares a command that stands alone (in the root's table)."""
-    return click.command(name, cls=Command, examples=examples, outputs=outputs, hidden=hidden, **settings)
+    return click.command(
+        name, cls=Command, examples=examples, outputs=outputs, changes=changes, hidden=hidden, **settings
+    )
 
 
 def group(

@@ -1,35 +1,75 @@
 """The client options of a run: those of all sources resolved, checked against what the command uses."""
 
+import dataclasses
+import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.passwords import asked_password, lacks_password
+from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only_refusal
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, key_of
+from kcli.core.secret import Secret
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
+from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
-from kcli.profiles.sifting import COMMAND_LINE
+from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.secrets import SecretReader
+from kcli.profiles.sources import Sources
+
+if TYPE_CHECKING:
+    from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
 
 class Configuration:
-    """``resolved`` are the options of all sources; their warnings and notes are written when it is made.
+    """``resolved`` are the options of all sources; their warnings and notes are written when it is made. Secrets are
+    read, and a missing password is asked for, when the options of the first client are wanted.
 
-    ``traced``: ``--debug=conf``. A ``timeout`` is that of the run, in seconds.
+    ``traced``: ``--debug=conf``. ``sources`` replaces those of the command line. ``changes``: whether the cluster is
+    changed (None: as the command declares it). ``need_broker``: False where no broker is contacted. ``refusal`` is the
+    error of a dry run of what a read-only profile forbids; any other run of it raises that error. A ``timeout`` is that
+    of the run, in seconds.
     """
 
-    def __init__(self, values: GlobalValues, talk: Talk, *, traced: bool) -> None:
+    def __init__(
+        self,
+        values: GlobalValues,
+        talk: Talk,
+        *,
+        traced: bool,
+        sources: Sources | None = None,
+        changes: bool | None = None,
+        need_broker: bool = True,
+    ) -> None:
         self._values = values
         self._talk = talk
         self._traced = traced
         self._unused: dict[str, Unused] = {}
-        self.resolved = resolve(sources_of(values, self._find_sandbox))
+        self._secrets = SecretReader(os.environ, talk.warn)
+        self._revealed: Resolved | None = None
+        self.refusal: ReadOnlyError | None = None
+        self.resolved = resolve(
+            sources if sources is not None else sources_of(values, self.find_sandbox), need_broker=need_broker
+        )
+        context = click.get_current_context()
+        if changes is None:
+            changes = may_change(getattr(context.command, "changes", None), context.params)
+        if changes:
+            self.check_may_change(f"`{context.command_path}`")
         self._report(self.resolved)
+
+    def check_may_change(self, what: str) -> None:
+        """ReadOnlyError if the profile is read-only; a dry run continues, and ends with that error."""
+        self.refusal = self.refusal or read_only_refusal(self.resolved.profile, what)
+        if self.refusal is not None and not self._values.dry_run:
+            raise self.refusal
 
     def client_options(
         self, kind: type[O], timeout: float, unused: Mapping[str, Unused], own: Mapping[str, Any]
@@ -42,14 +82,26 @@ class Configuration:
         self._unused = unused_options(self.resolved, kind, unused, own)
         check(self.resolved, self._unused, click.get_current_context().command_path)
         self._report_use(own)
-        return self.resolved.options(kind, {**self._timeouts(timeout), **own}, without=self._unused)
+        return self._usable().options(kind, {**self._timeouts(timeout), **own}, without=self._unused)
 
     def inner_options(self, kind: type[O], timeout: float, own: Mapping[str, Any]) -> O:
         """The options of a further client of the command: how to reach the cluster, and ``own``."""
-        resolved = self.resolved
+        resolved = self._usable()
         common = resolved.options(ClientOptions, without=self._unused)
         given = {name: getattr(common, name) for name in resolved.values if hasattr(common, name)}
         return resolved.options(kind, {**given, **self._timeouts(timeout), **own}, without=resolved.values)
+
+    def registry_options(self) -> "RegistryOptions":
+        """How to reach the schema registry."""
+        from kcli.serde.registry.options import RegistryOptions  # rare: most runs name no registry
+
+        found = self.resolved.registry
+        return RegistryOptions.build(
+            {
+                name: self._secrets.read(value) if isinstance(value, SecretSource) else value
+                for name, value in found.items()
+            }
+        )
 
     def check_no_registry(self) -> None:
         """ConfigError if ``-X`` gives an option of a schema registry, for a run that uses none."""
@@ -60,6 +112,18 @@ class Configuration:
                     why="no schema registry is used: only `kcli consume` and `kcli produce` with -s use one",
                     do="leave it out, or add -s, as in -s value=avro",
                 )
+
+    def _usable(self) -> Resolved:
+        """The options with their secrets."""
+        if self._revealed is None:
+            found = self.resolved.revealed(self._secrets.read)
+            if lacks_password(found.values):
+                password = asked_password(found.values, self._talk, no_input=self._values.no_input)
+                found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
+            if any(isinstance(value, Secret) and value for value in found.values.values()):
+                _leave_no_core()
+            self._revealed = found
+        return self._revealed
 
     def _timeouts(self, timeout: float) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -72,14 +136,15 @@ class Configuration:
                 found[name] = max(1, min(budget, limit) if limit else budget)
         return found
 
-    def _find_sandbox(self) -> str | None:
-        from kcli.sandbox.discovery import find_bootstrap  # only where no brokers are named
+    def find_sandbox(self) -> tuple[str, Mapping[str, str]] | None:
+        """Name and options of the running sandbox."""
+        from kcli.sandbox.discovery import find_sandbox  # only where no brokers are named
 
-        found = find_bootstrap()
-        if found is None:
-            return None
-        self._talk.detail(f"using the running sandbox {found[0]} ({found[1]})")
-        return found[1]
+        found = find_sandbox()
+        if found is not None:
+            name, options = found
+            self._talk.detail(f"using the running sandbox {name} ({options['bootstrap.servers']})")
+        return found
 
     def _report(self, resolved: Resolved) -> None:
         for text in resolved.warnings:
@@ -103,3 +168,11 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
+
+
+def _leave_no_core() -> None:
+    """A crash writes no core file from now on: it would contain the secrets."""
+    import resource  # only where there are secrets
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

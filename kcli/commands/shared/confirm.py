@@ -15,6 +15,7 @@ from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
+from kcli.output.colour import heading
 from kcli.output.sanitise import visible
 
 GO, STOP, ASK, MISMATCH, IMPOSSIBLE = "go", "stop", "ask", "mismatch", "impossible"
@@ -66,6 +67,7 @@ def confirm(
     question: str,
     *,
     name: str | None = None,
+    subject: str | None = None,
     limit: TimeLimit | None = None,
     among: Collection[str] = (),
     danger: str | None = None,
@@ -74,9 +76,11 @@ def confirm(
     """Shows the plan and asks; returns whether to continue. False with ``--dry-run``; an error on "no".
 
     With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
-    also give another name of ``among``. ``danger`` says why ``--yes`` is not sufficient. ``remarks`` is called between
-    the plan and the question.
+    also give another name of ``among``. ``danger`` says why ``--yes`` is not sufficient; a protected profile is such a
+    reason, and then ``subject`` has to be typed where there is no ``name``. ``remarks`` is called between the plan and
+    the question.
     """
+    name, danger = protected(inv, name, subject, danger)
     verdict = _verdict(inv, name, among, danger)
     show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
     if remarks is not None:
@@ -85,15 +89,27 @@ def confirm(
     return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
 
 
+def protected(
+    inv: Invocation, name: str | None, subject: str | None, danger: str | None
+) -> tuple[str | None, str | None]:
+    """The name that confirms, and why ``--yes`` does not: under a protected profile every confirmation has both."""
+    profile = inv.profile
+    if profile is None or not profile.protected:
+        return name, danger
+    return name or subject or profile.name, danger or f"Profile {profile.name} is protected"
+
+
 def check_answerable(
     inv: Invocation,
     question: str,
     *,
     name: str | None = None,
+    subject: str | None = None,
     among: Collection[str] = (),
     danger: str | None = None,
 ) -> str:
     """How the question is answered: GO, STOP (dry run) or ASK; a usage error where it cannot be."""
+    name, danger = protected(inv, name, subject, danger)
     verdict = _verdict(inv, name, among, danger)
     if verdict == MISMATCH:
         raise usage(
@@ -135,14 +151,25 @@ def show_plan(inv: Invocation, plan: str, *, asked: bool = False) -> None:
 
     With ``-q`` it is on stderr only where a question follows.
     """
-    text = plan.rstrip("\n")
+    text = with_profile(plan.rstrip("\n"), inv)
+    color = inv.profile.color if inv.profile is not None else ""
     if asked:
-        inv.talk.plain(text)
+        inv.talk.plan(text, color)
     elif not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
-        inv.talk.note(text)
+        if not inv.talk.quiet:
+            inv.talk.plan(text, color)
     else:
-        inv.out.shown(text + "\n")
+        inv.out.shown(heading(text, color if inv.out.colour else "") + "\n")
         inv.out.flush()
+
+
+def with_profile(plan: str, inv: Invocation) -> str:
+    """The plan below the name of the profile, unless its first line has it."""
+    profile = inv.profile
+    if profile is None or f"profile {profile.name}" in plan.partition("\n")[0]:
+        return plan
+    where = inv.cluster_name
+    return f"On {where.name} ({where.details}):\n{plan}"
 
 
 def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:
@@ -152,7 +179,8 @@ def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | 
             why, do = "there was no answer in time", "run it again, or use --yes"
             raise ExpiredError(limit.otherwise, why=why, do=do)
     else:
-        inv.talk.stream.write(visible(prompt))
+        color = inv.profile.color if inv.profile is not None and inv.talk.colour else ""
+        inv.talk.stream.write(heading(visible(prompt), color))
         inv.talk.stream.flush()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):

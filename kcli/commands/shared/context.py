@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import click
 
@@ -21,6 +21,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.positions import parse_duration_ms
 from kcli.output.progress import Progress, progress_style
+from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kcli.commands.shared.configuration import Configuration
     from kcli.core.options import ClientOptions
     from kcli.profiles.applicability import Unused
+    from kcli.profiles.profile import Profile
     from kcli.profiles.resolve import Resolved
 
 P = ParamSpec("P")
@@ -37,6 +39,26 @@ O = TypeVar("O", bound="ClientOptions")  # noqa: E741
 TIMEOUT = 10.0
 FIRST_WAIT = 0.5
 PARTLY = 6
+
+
+class ClusterName(NamedTuple):
+    """The profile, or the address of the first broker; ``details`` may be empty."""
+
+    name: str
+    details: str
+
+
+def cluster_name(resolved: Resolved) -> ClusterName:
+    """The name of the cluster that these options lead to."""
+    brokers = str(resolved.values.get("bootstrap_servers", ""))
+    first, comma, _ = brokers.partition(",")
+    details = []
+    if resolved.profile is not None:
+        details.append(f"profile {resolved.profile.name}")
+    if resolved.uses("sasl_username") and resolved.values.get("sasl_username"):
+        details.append(f"as User:{resolved.values['sasl_username']}")
+    name = resolved.profile.name if resolved.profile is not None else first + (",…" if comma else "")
+    return ClusterName(name, ", ".join(details))
 
 
 class Invocation:
@@ -60,9 +82,27 @@ class Invocation:
         self.areas = values.debug or frozenset()
         self.hooks = self._hooks()
         self._codes: list[int] = []
+        self._said: set[str] = set()
         self._configuration: Configuration | None = None
+        self.refusal: KcliError | None = None
+        self.acting: Resolved | None = None
 
     # configuration
+
+    def check_may_change(self, what: str) -> None:
+        """For what a command changes only with some options: ReadOnlyError as of ``Configuration.check_may_change``."""
+        self.configuration.check_may_change(what)
+        self.acts_under(self.configuration)
+
+    @property
+    def cluster_name(self) -> ClusterName:
+        """How plans name the cluster that is changed: ``prod``, with the details ``profile prod, as User:ops``."""
+        return cluster_name(self.acting or self.resolved)
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile of the cluster that is changed; None without one, or before the configuration is read."""
+        return self.acting.profile if self.acting is not None else None
 
     @property
     def timeout(self) -> float:
@@ -80,7 +120,22 @@ class Invocation:
             from kcli.commands.shared.configuration import Configuration
 
             self._configuration = Configuration(self.values, self.talk, traced="conf" in self.areas)
+            self.acts_under(self._configuration)
         return self._configuration
+
+    def read_profile(self) -> None:
+        """For a command that changes things without a broker: the profile's marks count."""
+        # As above.
+        from kcli.commands.shared.configuration import Configuration
+
+        traced = "conf" in self.areas
+        self._configuration = Configuration(self.values, self.talk, traced=traced, need_broker=False)
+        self.acts_under(self._configuration)
+
+    def acts_under(self, configuration: Configuration) -> None:
+        """Sets the configuration whose profile is asked before anything is changed: a mirror's target has its own."""
+        self.refusal = configuration.refusal
+        self.acting = configuration.resolved
 
     @property
     def resolved(self) -> Resolved:
@@ -143,10 +198,16 @@ class Invocation:
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
 
     def _log(self, level: str, area: str, message: str) -> None:
+        """Writes one line for an event, whatever line ends a peer has put into its text."""
+        message = visible_line(message)
         if area in self.areas:
             self.talk.debug(f"{area}  {message}")
         elif level == "warning":
-            self.talk.warn(message)
+            if (
+                area not in ("auth", "conf") or message not in self._said
+            ):  # each client of a command has the same to say
+                self.talk.warn(message)
+            self._said.add(message)
         else:
             self.talk.detail(message, level=1 if level == "info" else 2)
 

@@ -18,6 +18,7 @@ class GlobalValues:
     output: str | None = None
     no_headers: bool = False
     client_id: str | None = None
+    profile: str | None = None
     allow_plaintext_secrets: bool = False
     quiet: bool = False
     verbose: int = 0

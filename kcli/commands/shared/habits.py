@@ -57,24 +57,14 @@ _CONSUME = {
 
 _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
 
-PROFILE_NAMES = ("--profile", "--context", "--cluster")
-
 _FUTURE = {
     "kcli": {
-        "acls": "kafka-acls.sh does that",
         "users": "kafka-configs.sh --entity-type users does that",
-        "quotas": "kafka-configs.sh --entity-type clients does that",
-        "reassign": "kafka-reassign-partitions.sh does that",
-        "elect-leaders": "kafka-leader-election.sh does that",
-        "txn": "kafka-transactions.sh does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",
         "tui": "`kcli groups lag --watch` shows lag as it changes",
         "pipeline": "`kcli consume -o ndjson` feeds other programs",
-        "doctor": "`kcli topics list --debug` shows each step on the way to the brokers",
-        "profile": "name the brokers with -b HOST:PORT, options with -F FILE",
-        "config": "--debug=conf, at any command, shows each option and where it comes from",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },
@@ -103,9 +93,7 @@ _OTHER_TOOLS = {
         "version": "`kcli --version`",
         **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
         **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
-        **dict.fromkeys(
-            ("acl", "security"), "kafka-acls.sh does that; kcli has no commands for it in this version"
-        ),
+        **dict.fromkeys(("security", "permissions"), "`kcli acls list`, `kcli acls create`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         "attach": "name the brokers with -b HOST:PORT",

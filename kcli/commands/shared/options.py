@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
+from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS, PROFILE
 from kcli.commands.shared.usage import usage, where
 
 OUTPUT_KINDS = OUTPUT_WORDS
@@ -31,6 +31,7 @@ class GlobalOption(click.Option):
         settings |= {"callback": _remember, "expose_value": False}
         super().__init__((*names, *quiet_names), **settings)
         self.quiet_names = quiet_names
+        self.shown = tuple(name for name in names if name.startswith("-"))
 
 
 class AttachedOption(click.Option):
@@ -149,6 +150,13 @@ def global_options() -> tuple[GlobalOption, ...]:
             metavar="K=V",
             multiple=True,
             help="one client option; `kcli help options` lists them",
+        ),
+        GlobalOption(
+            (*NAMES["profile"], "profile"),
+            quiet_names=QUIET_NAMES["profile"],
+            metavar="NAME",
+            type=PROFILE,
+            help="a cluster's options by name; `kcli profile list` shows them",
         ),
         GlobalOption(
             ("-o", "--output", "output"),

@@ -20,7 +20,7 @@ from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 
 __all__ = (
-    "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
+    "BROKERS", "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
     "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
@@ -120,13 +120,22 @@ def parse_rate(text: str) -> Rate:
 
 def parse_partitions(text: str) -> tuple[int, ...]:
     """``0,2,5-7``, in order, without repeats."""
+    return _parse_numbers(text, "partitions", "0,2,5-7")
+
+
+def parse_brokers(text: str) -> tuple[int, ...]:
+    """``1,2,5-7``, in order, without repeats."""
+    return _parse_numbers(text, "broker ids", "1,2,5-7")
+
+
+def _parse_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise ValueError(f"{text!r} is not a list of partitions such as 0,2,5-7")
+            raise ValueError(f"{text!r} is not a list of {what} such as {example}")
         if int(match[2] or match[1]) - int(match[1]) > 100_000:
-            raise ValueError(f"{part!r} names more partitions than any topic has")
+            raise ValueError(f"{part!r} names more {what} than any cluster has")
         found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(found)
 
@@ -257,6 +266,7 @@ SIZE = Word("size", parse_size)
 SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
+BROKERS = Word("brokers", parse_brokers)
 TOPIC_PARTITIONS = Word("topic", parse_topic_partitions, completes="topics")
 TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)

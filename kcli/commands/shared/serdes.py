@@ -12,7 +12,6 @@ from kcli.commands.shared.usage import usage
 from kcli.serde.errors import SchemaNotFoundError
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
-from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.schema_serde import WOULD
 
 _INTERNAL_TOPICS = {f"__{name}": name for name in INTERNAL}
@@ -74,7 +73,7 @@ def _opened(inv: Invocation, specs: SerdeSpecs, *, writing: bool = False) -> Ser
     """Opens the serdes, without using the network yet; ConfigError if that is impossible."""
     return open_serdes(
         specs,
-        RegistryOptions.build(inv.resolved.registry),
+        inv.configuration.registry_options(),
         writing=writing,
         allow_plaintext_secrets=inv.resolved.values.get("allow_plaintext_secrets", False),
     )

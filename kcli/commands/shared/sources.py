@@ -1,20 +1,30 @@
-"""The sources of a run's client options: the command line, the files it names, the environment, a running sandbox."""
+"""The sources of a run's client options: command line, files, environment, profiles, a running sandbox."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.commands.shared.cluster_words import ClusterWords
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import ConfigError
+from kcli.files.reading import FileState, NotAFileError, TooLargeError, read_bounded
 from kcli.files.xdg import config_home
-from kcli.profiles.resolve import Sources
+from kcli.profiles.pairs import Report
+from kcli.profiles.sources import Sources
 
-LARGEST_FILE = 1 << 20
-SYSTEM_PROFILES = "/etc/kcli/config.toml"
+if TYPE_CHECKING:
+    from kcli.profiles.config_file import ConfigFile
+
+FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
+
+SYSTEM_CONFIG = "/etc/kcli/config.toml"
+_PROPERTIES = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
+_TOML = "`kcli profile add NAME -b HOST:PORT` writes it"
 
 
-def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], str | None]) -> Sources:
+def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) -> Sources:
     """For ``profiles.resolve``; nothing is read yet."""
+    files = SourceFiles()
     return Sources(
         flags={
             "bootstrap.servers": given.bootstrap_server,
@@ -24,28 +34,53 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: Callable[[], st
         properties=given.command_property,
         files=given.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
         environ=os.environ,
-        read_file=read_config_file,
+        read_file=files.properties,
+        file_state=files.states.get,
+        config_files=files.configs,
         find_sandbox=find_sandbox,
-        find_profiles=profiles_file,
+        profile=given.profile,
+        user=os.getuid(),
     )
 
 
-def profiles_file() -> str | None:
-    """The ``config.toml`` of this user or of the system, if one exists."""
-    for path in (str(config_home() / "config.toml"), SYSTEM_PROFILES):
-        if os.path.lexists(path):
-            return path
-    return None
+def config_paths() -> tuple[str, ...]:
+    """The ``config.toml`` of this user and of the system, whether they exist or not."""
+    return str(config_home() / "config.toml"), SYSTEM_CONFIG
 
 
-def read_config_file(path: str) -> str:
-    """The text of a file given with -F; ConfigError if it cannot be read."""
-    wanted = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
-    try:
-        with open(os.path.expanduser(path), "rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do=wanted) from None
-    if len(data) > LARGEST_FILE:
-        raise ConfigError(f"{path} is larger than 1 MiB", why="that is no file of client options", do=wanted)
-    return data.decode("utf-8", "replace")
+class SourceFiles:
+    """Reads files of options; ``states`` has owner and mode of each that was read, by path."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, FileState] = {}
+
+    def properties(self, path: str) -> str:
+        """The text of a file given with -F; ConfigError if it cannot be read."""
+        return self._text(path, _PROPERTIES)
+
+    def configs(self, report: Report) -> "Sequence[ConfigFile]":
+        """The ``config.toml`` files that exist."""
+        found = []
+        for path in config_paths():
+            if not os.path.lexists(path):
+                continue
+            from kcli.profiles.config_file import ConfigFile  # tomllib: only where there is such a file
+
+            try:
+                found.append(ConfigFile(path, self._text(path, _TOML), report))
+            except ConfigError as error:
+                report(error)
+        return found
+
+    def _text(self, path: str, wanted: str) -> str:
+        try:
+            data, self.states[path] = read_bounded(path)
+        except TooLargeError:
+            raise ConfigError(
+                f"{path} is larger than 1 MiB", why="that is no file of options", do=wanted
+            ) from None
+        except NotAFileError as error:
+            raise ConfigError(f"{path} is no file", why=str(error), do=wanted) from None
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do=wanted) from None
+        return data.decode("utf-8", "replace")

@@ -4,7 +4,7 @@ import re
 
 import click
 
-from kcli.commands.shared.habits import PROFILE_NAMES, as_client_option, instead_of
+from kcli.commands.shared.habits import as_client_option, instead_of
 from kcli.commands.shared.usage import Refused, where
 from kcli.core.options import nearest_choice
 
@@ -19,9 +19,6 @@ def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
         name, near = error.option_name, error.possibilities
-        if name in PROFILE_NAMES:
-            do = "name the brokers with -b HOST:PORT, options with -F FILE"
-            return f"{command}{name} is not supported yet", "this version of kcli has no profiles", do
         hint = f"did you mean {near[0]}? " if near else ""
         do = instead_of(path, name) or as_client_option(name) or hint + see
         return f"{command}there is no option {name}", "nothing was run", do

@@ -24,6 +24,19 @@ def version_details() -> str:
     return "\n".join((f"kcli {__version__}", *(f"{name}: {value}" for name, value in details)))
 
 
+def kernels() -> str:
+    """``native`` or ``pure``: what handles records, or why nothing does."""
+    return KERNELS
+
+
+def runtime() -> str:
+    """kcli, Python and the system in one line."""
+    return (
+        f"kcli {__version__}, {platform.python_implementation()} {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}"
+    )
+
+
 def _installed(name: str) -> str:
     try:
         return metadata.version(name)

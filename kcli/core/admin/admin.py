@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
@@ -17,7 +18,8 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import hanging, partitions, records  # noqa: F401 - which operations has
+    from kcli.core.admin import acls, elections, fencing, hanging, partitions, quotas, records  # noqa: F401 - which operations has
+    from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity
+    from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
 
@@ -90,9 +94,11 @@ class Admin:
             self.cluster, self._start(), broker_ids=broker_ids, partitions=partitions
         )
 
-    def describe_features(self) -> dict[int, BrokerFeatures | KcliError]:
+    def describe_features(
+        self, *, broker_ids: Collection[int] | None = None
+    ) -> dict[int, BrokerFeatures | KcliError]:
         """The features that every broker supports, by node id, and those finalized in the cluster (KIP-584)."""
-        return operations.features.describe_features(self.cluster, self._start())
+        return operations.features.describe_features(self.cluster, self._start(), broker_ids=broker_ids)
 
     def describe_quorum(self) -> QuorumDescription:
         """The controllers of a KRaft cluster (KIP-595); UnsupportedError with ZooKeeper, and before Kafka 3.3."""
@@ -225,6 +231,75 @@ class Admin:
         """
         return operations.configs.alter_configs(
             self.cluster, changes, self._start(), validate_only=validate_only
+        )
+
+    # --- replicas and leaders ------------------------------------------------------------------------
+
+    def alter_reassignments(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move partitions to these replicas, the preferred leader first (KIP-455); None cancels the move.
+
+        Returns before anything is moved: ``list_reassignments`` shows the progress. INVALID_REPLICA_ASSIGNMENT for a
+        broker that does not exist, NO_REASSIGNMENT_IN_PROGRESS where there is nothing to cancel.
+        """
+        check_partitions(wanted)
+        return operations.reassignments.alter_reassignments(self.cluster, wanted, self._start())
+
+    def list_reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """The reassignments in progress, of all partitions or of these (KIP-455)."""
+        return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
+
+    def elect_leaders(
+        self, partitions: Collection[TopicPartition], *, unclean: bool = False
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Elects the preferred leaders (KIP-183); with ``unclean`` any replica for partitions without a leader (KIP-460).
+
+        None also where no election was needed. An unclean election may lose records.
+        """
+        check_partitions(partitions)
+        return operations.elections.elect_leaders(self.cluster, partitions, self._start(), unclean=unclean)
+
+    # --- access --------------------------------------------------------------------------------------
+
+    def describe_acls(self, filters: Collection[AclFilter]) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """The ACLs that each filter matches (KIP-140, KIP-290).
+
+        NoAuthorizerError if the brokers have no authorizer.
+        """
+        return operations.acls.describe_acls(self.cluster, filters, self._start())
+
+    def create_acls(self, bindings: Collection[AclBinding]) -> dict[AclBinding, KcliError | None]:
+        """Creates ACLs. None on success, also for one that exists already."""
+        return operations.acls.create_acls(self.cluster, bindings, self._start())
+
+    def delete_acls(
+        self, filters: Collection[AclFilter], *, unsure: set[AclFilter] | None = None
+    ) -> dict[AclFilter, list[AclBinding] | KcliError]:
+        """Deletes all ACLs that each filter matches, and returns them.
+
+        ``unsure`` collects the filters with an attempt whose response was lost: it may have deleted what they match.
+        """
+        return operations.acls.delete_acls(self.cluster, filters, self._start(), unsure=unsure)
+
+    def describe_quotas(
+        self, wanted: Mapping[str, str | None] = MappingProxyType({}), *, strict: bool = False
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        """The quotas by entity and key (KIP-546): of all, or of entities with all ``wanted`` parts.
+
+        ``wanted``: name by type (``user``, ``client-id``, ``ip``), None for the default of the type. With ``strict``,
+        entities that have further parts are left out.
+        """
+        return operations.quotas.describe_quotas(self.cluster, wanted, self._start(), strict=strict)
+
+    def alter_quotas(
+        self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool = False
+    ) -> None:
+        """Sets quotas of an entity by key; the value None removes one."""
+        operations.quotas.alter_quotas(
+            self.cluster, entity, changes, self._start(), validate_only=validate_only
         )
 
     # --- groups --------------------------------------------------------------------------------------
@@ -366,6 +441,13 @@ class Admin:
     ) -> dict[TopicPartition, KcliError | None]:
         """Aborts hanging transactions; see ``hanging.abort_hanging``."""
         return operations.hanging.abort_hanging(self.cluster, hanging, self._start())
+
+    def fence_producers(self, timeouts: Mapping[str, int]) -> dict[str, KcliError | None]:
+        """Fences the producers of transactional ids, which aborts their open transactions (KIP-618). None on success.
+
+        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``fencing``.
+        """
+        return operations.fencing.fence_producers(self.cluster, self._coordinators(), timeouts, self._start())
 
     def close(self) -> None:
         """Closes the connections."""

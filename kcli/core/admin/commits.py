@@ -15,6 +15,7 @@ from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
+from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -80,6 +81,7 @@ def commit_offsets(
         deadline,
         "committing the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
+        needs=lambda key: [on_topic("READ", key.tp.topic), on_group("READ", key.group)],
     )
     return _regrouped(members, {key: refused[key] if key in refused else found[key] for key in offsets})
 
@@ -145,6 +147,7 @@ def delete_offsets(
         "deleting the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
         unsure=unsure,
+        needs=lambda key: [on_topic("READ", key.tp.topic), on_group("DELETE", key.group)],
     )
     return _regrouped(wanted, found)
 

@@ -21,6 +21,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNSTABLE_OFFSET_COMMIT
 from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, UnsupportedError
+from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages import offset_fetch as wire
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
@@ -71,6 +72,7 @@ def fetch_offsets(
         run.read,
         deadline,
         "asking for the offsets of group",
+        needs=lambda group: [on_group("DESCRIBE", group)],
     )
     seconds = cluster.loop.now() - started
     return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
@@ -193,7 +195,11 @@ def _outcome(
 ) -> KcliError | None:
     """For a row without an offset; None if nothing is committed."""
     if row.error_code != NONE:
-        return BrokerError(row.error_code, f"reading the offset of {key}")
+        return BrokerError(
+            row.error_code,
+            f"reading the offset of {key}",
+            needs=[on_topic("DESCRIBE", key.tp.topic), on_group("DESCRIBE", key.group)],
+        )
     if row.committed_offset == _NO_COMMIT:
         return None
     why = f"the broker returned {row.committed_offset}"

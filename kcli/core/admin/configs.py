@@ -11,6 +11,7 @@ from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -88,6 +89,8 @@ class ConfigResource:
     name: str
 
     def __str__(self) -> str:
+        if self.kind is ConfigKind.BROKER and not self.name:
+            return "the default of all brokers"
         return f"{self.kind.name.lower().replace('_', ' ')} {self.name or '(all)'}"
 
     @property
@@ -168,7 +171,8 @@ def describe_configs(
         known = _by_wire(part.keys)
         for row in response.results:
             if resource := known.get((row.resource_type, row.resource_name)):
-                outcome = verdict(row.error_code, f"configuration of {resource}", row.error_message)
+                needs = _needs(resource, "DESCRIBE_CONFIGS")
+                outcome = verdict(row.error_code, f"configuration of {resource}", row.error_message, needs)
                 yield resource, outcome, [_entry(config, resource) for config in row.configs]
 
     wanted = dict.fromkeys(resources)
@@ -220,9 +224,14 @@ def alter_configs(
         for row in response.responses:
             if resource := known.get((row.resource_type, row.resource_name)):
                 what = f"changing the configuration of {resource}"
-                yield resource, verdict(row.error_code, what, row.error_message), None
+                needs = _needs(resource, "ALTER_CONFIGS")
+                yield resource, verdict(row.error_code, what, row.error_message, needs), None
 
     return _of_each(cluster, changes, ask, read, deadline, "changing the configuration of")
+
+
+def _needs(resource: ConfigResource, operation: str) -> list[Permission]:
+    return [on_topic(operation, resource.name), on_group(operation, resource.name), on_cluster(operation)]
 
 
 def _of_each(

@@ -1,11 +1,11 @@
 """The features and versions that brokers report (ApiVersions: KIP-35, KIP-584)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kcli import __version__
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import KcliError
 from kcli.core.protocol.api import Request
@@ -48,8 +48,10 @@ def release_of(level: int) -> str | None:
     return next((release for last, release in _LAST_LEVELS.items() if level <= last), None)
 
 
-def describe_features(cluster: Cluster, deadline: float) -> dict[int, BrokerFeatures | KcliError]:
-    """The features of every broker, by node id."""
+def describe_features(
+    cluster: Cluster, deadline: float, *, broker_ids: Collection[int] | None = None
+) -> dict[int, BrokerFeatures | KcliError]:
+    """The features of every broker (or of those named), by node id."""
 
     def ask(_broker: Broker) -> Request:
         return ApiVersionsRequest(client_software_name="kcli", client_software_version=__version__)
@@ -61,4 +63,7 @@ def describe_features(cluster: Cluster, deadline: float) -> dict[int, BrokerFeat
             response.finalized_features_epoch,
         )
 
-    return ask_every_broker(cluster, ask, read, deadline, "requesting the features of broker")
+    what = "requesting the features of broker"
+    if broker_ids is not None:
+        return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
+    return ask_every_broker(cluster, ask, read, deadline, what)

@@ -14,6 +14,7 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import Nodes, ToLeader
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import CorruptRecordsError, KcliError, TimedOutError
+from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -153,7 +154,16 @@ def _read_round(
                 except CorruptRecordsError as error:
                     yield position, error.in_partition(position.tp), _Seen(None, at, end=False)
 
-    return fan_out(cluster, wanted, _ToLeader(cluster), ask, read, deadline, "reading the first record of")
+    return fan_out(
+        cluster,
+        wanted,
+        _ToLeader(cluster),
+        ask,
+        read,
+        deadline,
+        "reading the first record of",
+        needs=lambda at: [on_topic("READ", at.tp.topic)],
+    )
 
 
 def _split_shares(items: Items[_Position, int]) -> list[Items[_Position, int]]:

@@ -15,6 +15,7 @@ from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.types import TopicPartition
@@ -91,13 +92,33 @@ def describe_groups(
     run = _Describe(coordinators, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
     what = "describing group"
-    found = fan_out(cluster, dict.fromkeys(names), route, run.ask_classic, run.read_classic, deadline, what)
+    found = fan_out(
+        cluster,
+        dict.fromkeys(names),
+        route,
+        run.ask_classic,
+        run.read_classic,
+        deadline,
+        what,
+        needs=_describe,
+    )
     others = [group for group, told in found.items() if isinstance(told, NotFoundError)]
     if others:
         found |= fan_out(
-            cluster, dict.fromkeys(others), route, run.ask_modern, run.read_modern, deadline, what
+            cluster,
+            dict.fromkeys(others),
+            route,
+            run.ask_modern,
+            run.read_modern,
+            deadline,
+            what,
+            needs=_describe,
         )
     return found
+
+
+def _describe(group: str) -> list[Permission]:
+    return [on_group("DESCRIBE", group)]
 
 
 class _Describe:
@@ -134,7 +155,9 @@ class _Describe:
         self, response: modern.ConsumerGroupDescribeResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
-            outcome = verdict(row.error_code, f"describing group {row.group_id}", row.error_message)
+            outcome = verdict(
+                row.error_code, f"describing group {row.group_id}", row.error_message, _describe(row.group_id)
+            )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
             elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API even when disabled

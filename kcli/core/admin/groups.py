@@ -17,6 +17,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -161,7 +162,17 @@ def delete_groups(
 
     route = ToCoordinator[str](cluster, coordinators, str)
     items = dict.fromkeys(names)
-    found = fan_out(cluster, items, route, ask, read, deadline, "deleting group", unsure=unsure)
+    found = fan_out(
+        cluster,
+        items,
+        route,
+        ask,
+        read,
+        deadline,
+        "deleting group",
+        unsure=unsure,
+        needs=lambda group: [on_group("DELETE", group)],
+    )
     return {group: _deleted(group, error, {*unsure, *emptied}) for group, error in found.items()}
 
 

@@ -10,6 +10,7 @@ from kcli.core.admin.transactions import ProducerDescription
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, by_leader
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -52,4 +53,5 @@ def abort_hanging(
                 for row in topic.partitions:
                     yield TopicPartition(topic.name, row.partition_index), row.error_code, None
 
-    return by_leader(cluster, hanging, ask, read, deadline, "aborting the transaction in")
+    what = "aborting the transaction in"
+    return by_leader(cluster, hanging, ask, read, deadline, what, lambda _: [on_cluster("ALTER")])

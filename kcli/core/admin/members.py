@@ -12,6 +12,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 
 _FIRST_WITH_MANY = 3
@@ -77,7 +78,17 @@ def remove_members(
                 yield key, _verdict(key, code, unsure), None
 
     route = ToCoordinator[_Leaving](cluster, coordinators, lambda key: key.group)
-    found = fan_out(cluster, items, route, ask, read, deadline, "removing member", unsure=unsure)
+    found = fan_out(
+        cluster,
+        items,
+        route,
+        ask,
+        read,
+        deadline,
+        "removing member",
+        unsure=unsure,
+        needs=lambda key: [on_group("READ", key.group)],
+    )
     removed: dict[str, dict[GroupMember, KcliError | None]] = {group: {} for group in wanted}
     for key, outcome in found.items():
         removed[key.group][key.member] = outcome

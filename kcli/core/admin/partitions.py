@@ -30,5 +30,12 @@ def create_partitions(
 
     already = 0 if validate_only else INVALID_PARTITIONS
     return order_of_controller(
-        cluster, list(counts), request, codes, "could not add partitions to topic", already, deadline
+        cluster,
+        list(counts),
+        request,
+        codes,
+        "could not add partitions to topic",
+        already,
+        deadline,
+        operation="ALTER",
     )

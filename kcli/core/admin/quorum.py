@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ProtocolError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumPartitionData,
     DescribeQuorumRequest,
@@ -37,7 +38,10 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
         for row in rows:
             if row.error_code != NONE:
                 raise BrokerError(
-                    row.error_code, "describing the controllers", message=row.error_message or ""
+                    row.error_code,
+                    "describing the controllers",
+                    message=row.error_message or "",
+                    needs=[on_cluster("DESCRIBE")],
                 )
         if not parts:
             raise ProtocolError(

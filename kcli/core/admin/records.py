@@ -6,6 +6,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, by_leader
 from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -41,7 +42,18 @@ def delete_records(
     ends = _ends(cluster, before, deadline)
     errors = {tp: end for tp, end in ends.items() if isinstance(end, KcliError)}
     offsets = {tp: _offset(ends.get(tp), offset) for tp, offset in before.items() if tp not in errors}
-    found = by_leader(cluster, offsets, ask, _read, deadline, "deleting records of") | errors
+    found = (
+        by_leader(
+            cluster,
+            offsets,
+            ask,
+            _read,
+            deadline,
+            "deleting records of",
+            lambda tp: [on_topic("DELETE", tp.topic)],
+        )
+        | errors
+    )
     return {tp: found[tp] for tp in before}
 
 

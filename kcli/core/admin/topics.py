@@ -16,6 +16,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.future import Future
+from kcli.core.permissions import on_cluster, on_topic
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopic,
@@ -117,7 +118,11 @@ def topic_operations(
         found: dict[str, int | KcliError | None] = {}
         for row in response.topics:
             if row.error_code != NONE:
-                found[row.name or ""] = BrokerError(row.error_code, f"describing topic {row.name}")
+                found[row.name or ""] = BrokerError(
+                    row.error_code,
+                    f"describing topic {row.name}",
+                    needs=[on_topic("DESCRIBE", row.name or "")],
+                )
             else:
                 bits = row.topic_authorized_operations
                 found[row.name or ""] = None if bits == _NO_OPERATIONS else bits
@@ -151,7 +156,9 @@ def create_topics(
 
     names = [spec.name for spec in specs]
     already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # validation creates nothing
-    return order_of_controller(cluster, names, request, codes, "could not create topic", already, deadline)
+    return order_of_controller(
+        cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
+    )
 
 
 def _creatable(spec: TopicSpec) -> CreatableTopic:
@@ -190,7 +197,14 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
         return {t.name or "": (t.error_code, t.error_message or "") for t in response.responses}
 
     return order_of_controller(
-        cluster, names, request, codes, "could not delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline
+        cluster,
+        names,
+        request,
+        codes,
+        "could not delete topic",
+        UNKNOWN_TOPIC_OR_PARTITION,
+        deadline,
+        operation="DELETE",
     )
 
 
@@ -202,12 +216,15 @@ def order_of_controller(
     doing: str,
     already: int,
     deadline: float,
+    *,
+    operation: str,
 ) -> Outcome:
     """Sends a request to the controller. Retries only names with retriable errors: the controller may move.
 
     ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost.
+    ``operation`` is the one on the topic that must be permitted.
     """
-    order = _Order(names, doing, already)
+    order = _Order(names, doing, already, operation)
     started = cluster.loop.now()
 
     def attempt() -> Future[Any]:
@@ -243,11 +260,12 @@ def _of_one(what: str, error: KcliError, seconds: float) -> KcliError:
 class _Order:
     """The result of each name so far. ``left``: the names still to be done."""
 
-    def __init__(self, names: Sequence[str], doing: str, already: int) -> None:
+    def __init__(self, names: Sequence[str], doing: str, already: int, operation: str) -> None:
         self.left = list(names)
         self.outcome: Outcome = {}
         self.tries: list[Future[Any]] = []
         self._names, self._doing, self._already = names, doing, already
+        self._operation = operation
         self._unsure: set[str] = set()
 
     def record_results(self, codes: Codes) -> Outcome:
@@ -274,4 +292,9 @@ class _Order:
             return None
         if code == UNKNOWN_TOPIC_OR_PARTITION:
             return NotFoundError(f"{self._doing} {name}", why="it does not exist")
-        return BrokerError(code, f"{self._doing} {name}", message=message)
+        return BrokerError(
+            code,
+            f"{self._doing} {name}",
+            message=message,
+            needs=[on_topic(self._operation, name), on_cluster(self._operation)],
+        )

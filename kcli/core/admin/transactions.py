@@ -12,6 +12,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import TRANSACTIONAL_ID_NOT_FOUND
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.permissions import on_topic, on_transactional_id
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
@@ -144,7 +145,16 @@ def describe_transactions(
 
     route = ToCoordinator[str](cluster, coordinators, str, KeyType.TRANSACTION)
     what = "describing transactional id"
-    return fan_out(cluster, dict.fromkeys(names), route, ask, read, deadline, what)
+    return fan_out(
+        cluster,
+        dict.fromkeys(names),
+        route,
+        ask,
+        read,
+        deadline,
+        what,
+        needs=lambda name: [on_transactional_id(name)],
+    )
 
 
 def _transaction(row: described.TransactionState, coordinator: int) -> TransactionDescription:
@@ -182,7 +192,8 @@ def _read_producers(
     for topic in response.topics:
         for row in topic.partitions:
             tp = TopicPartition(topic.name, row.partition_index)
-            outcome = verdict(row.error_code, f"describing the producers of {tp}", row.error_message)
+            needs = [on_topic("READ", tp.topic)]
+            outcome = verdict(row.error_code, f"describing the producers of {tp}", row.error_message, needs)
             yield tp, outcome, [_producer(state) for state in row.active_producers]
 
 

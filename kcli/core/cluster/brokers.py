@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     AuthError,
-    ConfigError,
     ConnectError,
     KcliError,
     NotKafkaError,
@@ -33,9 +33,12 @@ from kcli.core.types import Node
 if TYPE_CHECKING:
     import ssl
 
+    from kcli.core.cluster.authentication import Authentication
+
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 
 Key = tuple[int, str]
+_LEGAL = host_check("", ())
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -51,10 +54,11 @@ class _Route:
 @dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
-    often than one would. ``failure``: why the last attempt to connect failed.
+    often than one would. ``failure``: why the last attempt to connect failed. ``refusal``: why it is never tried.
     """
 
     backoff: Backoff
+    refusal: KcliError | None = None
     retry_at: float = 0.0
     failure: KcliError | None = None
     has_answered: bool = False
@@ -71,20 +75,27 @@ class Brokers:
         hooks: Hooks,
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
+        check_host: HostCheck = _LEGAL,
     ) -> None:
         self._loop = loop
         self._options = options
         self._hooks = hooks
         self._resolve = resolve
+        self._check_host = check_host
+        self.on_channel: Callable[[Channel], None] | None = (
+            None  # an observer of connections that are being made
+        )
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
-        if options.security_protocol.startswith("SASL"):
-            raise ConfigError(f"security.protocol={options.security_protocol} is not supported yet")
-        if options.security_protocol != "PLAINTEXT":
-            from kcli.core.net.tls import tls_context  # ssl: 10 ms that plaintext clients save
+        self._authentication = _authentication(options, hooks)
+        if not options.security_protocol.endswith("PLAINTEXT"):
+            # ssl: 10 ms that plaintext clients save
+            from kcli.core.net.tls.context import tls_context, unverified
 
             self._tls = tls_context(options)
+            if warning := unverified(options):
+                hooks.log("warning", "conf", warning)
 
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
@@ -94,6 +105,10 @@ class Brokers:
         route = self._route(node, purpose)
         channel = self._usable(route)
         if channel is None:
+            refusal = route.address.refusal or self.refusal(now)
+            if refusal is not None:
+                self._loop.complete((future, None, refusal))
+                return
             if now < self._retry_at(route.address):
                 self._loop.complete((future, None, _not_now(node, route.address.failure or route.failure)))
                 return
@@ -110,9 +125,15 @@ class Brokers:
             route.channel.node = route.channel.connection.node = node
 
     def available(self, node: Node, purpose: str, now: float) -> bool:
-        """False while the node is in backoff after a failure."""
+        """False while the node is in backoff after a failure. True if a request would fail at once with a refusal."""
         route = self._route(node, purpose)
-        return self._usable(route) is not None or now >= self._retry_at(route.address)
+        if self._usable(route) is not None or self.refusal(now) is not None:
+            return True
+        return now >= self._retry_at(route.address)
+
+    def refusal(self, now: float) -> KcliError | None:
+        """Why the brokers refuse this client, while no further connection may be made."""
+        return None if self._authentication is None else self._authentication.refusal(now)
 
     def retry_at(self, node: Node, purpose: str) -> float:
         """When the node's backoff is over."""
@@ -170,7 +191,8 @@ class Brokers:
         if place not in self._addresses:
             options = self._options
             backoff = Backoff(options.reconnect_backoff_ms / 1000, options.reconnect_backoff_max_ms / 1000)
-            self._addresses[place] = _Address(backoff)
+            refusal = self._check_host(node) if node.id >= 0 else None
+            self._addresses[place] = _Address(backoff, refusal)
         return self._addresses[place]
 
     def _retry_at(self, address: _Address) -> float:
@@ -189,6 +211,8 @@ class Brokers:
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
+        if channel.is_open and channel.connection.session_is_over(self._loop.now(), channel.last_used):
+            channel.close()  # a broker may have ended it: that is no failure, as below
         if channel.is_open:
             return channel
         route.channel = None
@@ -205,16 +229,21 @@ class Brokers:
 
     def _connect(self, node: Node, route: _Route, now: float) -> Channel:
         options = self._options
+        setup_timeout = options.socket_connection_setup_timeout_ms / 1000
         connection = Connection(
             node,
             client_id=options.client_id,
             max_frame_bytes=options.receive_message_max_bytes,
             complete=self._loop.complete,
             hooks=self._hooks,
+            login=self._authentication.login if self._authentication is not None else None,
+            setup_timeout=setup_timeout,
         )
+        if self._authentication is not None:
+            self._authentication.began(now, setup_timeout)
         channel = Channel(
             connection,
-            setup_timeout=options.socket_connection_setup_timeout_ms / 1000,
+            setup_timeout=setup_timeout,
             tls=self._tls,
             send_buffer=options.send_buffer_bytes,
             receive_buffer=options.receive_buffer_bytes,
@@ -226,7 +255,9 @@ class Brokers:
             channel.explain = lambda error: advertised_in_vain(node, error)
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
-        channel.clock = self._loop.now
+        channel.clock, channel.compute = self._loop.now, self._loop.compute
+        if self.on_channel is not None:
+            self.on_channel(channel)
         self._loop.add(channel)
         if is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
@@ -244,6 +275,22 @@ class Brokers:
                 channel.open(addresses)
 
         self._loop.run_in_thread(lambda: self._resolve(node.host, node.port), found)
+
+
+def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | None:
+    """None without SASL. ConfigError for options that cannot be used."""
+    if not options.security_protocol.startswith("SASL"):
+        return None
+    # Only for clients that authenticate.
+    from kcli.core.cluster.authentication import Authentication
+    from kcli.core.connection.sasl.registry import login_of
+
+    login = login_of(options)
+    if not login.encrypted:
+        hooks.log(
+            "warning", "auth", f"{login.mechanism} without TLS: what is sent and read can be seen and changed"
+        )
+    return Authentication(login)
 
 
 def _not_now(node: Node, failure: KcliError | None) -> KcliError:

@@ -13,18 +13,28 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
+from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_response
+from kcli.core.cluster.retry import (
+    Backoff,
+    classify_error,
+    given_up,
+    is_controller_error,
+    late_error,
+    no_response,
+)
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
+    AuthError,
     BrokerError,
     ClosedError,
     ConfigError,
     ConnectError,
     KcliError,
     NotFoundError,
-    TimedOutError,
+    UnansweredError,
     UnsupportedError,
+    WrongClusterError,
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -58,8 +68,9 @@ class Cluster:
         self.view = ClusterView()
         self.topics: set[str] = set()
         self.all_known = False
-        self.brokers = Brokers(self.loop, options, hooks)
         self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
+        check = host_check(options.metadata_allowed_hosts, {node.host for node in self._bootstrap})
+        self.brokers = Brokers(self.loop, options, hooks, check_host=check)
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
         self._refresh_backoff = Backoff.of_requests(options)
@@ -95,6 +106,10 @@ class Cluster:
         future: Future[Any] = Future(self.loop.wait)
         if self._closed:
             future.set_error(ClosedError("the client is closed"))
+            return future
+        if self.options.cluster_id and not self.view.version and not isinstance(request, MetadataRequest):
+            self.request_refresh()
+            future.set_error(ConnectError("not connected yet", why="cluster.id has to be checked first"))
             return future
         seconds = self.options.request_timeout_ms / 1000 if timeout is None else timeout
         try:
@@ -199,9 +214,10 @@ class Cluster:
             self.loop.poll(max(0.0, deadline - self.loop.now()), step)
             if step.done and step.error is None:
                 break
-            if isinstance(step.error, UnsupportedError):
+            if isinstance(step.error, UnsupportedError | WrongClusterError):
                 raise step.error  # retrying cannot help: what is missing will not be offered later
             now = self.loop.now()
+            self._check_not_refused(now)
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)
             refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
@@ -218,10 +234,11 @@ class Cluster:
             if self._refreshed_at > float("-inf"):
                 self.refresh_now(self.topics)  # the first request about these topics need not wait
             self.request_refresh()
+            self._check_not_refused(self.loop.now())
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
                 late = self.last_error or no_response(self.waits_for())
-                raise TimedOutError(f"no metadata for {missing} in time", why=str(late), do=late.do)
+                raise late_error(f"no metadata for {missing} in time", late)
             self.poll(max(0.0, deadline - self.loop.now()))
         return self.view
 
@@ -260,6 +277,7 @@ class Cluster:
         version = self.view.version
         self.request_refresh()
         while self.view.version == version and (left := deadline - self.loop.now()) > 0:
+            self._check_not_refused(self.loop.now())
             self.poll(left)
 
     def maybe_refresh(self, now: float) -> None:
@@ -304,6 +322,8 @@ class Cluster:
             # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
             failure = BrokerError(response.value.error_code, "requesting metadata")
             self._refresh_failures += len(self.view.nodes)
+        if failure is None:
+            failure = _wrong_cluster(self.options.cluster_id, response.value)
         if isinstance(failure, KcliError):
             self.last_error = failure
             self._refresh_failures += 1
@@ -367,6 +387,12 @@ class Cluster:
 
     # --- inside ------------------------------------------------------------------------------------
 
+    def _check_not_refused(self, now: float) -> None:
+        """Raises why the brokers refuse this client: waiting cannot help, and further attempts may lock its account."""
+        refusal = self.brokers.refusal(now)
+        if refusal is not None:
+            raise refusal
+
     def _any_node(self, purpose: str) -> Node:
         """Brokers in turn; connected ones, or those that may be tried, before those in backoff (KIP-601)."""
         now = self.loop.now()
@@ -391,6 +417,8 @@ class Cluster:
         final = next((e for e in reasons if is_final(e)), None)
         if final is not None:
             return final
+        if reasons and all(isinstance(error, UnansweredError) for error in reasons):
+            return self._not_authenticated(reasons[0])
         if len(self._bootstrap) == 1 and reasons:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
@@ -400,6 +428,30 @@ class Cluster:
             why=why,
             do="check the addresses (-b) and that brokers run",
         )
+
+    def _not_authenticated(self, error: KcliError) -> KcliError:
+        """Brokers that offer their versions and then close each connection: most often a listener with SASL."""
+        protocol = self.options.security_protocol
+        if protocol.startswith("SASL"):
+            return error
+        return AuthError(
+            f"{error.what}, its first request",
+            why="a listener with SASL does that to clients that do not authenticate",
+            do=f"set security.protocol={'SASL_SSL' if protocol == 'SSL' else 'SASL_SSL or SASL_PLAINTEXT'}, "
+            "sasl.mechanism and the credentials; or use another port",
+        )
+
+
+def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError | None:
+    found = response.cluster_id or ""
+    if not wanted or found == wanted:
+        return None
+    brokers = ", ".join(f"{broker.host}:{broker.port}" for broker in response.brokers[:3])
+    return WrongClusterError(
+        f"the brokers belong to cluster {found or 'without an id'}, not to {wanted}",
+        why=f"cluster.id pins the cluster; the brokers reached are {brokers}. Nothing was requested from them",
+        do="check the addresses of the brokers; if the cluster was created anew, change cluster_id",
+    )
 
 
 def check_timeout(timeout: Any) -> None:

@@ -14,6 +14,7 @@ from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import COORDINATOR_NOT_AVAILABLE, NONE
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
+from kcli.core.permissions import on_group, on_transactional_id
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 _FIRST_WITH_KEY_TYPE = 1  # version 0 has groups only, and would read any key as a group id
@@ -97,7 +98,8 @@ class Coordinators:
             code, node_id, message = rows.get(key, _UNNAMED)
             if code != NONE:
                 what = f"looking for the coordinator of {key_type.name.lower()} {key}"
-                yield key, BrokerError(code, what, message=message)
+                needs = on_group("DESCRIBE", key) if key_type is KeyType.GROUP else on_transactional_id(key)
+                yield key, BrokerError(code, what, message=message, needs=[needs])
                 continue
             self._known[key_type, key] = node_id
             if node_id not in self._cluster.view.nodes:

@@ -16,6 +16,7 @@ from kcli.core.cluster.metadata import apply_metadata
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -58,7 +59,9 @@ def ask_brokers(
             yield number, *read(response)
 
     route = ToBroker[int](cluster, lambda number: number)
-    return fan_out(cluster, dict.fromkeys(numbers), route, ask_one, read_one, deadline, what)
+    needs = [on_cluster("DESCRIBE")]  # lists of groups and transactions, log directories
+    items = dict.fromkeys(numbers)
+    return fan_out(cluster, items, route, ask_one, read_one, deadline, what, needs=lambda _broker: needs)
 
 
 def _present(cluster: Cluster, deadline: float) -> list[int]:

@@ -25,6 +25,7 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.core.future import Future
+from kcli.core.permissions import Permission
 from kcli.core.protocol.api import Request
 from kcli.core.types import TopicPartition
 
@@ -53,11 +54,17 @@ Ask = Callable[[Broker, Items[K, V]], Iterable[Part[K]]]
 """Makes the requests to one broker, given the versions it offers. A KcliError it raises applies to every key."""
 Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
 """Reads the response to a part: for each key an error code or a finished error, and a value."""
+Needs = Callable[[K], Iterable[Permission]]
+"""The permissions that a request about a key needs."""
 
 
-def verdict(code: int, what: str, message: str | None) -> int | KcliError:
+def _nothing(_key: object) -> Iterable[Permission]:
+    return ()
+
+
+def verdict(code: int, what: str, message: str | None, needs: Iterable[Permission] = ()) -> int | KcliError:
     """The outcome of a row that carries a message: the code, or an error with the broker's message."""
-    return code if code == NONE else BrokerError(code, what, message=message or "")
+    return code if code == NONE else BrokerError(code, what, message=message or "", needs=needs)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -84,18 +91,20 @@ def fan_out(
     unknown: Collection[int] = (),
     unsure: set[K] | None = None,
     leader_patience: float | None = None,
+    needs: Needs[K] = _nothing,
 ) -> dict[K, A | KcliError]:
     """The result or the error of every key in ``items``, in their order. Never raises for a single key.
 
     ``what`` precedes the key in errors. ``final``: codes that are not retried here, whatever the table of codes says;
     ``unknown``: codes that mean "does not exist", which may change within a moment. ``unsure`` collects the keys with
     an attempt whose outcome is unknown: the broker may have done what was requested. ``leader_patience``: seconds for
-    which a partition may be without a leader; None: until the deadline.
+    which a partition may be without a leader; None: until the deadline. ``needs``: the permissions for a key.
     """
     run = _FanOut(cluster, items, route, ask, read, deadline, what)
     run.final, run.unknown = final, unknown
     run.unsure = set() if unsure is None else unsure
     run.leader_patience = leader_patience
+    run.needs = needs
     return run.run()
 
 
@@ -106,6 +115,7 @@ def by_leader(
     read: Callable[[Any], Iterable[tuple[TopicPartition, int | KcliError, A]]],
     deadline: float,
     what: str,
+    needs: Needs[TopicPartition] = _nothing,
 ) -> dict[TopicPartition, A | KcliError]:
     """``fan_out`` to the leaders of partitions, with one request per broker that is the same in all versions."""
 
@@ -113,7 +123,14 @@ def by_leader(
         return [Part(ask(group), [tp for tp, _ in group])]
 
     return fan_out(
-        cluster, items, ToLeader(cluster), one, lambda response, _part: read(response), deadline, what
+        cluster,
+        items,
+        ToLeader(cluster),
+        one,
+        lambda response, _part: read(response),
+        deadline,
+        what,
+        needs=needs,
     )
 
 
@@ -137,6 +154,7 @@ class _FanOut(Generic[K, V, A]):
         self.unknown: Collection[int] = ()
         self.unsure: set[K] = set()
         self.leader_patience: float | None = None
+        self.needs: Needs[K] = _nothing
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
         self._in_flight: list[_Call[K]] = []
@@ -227,7 +245,7 @@ class _FanOut(Generic[K, V, A]):
             if isinstance(outcome, KcliError):
                 self._note_error(key, outcome)
             elif outcome != NONE:
-                self._note_error(key, BrokerError(outcome, f"{self._what} {key}"))
+                self._note_error(key, BrokerError(outcome, f"{self._what} {key}", needs=self.needs(key)))
             else:
                 self._results[key] = value
         for key in left_out:

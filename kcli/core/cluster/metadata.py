@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
+from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
@@ -168,4 +169,6 @@ def topic_error(topic: TopicView) -> KcliError:
     """The error for a topic that metadata reports with an error code."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
-    return BrokerError(topic.error, f"looking up topic {topic.name}")
+    return BrokerError(
+        topic.error, f"looking up topic {topic.name}", needs=[on_topic("DESCRIBE", topic.name)]
+    )

@@ -16,6 +16,7 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToLeader
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
+from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -106,7 +107,15 @@ def list_offsets(
 
     what = "listing offsets of"
     found = fan_out(
-        cluster, wanted, ToLeader(cluster), ask, read, deadline, what, leader_patience=leader_patience
+        cluster,
+        wanted,
+        ToLeader(cluster),
+        ask,
+        read,
+        deadline,
+        what,
+        leader_patience=leader_patience,
+        needs=lambda tp: [on_topic("DESCRIBE", tp.topic)],
     )
     newest = [w for w, info in found.items() if wanted[w] == MAX_TIMESTAMP and isinstance(info, OffsetInfo)]
     if newest:

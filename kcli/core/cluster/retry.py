@@ -14,7 +14,15 @@ from kcli.core.error_codes import (
     REQUEST_TIMED_OUT,
     error_code,
 )
-from kcli.core.errors import BrokerError, ConnectError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import (
+    AuthError,
+    BrokerError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+    ProtocolError,
+    TimedOutError,
+)
 from kcli.core.options import ClientOptions
 
 JITTER = 0.2
@@ -53,8 +61,19 @@ def outcome_is_ambiguous(error: BaseException) -> bool:
 
 def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
     """The error at the deadline: the last error, and for how long it was retried."""
-    kind = OutcomeUnknownError if isinstance(error, OutcomeUnknownError) else TimedOutError
-    return kind(f"{what}: gave up after {seconds:.1f} s", why=str(error), do=error.do)
+    return late_error(f"{what}: gave up after {seconds:.1f} s", error)
+
+
+def late_error(what: str, cause: KcliError) -> KcliError:
+    """The error when a deadline passed because of ``cause``; wrong data and refused credentials remain what they are."""
+    kind: type[KcliError] = (
+        TimedOutError  # also for subclasses: what a response left out may come with the next one
+    )
+    if isinstance(cause, OutcomeUnknownError):
+        kind = OutcomeUnknownError
+    elif type(cause) in (ProtocolError, AuthError):
+        kind = type(cause)
+    return kind(what, why=str(cause), do=cause.do)
 
 
 def no_response(where: str) -> TimedOutError:

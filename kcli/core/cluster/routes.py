@@ -7,12 +7,13 @@ thread; a lookup may wait in its poll.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
-from kcli.core.cluster.cluster import ANY, Cluster
+from kcli.core.cluster.cluster import ANY, CONTROLLER, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
 from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
+from kcli.core.permissions import on_topic
 from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
@@ -118,6 +119,21 @@ class ToBroker(Generic[K]):
         )
 
 
+class ToController(Generic[K]):
+    """Routes all keys to the controller that metadata names; with KRaft to a broker, which forwards."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:  # noqa: ARG002
+        """The controller; which broker it is, is found when the request is sent."""
+        return dict.fromkeys(keys, CONTROLLER)
+
+    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
+        """Returns when metadata has been refreshed: the controller may have moved."""
+        self._cluster.wait_refreshed(deadline)
+
+
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in sorted(numbers)) or "none"
 
@@ -127,7 +143,9 @@ def _no_leader(cluster: Cluster, tp: TopicPartition) -> KcliError:
     if topic_missing(topic):
         return NotFoundError(f"topic {tp.topic} does not exist")
     if topic is not None and topic.error != NONE:
-        return BrokerError(topic.error, f"topic {tp.topic}")
+        return BrokerError(
+            topic.error, f"looking up topic {tp.topic}", needs=[on_topic("DESCRIBE", tp.topic)]
+        )
     if topic is not None and topic.partitions and topic.partition(tp.partition) is None:
         return no_partition(tp, len(topic.partitions))
     return no_leader(tp)

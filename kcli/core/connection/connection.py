@@ -3,21 +3,28 @@
 Requests are pipelined and answered in order. Until the handshake is done they are queued unencoded, because their
 version depends on what the broker offers. Used only by the loop's thread.
 
+Before a session ends (KIP-368), new requests wait: once those in flight have their responses, the client authenticates
+again, then the waiting ones are sent (``tests/fault/test_reauthentication.py``, N15).
+
 A timed-out request closes its connection: a broker answers in order, so no later response can be expected soon.
 What was in flight has failed with ``OutcomeUnknownError``: it may have been carried out
 (``tests/fault/test_network.py``, N5 to N7).
 """
 
+from __future__ import annotations
+
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.connection.framing import Frame, FrameReader
-from kcli.core.connection.handshake import BrokerApiVersions, Handshake, Send, handshake
+from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
 from kcli.core.connection.inflight import NEVER, InFlight, Sent
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.connection.state import TABLE, Event, State
+from kcli.core.connection.session import Session
+from kcli.core.connection.state import ESTABLISHED, TABLE, Event, State
+from kcli.core.connection.steps import Compute
 from kcli.core.error_codes import UNSUPPORTED_VERSION
 from kcli.core.errors import (
     ConfigError,
@@ -40,15 +47,26 @@ from kcli.core.protocol.api import (
 from kcli.core.state_cell import StateCell
 from kcli.core.types import Node
 
+if TYPE_CHECKING:
+    from kcli.core.connection.sasl.login import Login
+
 Completion = tuple[Future[Any], Any, BaseException | None]
 """A future with the value or the error that completes it, after all bytes of the turn are processed."""
 
 _LAST_ID = 0x7FFF_FFFF
 _SEE_BROKER = "check that this broker is running and not overloaded"
+_OBSTACLES = dict.fromkeys(State, "the connection was not established") | {
+    State.READY: "the broker throttles this client",
+    State.DRAINING: "earlier requests had no response, and the session had to be renewed",
+    State.REAUTHENTICATING: "the session was being renewed",
+}
 
 
 class Connection:
-    """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` handles the bytes read."""
+    """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` handles the bytes read.
+
+    ``login``: how to authenticate, None without SASL. ``setup_timeout``: seconds for a later authentication.
+    """
 
     def __init__(
         self,
@@ -58,10 +76,13 @@ class Connection:
         max_frame_bytes: int,
         complete: Callable[[Completion], None],
         hooks: Hooks,
+        login: Login | None = None,
+        setup_timeout: float = NEVER,
     ) -> None:
         self.node = node
         self.outgoing: deque[memoryview] = deque()
         self.offer: BrokerApiVersions | None = None
+        self.has_responded = False  # to a request that was not part of the handshake
         self._client_id = client_id
         self._complete = complete
         self._hooks = hooks
@@ -70,6 +91,11 @@ class Connection:
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
         self._handshake: Handshake | None = None
+        self._handshake_deadline = NEVER
+        self._setup_timeout = setup_timeout
+        self._work: Callable[[], Any] | None = None
+        self._session = Session(login)
+        self._has_versions = False
         self._next_id = 0
         self._queued_bytes = 0
         self._sent_bytes = 0
@@ -87,6 +113,22 @@ class Connection:
         return len(self._waiting) + len(self._in_flight) + len(self._awaiting_write)
 
     @property
+    def is_established(self) -> bool:
+        """Whether the first handshake is over."""
+        return self._cell.state in ESTABLISHED
+
+    @property
+    def is_authenticating(self) -> bool:
+        """Whether the first handshake has come as far as SASL: the peer is a Kafka broker."""
+        return self.state is State.HANDSHAKE and self._session.login is not None and self._has_versions
+
+    @property
+    def awaits(self) -> str:
+        """The API whose response the handshake waits for, empty while it waits for something else."""
+        oldest = self._in_flight.oldest()
+        return oldest.request.api_name if oldest is not None else ""
+
+    @property
     def wants_write(self) -> bool:
         """Whether there are bytes to write."""
         return bool(self.outgoing)
@@ -94,14 +136,15 @@ class Connection:
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
-        self._handshake = handshake(str(self.node))
-        self._advance_handshake(None, now, deadline)
+        self._begin_handshake(handshake(self.node, self._session.login), now, deadline)
 
-    def request(self, request: Request | Plan, future: "Future[Any]", now: float, deadline: float) -> None:
+    def request(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
         """Queues ``request``; its response or its error completes ``future``.
 
         A Plan makes its requests when it can be written; the future gets one future for each of them.
         """
+        if self.state is State.READY and now >= self._session.renew_at:
+            self._cell.apply(Event.SESSION_ENDS, "the session is about to end")
         if self.state is State.READY and now >= self._quiet_until:
             self._write(request, future, now, deadline)
         elif self.state is State.READY:
@@ -112,21 +155,48 @@ class Connection:
         else:
             self._waiting.append((request, future, deadline))
 
+    def session_is_over(self, now: float, last_used: float) -> bool:
+        """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
+        return now - last_used >= self._session.lifetime and self.pending == 0
+
+    def take_work(self) -> Callable[[], Any] | None:
+        """The function to run in the worker thread, once; its result belongs to ``computed``."""
+        work, self._work = self._work, None
+        return work
+
+    def computed(self, value: Any, error: BaseException | None, now: float) -> None:
+        """The work is done. Any error raised here must close the connection."""
+        self._advance_handshake(now, value, error)
+
     def next_deadline(self) -> float:
         """A time before which nothing here can be overdue."""
+        if self.state is State.DRAINING and not self._in_flight:
+            return 0.0
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
         unwritten = self._awaiting_write[0][2] if self._awaiting_write else NEVER
         resume = self._quiet_until if self._waiting and self.state is State.READY else NEVER
-        return min(waiting, unwritten, resume, self._in_flight.earliest)
+        renewal = self._handshake_deadline if self.state is State.REAUTHENTICATING else NEVER
+        return min(waiting, unwritten, resume, renewal, self._in_flight.earliest)
 
     def check_deadlines(self, now: float, setup_error: Callable[[], ConnectError] | None = None) -> None:
         """Raises RequestTimeoutError when a response is overdue; fails requests that waited too long to be sent.
 
-        When a pause that the broker asked for is over, queued requests are sent. ``setup_error`` makes the error that
-        says what a connection that is not ready yet waits for.
+        When a pause that the broker asked for is over, queued requests are sent; when nothing is in flight any more,
+        a session that ends is renewed. Any error raised here must close the connection. ``setup_error`` makes the
+        error that says what a connection that is not ready yet waits for.
         """
         if self.state is State.READY and self._waiting and now >= self._quiet_until:
-            self._flush_waiting(now)
+            self._resume(now)
+        if self.state is State.DRAINING and not self._in_flight:
+            self._reauthenticate(now)
+        if self.state is State.REAUTHENTICATING and now >= self._handshake_deadline:
+            raise ConnectError(
+                f"{self.node}: no new authentication in {self._setup_timeout:.3g} s",
+                why=f"no reply to {self.awaits}"
+                if self.awaits
+                else "the credentials were not available in time",
+                do=_SEE_BROKER if self.awaits else "check the provider of tokens",
+            )
         late_ones = [row for row in self._waiting if row[2] <= now]
         if late_ones:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
@@ -149,13 +219,10 @@ class Connection:
 
     def _not_sent(self, setup_error: Callable[[], ConnectError] | None) -> ConnectError:
         """Why a request could not be sent before its deadline."""
-        if self.state is not State.READY and setup_error is not None:
+        if not self.is_established and setup_error is not None:
             return setup_error()
-        paused = self.state is State.READY
         return ConnectError(
-            f"the request to {self.node} was not sent in time",
-            why="the broker throttles this client" if paused else "the connection was not established",
-            do=_SEE_BROKER,
+            f"the request to {self.node} was not sent in time", why=_OBSTACLES[self.state], do=_SEE_BROKER
         )
 
     # --- bytes -----------------------------------------------------------------------------------
@@ -169,10 +236,10 @@ class Connection:
         """Bytes still missing from a large response, of which a part is of no use; 0 if none has begun."""
         return self._frames.missing
 
-    def received(self, count: int, now: float, deadline: float) -> None:
+    def received(self, count: int, now: float) -> None:
         """``count`` bytes were written to ``writable()``. Any error raised here must close the connection."""
         for frame in self._frames.received(count):
-            self._response(frame, now, deadline)
+            self._response(frame, now)
 
     def wrote(self, count: int) -> None:
         """``count`` bytes of ``outgoing`` were sent."""
@@ -192,6 +259,7 @@ class Connection:
         error = error or ConnectError(f"the connection to {self.node} was closed")
         self._cell.apply(Event.CLOSE, str(error))
         self.outgoing.clear()
+        self._handshake = self._work = None
         unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None
         for sent in self._in_flight.clear():
             lost = unknown or OutcomeUnknownError(
@@ -211,7 +279,7 @@ class Connection:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _write(self, request: Request | Plan, future: "Future[Any]", now: float, deadline: float) -> None:
+    def _write(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
         if isinstance(request, Plan):
             self._write_plan(request, future, now, deadline)
@@ -229,7 +297,7 @@ class Connection:
             return
         self._write_version(request, version, future, now, deadline)
 
-    def _write_plan(self, plan: Plan, future: "Future[Any]", now: float, deadline: float) -> None:
+    def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
         try:
             requests = plan.begin(Broker(str(self.node), self.offer), future)
@@ -242,7 +310,7 @@ class Connection:
             self._complete((future, plan.responses, None))
 
     def _write_version(
-        self, request: Request, version: int, future: "Future[Any]", now: float, deadline: float
+        self, request: Request, version: int, future: Future[Any], now: float, deadline: float
     ) -> None:
         correlation_id = self._next_id
         try:
@@ -262,7 +330,7 @@ class Connection:
         else:
             self._awaiting_write.append((self._queued_bytes, future, deadline))
 
-    def _response(self, frame: Frame, now: float, deadline: float) -> None:
+    def _response(self, frame: Frame, now: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
         sent = self._in_flight.take(correlation_id, str(self.node))
         if self._hooks.wire is not None:
@@ -277,8 +345,9 @@ class Connection:
         response.attach(frame)
         self._note_throttle(sent.request.api_name, getattr(response, "throttle_time_ms", 0), now)
         if self._handshake is not None:
-            self._advance_handshake(response, now, deadline)
+            self._advance_handshake(now, response)
         else:
+            self.has_responded = True
             self._complete((sent.future, response, None))
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
@@ -296,17 +365,52 @@ class Connection:
             version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         return decode_response(type(sent.request), version, data)
 
-    def _advance_handshake(self, response: Response | None, now: float, deadline: float) -> None:
-        assert self._handshake is not None
+    def _begin_handshake(self, steps: Handshake, now: float, deadline: float) -> None:
+        self._handshake, self._handshake_deadline = steps, deadline
+        self._advance_handshake(now)
+
+    def _reauthenticate(self, now: float) -> None:
+        assert self.offer is not None
+        assert self._session.login is not None
+        self._cell.apply(Event.DRAINED, "all requests have their responses")
+        steps = reauthentication(self.node, self._session.login, self.offer)
+        self._begin_handshake(steps, now, max(now, self._quiet_until) + self._setup_timeout)
+
+    def _advance_handshake(
+        self, now: float, received: Any = None, error: BaseException | None = None
+    ) -> None:
+        """Resumes the handshake with a response, or with a result or an error of its work; then does its next step."""
+        if self._handshake is None:  # closed meanwhile
+            return
         try:
-            step: Send = next(self._handshake) if response is None else self._handshake.send(response)
+            step = self._handshake.send(received) if error is None else self._handshake.throw(error)
         except StopIteration as end:
             self._handshake = None
-            self.offer = end.value
-            self._cell.apply(Event.HANDSHAKE_DONE, "the broker reported its API versions")
+            self.offer, lifetime = end.value
+            self._session.begin(now, lifetime)
+            self._report_session(lifetime)
+            self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")
             self._flush_waiting(now)
         else:
-            self._write_version(step.request, step.version, Future(), now, deadline)
+            if isinstance(step, Compute):
+                self._work = step.fn
+            else:
+                self._has_versions = step.request.api_key != API_VERSIONS
+                self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
+
+    def _report_session(self, lifetime: float) -> None:
+        login = self._session.login
+        if login is not None:
+            again = "re-authenticated" if self.state is State.REAUTHENTICATING else "authenticated"
+            valid = "without a limit" if lifetime == NEVER else f"for {lifetime:g} s"
+            self._hooks.log("debug", "auth", f"{self.node}: {again} {login.who}, {valid}")
+
+    def _resume(self, now: float) -> None:
+        """A pause is over: sends what waits, or renews the session first."""
+        if now >= self._session.renew_at:
+            self._cell.apply(Event.SESSION_ENDS, "the session is about to end")
+        else:
+            self._flush_waiting(now)
 
     def _flush_waiting(self, now: float) -> None:
         waiting, self._waiting = self._waiting, deque()

@@ -7,7 +7,7 @@ the response. No socket here: the channel asks for the buffer to read into.
 
 import struct
 
-from kcli.core.errors import NotKafkaError, ProtocolError
+from kcli.core.errors import KcliError, NotKafkaError, ProtocolError
 
 _SIZE = struct.Struct(">i")
 SCRATCH_BYTES = 65_536
@@ -16,8 +16,8 @@ _FIRST_MAX = 16 << 20
 
 _FOREIGN = (
     (b"HTTP", "HTTP", "this is a web server's port"),
-    (b"\x15\x03", "TLS", "this port needs security.protocol=SSL"),
-    (b"\x16\x03", "TLS", "this port needs security.protocol=SSL"),
+    (b"\x15\x03", "TLS", "this port needs security.protocol=SSL or SASL_SSL"),
+    (b"\x16\x03", "TLS", "this port needs security.protocol=SSL or SASL_SSL"),
     (b"SSH-", "SSH", "this is an SSH server's port"),
     (b"AMQP", "AMQP", "this is a message queue's port"),
     (b"220 ", "SMTP or FTP", "this is a mail or file server's port"),
@@ -136,15 +136,25 @@ class FrameReader:
         head = bytes(self._view[pos : pos + 4])
         for magic, name, hint in _FOREIGN:
             if head.startswith(magic):
-                raise NotKafkaError(
-                    f"{self._peer} does not speak Kafka on this port",
-                    why=f"its response looks like {name}: {hint}",
-                    do="check the port and security.protocol",
-                )
+                raise self._foreign(name, hint)
         raise ProtocolError(
             f"{self._peer} sent a frame of {size} bytes",
             why=f"a response has 4 to {most} bytes (receive.message.max.bytes)"
             if most == self._max
             else f"a first response has 4 to {most} bytes",
             do="check that this is a Kafka broker; for larger responses raise receive.message.max.bytes",
+        )
+
+    def _foreign(self, name: str, hint: str) -> KcliError:
+        """Bytes of another protocol: at first another kind of server, later wrong data, which must not be retried."""
+        if self._spoke_kafka:
+            return ProtocolError(
+                f"{self._peer} sent something that is no response of Kafka",
+                why=f"it looks like {name}, after responses that were right",
+                do="check what is between kcli and the broker, such as a proxy or a load balancer",
+            )
+        return NotKafkaError(
+            f"{self._peer} does not speak Kafka on this port",
+            why=f"its response looks like {name}: {hint}",
+            do="check the port and security.protocol",
         )

@@ -1,27 +1,26 @@
 """The exchange on a new connection before the first real request, as a generator of steps.
 
-It yields ``Send(request, version)``, receives the response, and returns what the broker offers. The caller owns the
-socket and the clock. Source: KIP-35, KIP-511 (software name), KIP-584 (features).
+It yields ``Send(request, version)``, receives the response, and returns what the broker offers. With SASL it continues
+with the authentication, which may also yield ``Compute``. Source: KIP-35, KIP-511 (software name), KIP-584 (features).
 
 ApiVersions is requested in v3 first, not in the newest version: v4 costs brokers before 3.9 a second round trip,
 and no field that is read here differs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Generator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli import __version__
+from kcli.core.connection.steps import Compute, Send
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
-from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kcli.core.types import Node
 
-
-class Send(NamedTuple):
-    """Send ``request`` in exactly this version and resume with its response."""
-
-    request: Request
-    version: int
+if TYPE_CHECKING:
+    from kcli.core.connection.sasl.login import Login
 
 
 class BrokerApiVersions(NamedTuple):
@@ -31,13 +30,43 @@ class BrokerApiVersions(NamedTuple):
     features: Mapping[str, int]
 
 
-Handshake = Generator[Send, Response, BrokerApiVersions]
+class Established(NamedTuple):
+    """The end of a handshake. ``lifetime``: seconds until the client must authenticate again (KIP-368)."""
+
+    offer: BrokerApiVersions
+    lifetime: float
+
+
+NO_LIMIT = float("inf")
+
+Handshake = Generator[Send | Compute, Any, Established]
+"""Is sent responses and results; an error of a ``Compute`` is thrown in."""
 
 # Every broker since 2.4 supports v3; v4 would cost a second round trip with brokers before 3.9.
 _FIRST_VERSION = 3
 
 
-def handshake(peer: str) -> Handshake:
+def handshake(node: Node, login: Login | None = None) -> Handshake:
+    """ApiVersions, then authentication if there is a ``login``."""
+    offer = yield from _api_versions(node)
+    lifetime = NO_LIMIT if login is None else (yield from _authenticate(node, login, offer, again=False))
+    return Established(offer, lifetime)
+
+
+def reauthentication(node: Node, login: Login, offer: BrokerApiVersions) -> Handshake:
+    """Authentication again on an established connection (KIP-368)."""
+    return Established(offer, (yield from _authenticate(node, login, offer, again=True)))
+
+
+def _authenticate(
+    node: Node, login: Login, offer: BrokerApiVersions, *, again: bool
+) -> Generator[Send | Compute, Any, float]:
+    from kcli.core.connection.sasl.authentication import authenticate  # only with SASL
+
+    return authenticate(node, login, offer.apis, again=again)
+
+
+def _api_versions(node: Node) -> Generator[Send, Any, BrokerApiVersions]:
     """Sends ApiVersions, and again in a version that the broker supports when it refuses the first one."""
     response: Any = yield Send(_ask(), _FIRST_VERSION)
     if response.error_code == UNSUPPORTED_VERSION:
@@ -48,12 +77,12 @@ def handshake(peer: str) -> Handshake:
         response = yield Send(_ask(), version)
         if response.error_code == UNSUPPORTED_VERSION:
             raise UnsupportedError(
-                f"{peer} and kcli share no version of ApiVersions",
+                f"{node} and kcli share no version of ApiVersions",
                 why=f"the broker refuses version {_FIRST_VERSION}, and then version {version}",
                 do="check that this is a Kafka broker, and which version it is",
             )
     if response.error_code != NONE:
-        raise BrokerError(response.error_code, f"{peer} refused ApiVersions")
+        raise BrokerError(response.error_code, f"{node} refused ApiVersions")
     return offer_of(response)
 
 

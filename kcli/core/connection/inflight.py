@@ -60,6 +60,10 @@ class InFlight:
             self.earliest = NEVER
         return sent
 
+    def oldest(self) -> Sent | None:
+        """The request whose response comes next, or None."""
+        return self._queue[0] if self._queue else None
+
     def overdue(self, now: float) -> Sent | None:
         """A request whose deadline has passed, or None."""
         if now < self.earliest:

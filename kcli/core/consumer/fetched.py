@@ -175,9 +175,12 @@ def _next_offset(batch: BatchView) -> int:
 def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:
     """Whether the batch is undamaged. A skipped batch ends the response: it may have held a transaction marker, so the
     aborted transactions after it are fetched again. A nonsensical header does not say where the batch ends.
+
+    A compressed set of magic 0 or 1 is opened, as only its content says where it begins.
     """
     try:
         batch.verify()
+        _ = batch.base_offset
     except CorruptRecordsError as error:
         if not skip:
             error.next_offset = _next_offset(batch)

@@ -36,6 +36,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
+from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.view import BatchView
@@ -336,12 +337,8 @@ class Fetcher:
 
     def _log_skipped(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
-        self._cluster.hooks.log(
-            "warning",
-            "fetch",
-            f"{tp}: skipped {batch.count} damaged records at offsets {batch.base_offset} to "
-            f"{batch.last_offset}: {error.why}",
-        )
+        what = f"{tp}: skipped {batch.extent}, which are damaged: {error.why}"
+        self._cluster.hooks.log("warning", "fetch", what)
 
     def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
         """The leader names a closer replica (KIP-392); it returns no records itself while it knows one."""
@@ -381,7 +378,8 @@ class Fetcher:
     def _partition_error(
         self, state: PartitionState, data: PartitionData, source: Source, now: float
     ) -> None:
-        code, error = data.error_code, BrokerError(data.error_code, f"fetch of {state.tp}")
+        code, needs = data.error_code, [on_topic("READ", state.tp.topic)]
+        error = BrokerError(code, f"fetch of {state.tp}", needs=needs)
         if state.read_replica == source.node_id:  # only an error from the leader counts
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)

@@ -173,8 +173,10 @@ def _sentence(wait: Wait) -> str:
     wrote = f" and that wrote last at {_time(writer.last_timestamp)}" if writer.last_timestamp >= 0 else ""
     return (
         f"{wait.tp}: read_committed waits at offset {wait.offset} since {_time(wait.since_ms)} for "
-        f"{whom} whose transaction is open since offset {begin}{wrote}; its transaction.timeout.ms "
-        "should end it; isolation.level=read_uncommitted reads past it"
+        f"{whom} whose transaction is open since offset {begin}{wrote}; "
+        f"`kcli txn describe --topic {wait.tp.topic} -p {wait.tp.partition}` shows whether its "
+        "transaction.timeout.ms ends it or it hangs, and `kcli txn abort` ends it; "
+        "isolation.level=read_uncommitted reads past it"
     )
 
 

@@ -19,6 +19,7 @@ from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
+from kcli.core.permissions import on_topic
 from kcli.core.types import TopicPartition
 
 _NEVER = float("inf")
@@ -135,7 +136,9 @@ def _offset(tp: TopicPartition, answer: Future[Any]) -> int | KcliError:
         for row in topic.partitions:
             if TopicPartition(topic.name, row.partition_index) == tp:
                 if row.error_code != NONE:
-                    return BrokerError(row.error_code, f"offsets of {tp}")
+                    return BrokerError(
+                        row.error_code, f"offsets of {tp}", needs=[on_topic("DESCRIBE", tp.topic)]
+                    )
                 return int(row.offset)
     return ConnectError(f"the response lacks {tp}")
 

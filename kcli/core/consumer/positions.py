@@ -33,10 +33,12 @@ from kcli.core.errors import (
     DataLossError,
     KcliError,
     NoOffsetError,
+    ProtocolError,
     UnsupportedError,
 )
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
+from kcli.core.permissions import on_topic
 from kcli.core.positions import parse_reset
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.list_offsets import ListOffsetsResponse
@@ -188,7 +190,9 @@ class Positions:
             if state is None:
                 continue
             if isinstance(offset, KcliError):
-                self._again(tp, state, offset, now, always=not isinstance(offset, BrokerError))
+                self._again(
+                    tp, state, offset, now, always=not isinstance(offset, BrokerError | ProtocolError)
+                )
             elif offset is None:
                 self._over(tp)
                 self.reset(tp)
@@ -284,7 +288,8 @@ class Positions:
             if error is None and row is None:
                 error = ConnectError(f"the response lacks {tp}")
             elif error is None and row.error_code != NONE:
-                error = BrokerError(row.error_code, f"{sent.phase.value}: {tp}")
+                needs = [on_topic("DESCRIBE", tp.topic)]
+                error = BrokerError(row.error_code, f"{sent.phase.value}: {tp}", needs=needs)
             if isinstance(error, UnsupportedError) and sent.phase is Phase.VALIDATE:
                 self._validated(state)  # the broker cannot validate epochs
             elif error is not None:

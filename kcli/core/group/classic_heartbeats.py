@@ -21,6 +21,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import came_too_late, refused
+from kcli.core.permissions import on_group
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -97,7 +98,13 @@ class ClassicHeartbeats:
     def handle_response(self, request: Request, answer: Any, now: float) -> KcliError | None:
         """A response that concerns an earlier member id or generation changes nothing."""
         member, code = self._membership, answer.error_code
-        error = BrokerError(code, f"heartbeat of group {member.group_id}") if code != NONE else None
+        error = (
+            BrokerError(
+                code, f"heartbeat of group {member.group_id}", needs=[on_group("READ", member.group_id)]
+            )
+            if code != NONE
+            else None
+        )
         if error is not None and classify_code(code).refresh == "coordinator":
             self._next = now
             return error

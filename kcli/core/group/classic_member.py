@@ -39,6 +39,7 @@ from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
 from kcli.core.options import ConsumerOptions
+from kcli.core.permissions import on_group
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.join_group import JoinGroupResponse
 from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
@@ -273,7 +274,8 @@ class ClassicMember(Member):
             self._link.confirmed()
             return future.value, None
         what = f"{request.api_name} of group {self._membership.group_id}"
-        return future.value, BrokerError(code, what)
+        needs = [on_group("READ", self._membership.group_id)]
+        return future.value, BrokerError(code, what, needs=needs)
 
     def _pause_or_raise(self, error: KcliError) -> float:
         """Returns when to try again; raises an error that is not retriable."""

@@ -52,6 +52,7 @@ from kcli.core.errors import (
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, is_coordinator_error
 from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
+from kcli.core.permissions import on_group, on_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -347,7 +348,7 @@ class Commits:
         for tp in list(commit.offsets):
             code = codes.get(tp)
             if code != NONE:
-                failure = _failure(tp, code)
+                failure = _failure(tp, code, self.committer.group_id)
                 if again.get(code, classify_error(failure).retriable):
                     commit.last_error = failure
                     continue
@@ -445,7 +446,9 @@ def _not_sent(error: BaseException) -> KcliError:
     return KcliError("the commit could not be sent", why=f"{type(error).__name__}: {error}")
 
 
-def _failure(tp: TopicPartition, code: int | None) -> KcliError:
+def _failure(tp: TopicPartition, code: int | None, group_id: str) -> KcliError:
     if code is None:
         return OutcomeUnknownError(f"the response lacks {tp}")
-    return BrokerError(code, f"commit of {tp}")
+    return BrokerError(
+        code, f"commit of {tp}", needs=[on_topic("READ", tp.topic), on_group("READ", group_id)]
+    )

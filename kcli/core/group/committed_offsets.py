@@ -13,6 +13,7 @@ from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
+from kcli.core.permissions import on_group, on_topic
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 TopicPartitions = frozenset[TopicPartition]
@@ -56,7 +57,7 @@ class CommittedOffsets:
         what = f"offsets of group {self._group_id}"
         error = future.error
         if error is None and (code := fetch_error(future.value)):
-            error = BrokerError(code, what)
+            error = BrokerError(code, what, needs=[on_group("DESCRIBE", self._group_id)])
         if error is not None:
             if not isinstance(error, KcliError):
                 raise error
@@ -66,7 +67,11 @@ class CommittedOffsets:
         found: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
         for tp, code, offset in read_fetch(future.value):
             if tp in requested and tp not in found:
-                found[tp] = BrokerError(code, f"committed offset of {tp}") if code else offset
+                found[tp] = (
+                    BrokerError(code, f"committed offset of {tp}", needs=[on_topic("DESCRIBE", tp.topic)])
+                    if code
+                    else offset
+                )
         for tp in requested - found.keys():  # never treated as "nothing is committed" (reliability case G8)
             found[tp] = ConnectError(f"{what}: the response lacks {tp}")
         return found

@@ -25,6 +25,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import came_too_late, refused, switched_off
+from kcli.core.permissions import on_group
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -125,7 +126,9 @@ class ConsumerGroupHeartbeats:
         member, code = self._membership, answer.error_code
         if code != NONE and classify_code(code).refresh == "coordinator":
             self._next = now
-            return BrokerError(code, f"heartbeat of group {member.group_id}")
+            return BrokerError(
+                code, f"heartbeat of group {member.group_id}", needs=[on_group("READ", member.group_id)]
+            )
         if classify_code(code).retriable:  # it is still loading its groups
             self._next = now + self._pause
         elif request.member_epoch < 0:
@@ -133,7 +136,12 @@ class ConsumerGroupHeartbeats:
         elif self._owes_leave or request.member_epoch != max(member.generation, 0) or not member.is_member:
             pass
         elif code != NONE:
-            error = BrokerError(code, f"group {member.group_id}", message=answer.error_message or "")
+            error = BrokerError(
+                code,
+                f"group {member.group_id}",
+                message=answer.error_message or "",
+                needs=[on_group("READ", member.group_id)],
+            )
             self._refused(error, now, joins=request.member_epoch == _JOIN)
         elif answer.member_epoch <= 0:
             self._removed("the coordinator reports that this member has left")

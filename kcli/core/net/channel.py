@@ -18,15 +18,26 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import ConnectError, KcliError, NotKafkaError, OutcomeUnknownError, ProtocolError
-from kcli.core.net.resolve import Address
+from kcli.core.errors import (
+    ConnectError,
+    KcliError,
+    NotKafkaError,
+    OutcomeUnknownError,
+    ProtocolError,
+    UnansweredError,
+)
+from kcli.core.net.resolve import Address, certified_name
+from kcli.core.net.stages import Stage, TlsSession, session_of
 
 if TYPE_CHECKING:
     import ssl
+
+Compute = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
+"""Runs the first function in the worker thread, and the second one, with its result or error, in the loop."""
 
 NEVER = float("inf")
 _MAX_BUFFERS = 64
@@ -39,7 +50,8 @@ class Channel:
     """Lives from ``open`` to ``close``; ``failure`` is why it ended, None while it is open.
 
     ``forget`` is called just before a socket is closed, while its descriptor is still valid. ``explain`` may replace
-    the error of an address that cannot be reached by one that says where the address came from.
+    the error of an address that cannot be reached by one that says where the address came from. ``on_stage`` is called
+    when a stage of the setup is complete.
     """
 
     def __init__(
@@ -58,12 +70,15 @@ class Channel:
         self.closed_at = 0.0
         self.closed_idle = False
         self.clock: Callable[[], float] = float  # the loop's, once it is known
+        self.compute: Compute = _no_worker  # likewise, for connections that authenticate
         self.attempt = 0
         self.forget: Callable[[Channel], None] = _nobody
         self.explain: Callable[[KcliError], KcliError] = _as_it_is
+        self.on_stage: Callable[[Stage], None] = _unobserved
         self._tls = tls
         self._tls_done = tls is None
         self._wants_write_for_tls = True
+        self._read_wants_write = False  # TLS must send something of its own (KeyUpdate) before it reads on
         self._setup_timeout = setup_timeout
         self._setup_began = 0.0
         self._setup_deadline = NEVER
@@ -94,7 +109,31 @@ class Channel:
         """Whether the selector should watch for writability."""
         if self.connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
-        return self.connection.wants_write
+        return self.connection.wants_write or self._read_wants_write
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses that have not been tried yet: at the stage RESOLVED, all that the host has."""
+        return [str(address.target[0]) for address in self._addresses]
+
+    @property
+    def peer(self) -> str:
+        """The address that it is connected to; empty without a connection."""
+        try:
+            return str(self._socket.getpeername()[0]) if self._socket is not None else ""
+        except OSError:
+            return ""
+
+    @property
+    def tls_session(self) -> TlsSession | None:
+        """What TLS has agreed on; None without TLS, and before its handshake is over."""
+        if self._tls is None or not self._tls_done or self._socket is None:
+            return None
+        from kcli.core.net.tls.failures import presented  # loaded with the context
+
+        sock = cast("ssl.SSLSocket", self._socket)
+        cipher = sock.cipher()
+        return session_of(sock.version(), cipher[0] if cipher else None, presented(sock))
 
     @property
     def _decrypted_waits(self) -> bool:
@@ -113,6 +152,7 @@ class Channel:
     def open(self, addresses: list[Address]) -> None:
         """Begins to connect to the first of ``addresses``; the others are tried if it fails."""
         self._addresses = list(addresses)
+        self.on_stage(Stage.RESOLVED)
         self._connect_next()
         if self._addresses:
             now = self.clock()
@@ -165,6 +205,9 @@ class Channel:
         if self.connection.state is State.CONNECTING:
             self._continue_setup(now)
         else:
+            if self._read_wants_write:
+                self._read_wants_write = False
+                self.on_readable(now)
             self.flush(now)
 
     def on_readable(self, now: float) -> None:
@@ -250,6 +293,7 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
+            self.on_stage(Stage.CONNECTED)
             if self._tls is not None and not self._wrap():
                 return
         if not self._tls_done and not self._tls_handshake():
@@ -265,7 +309,7 @@ class Channel:
         self.forget(self)  # wrapping detaches the descriptor from the plain socket
         try:
             self._socket = self._tls.wrap_socket(
-                plain, server_hostname=self.node.host, do_handshake_on_connect=False
+                plain, server_hostname=certified_name(self.node.host), do_handshake_on_connect=False
             )
         except (OSError, ValueError) as error:
             self._socket = None
@@ -284,6 +328,7 @@ class Channel:
                 self.close(self._tls_error(error))
             return False
         self._tls_done = True
+        self.on_stage(Stage.SECURED)
         return True
 
     def _read_once(self, now: float) -> bool:
@@ -296,23 +341,42 @@ class Channel:
         except OSError as error:
             if not _is_tls_wait(error):
                 self.close(self._broken(error))
+            self._read_wants_write = type(error).__name__ == "SSLWantWriteError"
             return False
         if count == 0:
             self.close(self._ended())
             return False
         self.last_used = now
         try:
-            self.connection.received(count, now, self._setup_deadline)
+            self.connection.received(count, now)
         except KcliError as error:
             self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
-        if self.connection.state is State.READY:
-            self._setup_deadline = NEVER
+        self._after_step()
         return count == len(room) or self._tls is not None
+
+    def _after_step(self) -> None:
+        """The connection may be ready now, or have work for the worker thread."""
+        if self.connection.is_established:
+            self._setup_deadline = NEVER
+        work = self.connection.take_work()
+        if work is not None:
+            self.compute(work, self._computed)
+
+    def _computed(self, value: Any, error: BaseException | None) -> None:
+        """The result of the work; runs in the loop."""
+        if not self.is_open:
+            return
+        try:
+            self.connection.computed(value, error, self.clock())
+        except KcliError as failure:
+            self.close(failure)
+        else:
+            self._after_step()
 
     def _not_kafka(self, error: ProtocolError) -> KcliError:
         """Invalid bytes in the handshake mean another kind of server; later they are a defect of the peer."""
-        if self.connection.state is State.READY:
+        if self.connection.is_established or self.connection.is_authenticating:
             return error
         what = error.what.removeprefix(f"{self.node}: ").removeprefix("malformed response: ")
         detail = f"{what}: {error.why}" if error.why else what
@@ -331,6 +395,8 @@ class Channel:
     def _setup_error(self, now: float) -> ConnectError:
         """The error that says what the setup was waiting for."""
         waited = f"{min(self._setup_timeout, now - self._setup_began):.3g} s"
+        if self.connection.is_authenticating:
+            return self._not_authenticated(waited)
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
@@ -349,6 +415,20 @@ class Channel:
             do="check the host, the port and any firewall between",
         )
 
+    def _not_authenticated(self, waited: str) -> ConnectError:
+        api = self.connection.awaits
+        if api:
+            return ConnectError(
+                f"no reply to {api} from {self.node} in {waited}",
+                why="the broker does not finish the authentication",
+                do="check that it is not overloaded, and what it authenticates with",
+            )
+        return ConnectError(
+            f"cannot authenticate with {self.node} in {waited}",
+            why="the credentials were not available in time",
+            do="check the provider of tokens",
+        )
+
     def _refused(self) -> ConnectError:
         return ConnectError(
             f"cannot connect to {self.node}",
@@ -357,21 +437,47 @@ class Channel:
         )
 
     def _broken(self, error: OSError) -> KcliError:
-        if self.connection.state is not State.READY:
-            if self._tls is not None and type(error).__name__.startswith("SSL"):
-                return self._tls_error(error)  # e.g. a client certificate refused (TLS 1.3)
-            return self._left(why=error.strerror or str(error))
+        if not self.connection.is_established:
+            refusal = self._tls_refusal(error)
+            return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 
-    def _tls_error(self, error: OSError) -> KcliError:
-        from kcli.core.net.tls import tls_error  # loaded with the context; plaintext clients do without
+    def _tls_refusal(self, error: OSError) -> OSError | None:
+        """The TLS error behind ``error``. With TLS 1.3 a broker refuses the client's certificate after the handshake:
+        the alert may be unread when a write fails because the broker has closed the connection.
+        """
+        if self._tls is None or self._socket is None or type(error).__name__.startswith("SSL"):
+            return error if self._tls is not None else None
+        try:
+            self._socket.recv(1)
+        except OSError as alert:
+            return alert if type(alert).__name__ == "SSLError" else None
+        return None
 
-        return tls_error(error, str(self.node))
+    def _tls_error(self, error: OSError) -> KcliError:
+        # Loaded with the context; plaintext clients do without.
+        from kcli.core.net.tls.failures import presented, tls_error
+
+        return tls_error(
+            error,
+            str(self.node),
+            self.node.host,
+            presented(self._socket),
+            has_certificate=getattr(self._tls, "has_certificate", False),
+        )
 
     def _ended(self) -> KcliError:
+        if self.connection.is_authenticating:
+            return ConnectError(
+                f"{self.node} closed the connection during {self.connection.awaits or 'authentication'}",
+                why="it stops, or does not accept these credentials",
+                do="check sasl.mechanism and the credentials, and that the broker is running",
+            )
         if self.connection.state is State.HANDSHAKE:
             return self._left()
+        if not self.connection.has_responded and self.connection.awaits:
+            return UnansweredError(f"{self.node} closed the connection at {self.connection.awaits}")
         return OutcomeUnknownError(f"{self.node} closed the connection")
 
     def _left(self, why: str = "it is not Kafka, or this port wants TLS or authentication") -> ConnectError:
@@ -382,8 +488,17 @@ class Channel:
         )
 
 
+def _no_worker(_work: object, _done: object) -> None:
+    """The default of ``compute``: only connections that authenticate need a worker."""
+    raise RuntimeError("this channel has no worker")
+
+
 def _nobody(_channel: Channel) -> None:
     """The default of ``forget``: before the loop watches a channel, there is nothing to unregister."""
+
+
+def _unobserved(_stage: Stage) -> None:
+    """The default of ``on_stage``."""
 
 
 def _as_it_is(error: KcliError) -> KcliError:

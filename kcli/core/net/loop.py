@@ -9,13 +9,15 @@ consumer check its positions, fetches and transactions, that was a third of its 
 without a check of timers and interest: any other event ends the wait (``tests/unit/core/net/test_loop.py``).
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import selectors
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
 from kcli.core.connection.connection import Completion
@@ -25,6 +27,9 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel
 from kcli.core.net.timers import Timer, Timers
 from kcli.core.net.wakeup import Wakeup
+
+if TYPE_CHECKING:
+    from kcli.core.net.worker import Worker
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
@@ -44,6 +49,7 @@ class Loop:
         self._channels: dict[Channel, int] = {}  # channel -> events that the selector watches
         self._completed: deque[Completion] = deque()
         self._calls: deque[Callable[[], None]] = deque()
+        self._worker: Worker | None = None
         self._owner: int | None = None  # the first thread to run it
         self._turning = False
         self._closed = False
@@ -135,7 +141,7 @@ class Loop:
         self.wakeup()
 
     def run_in_thread(self, work: Callable[[], Any], done: Callable[[Any, KcliError | None], None]) -> None:
-        """Runs ``work`` (name lookups, key derivation) in a new thread, then ``done`` in the loop."""
+        """Runs ``work`` (a name lookup) in a new thread, then ``done`` in the loop."""
 
         def run() -> None:
             try:
@@ -146,6 +152,14 @@ class Loop:
                 self.call_threadsafe(lambda: done(value, error))
 
         threading.Thread(target=run, name="kcli-worker", daemon=True).start()
+
+    def compute(self, work: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Runs ``work`` in the loop's one worker thread, then ``done`` with its result or its error in the loop."""
+        if self._worker is None:
+            from kcli.core.net.worker import Worker  # only for connections that authenticate
+
+            self._worker = Worker()
+        self._worker.submit(work, lambda value, error: self.call_threadsafe(lambda: done(value, error)))
 
     # --- inside ------------------------------------------------------------------------------------
 

@@ -24,6 +24,11 @@ def is_literal(host: str) -> bool:
     return False
 
 
+def certified_name(host: str) -> str:
+    """``host`` as certificates have it: without an IPv6 zone, and without the dot that ends an absolute name."""
+    return host.partition("%")[0] if is_literal(host) else host.removesuffix(".")
+
+
 def lookup(host: str, port: int) -> list[Address]:
     """All addresses of ``host`` in the system's order of preference; ConnectError if there is none."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error
-from kcli.core.error_codes import NONE
+from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, NONE
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
 from kcli.core.producer.accumulator import NEVER, Accumulator
@@ -17,6 +17,13 @@ from kcli.core.producer.idempotence import Idempotence
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NO_TIMEOUT = 0x7FFF_FFFF  # the field only matters for transactions
+
+
+_GRANT = {
+    CLUSTER_AUTHORIZATION_FAILED: "have it granted to write to the topic, which is enough for an idempotent producer: "
+    "kcli acls create --principal User:NAME --operation write --topic TOPIC "
+    "(on brokers before 2.8: --operation idempotent_write --cluster)"
+}
 
 
 class ProducerIds:
@@ -49,6 +56,9 @@ class ProducerIds:
             if not numbers.may_bump(self._in_flight(), queued):
                 return NEVER
         if now < self._not_before:
+            refusal = self._cluster.brokers.refusal(now)
+            if refusal is not None:
+                self._refused(refusal)  # what was queued since need not wait for the next attempt
             return self._not_before
         producer_id, epoch = numbers.ids_to_bump() if numbers.producer_id >= 0 else (-1, -1)
         request = InitProducerIdRequest(
@@ -94,7 +104,9 @@ class ProducerIds:
                     answer.producer_id, answer.producer_epoch, list(self._accumulator.queued())
                 )
                 return
-            error = BrokerError(answer.error_code, "requesting a producer id")
+            error = BrokerError(
+                answer.error_code, "requesting a producer id", do=_GRANT.get(answer.error_code, "")
+            )
         self._not_before = self._cluster.loop.now() + self._backoff.next()
         if not classify_error(error).retriable:
             self._refused(error)

@@ -17,6 +17,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError
 from kcli.core.future import Future
+from kcli.core.permissions import on_topic
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.types import TopicPartition
@@ -52,7 +53,9 @@ class Refusals:
                 message=f"it makes {size}, the topic accepts {_LARGEST}={limit}" if limit else message or "",
                 do=f"send less in one record, or raise {_LARGEST} of the topic",
             )
-        return BrokerError(code, f"produce to {tp}", message=message or "")
+        return BrokerError(
+            code, f"produce to {tp}", message=message or "", needs=[on_topic("WRITE", tp.topic)]
+        )
 
     def limits_known(self, topic: str) -> bool:
         """Whether the topic's limits are known, or never will be; fetches them if not."""

@@ -162,7 +162,7 @@ class Sender:
         """One iteration of decisions and sends; does not wait."""
         self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
-        self._fail_lost_topics()
+        self._fail_lost_topics(now)
         self._place_parked()
         self._expire(now)
         self._send_ready(now)
@@ -180,10 +180,10 @@ class Sender:
             else:
                 self._request_metadata(topic)
 
-    def _fail_lost_topics(self) -> None:
+    def _fail_lost_topics(self, now: float) -> None:
         """Records for a topic that has not been there for a while, or is not for us, need not wait for their timeout."""
         for topic in self._wanted:
-            error = self._cluster.gone(topic) or self._refused(topic)
+            error = self._cluster.gone(topic) or self._refused(topic, now)
             if error is None:
                 self.lost_topics.pop(topic, None)
                 continue
@@ -194,8 +194,12 @@ class Sender:
             for batch in batches:
                 self._fail(batch, error)
 
-    def _refused(self, topic: str) -> KcliError | None:
+    def _refused(self, topic: str, now: float) -> KcliError | None:
         view = self._cluster.view.topics.get(topic)
+        if view is None or not view.partitions:
+            refusal = self._cluster.brokers.refusal(now)
+            if refusal is not None:
+                return refusal
         if view is None or view.partitions or view.error == NONE or classify_code(view.error).retriable:
             return None
         return topic_error(view)

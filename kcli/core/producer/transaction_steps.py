@@ -33,6 +33,7 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
+from kcli.core.permissions import on_group, on_topic, on_transactional_id
 from kcli.core.producer import transaction_requests as requests
 from kcli.core.producer.accumulator import NEVER, Accumulator
 from kcli.core.producer.batch import ProducerBatch
@@ -244,7 +245,9 @@ class TransactionSteps:
             case Step.COMMIT_OFFSETS:
                 self._offsets_accepted(answer)
             case _ if answer.error_code != NONE:
-                self._step_failed(step, BrokerError(answer.error_code, step.value))
+                groups = [waiting.group.group_id for waiting in list(self.transaction.offsets)[:1]]
+                needs = [on_transactional_id(self._id), *(on_group("READ", group) for group in groups)]
+                self._step_failed(step, BrokerError(answer.error_code, step.value, needs=needs))
             case Step.ADD_GROUP:
                 self.transaction.groups.add(self.transaction.offsets[0].group.group_id)
                 self._requests.reset_pause()
@@ -262,7 +265,11 @@ class TransactionSteps:
         if done and not wrong:
             self._requests.reset_pause()
             return
-        errors = [BrokerError(code, f"adding {tp} to the transaction") for tp, code in wrong.items()]
+        own = on_transactional_id(self._id)
+        errors = [
+            BrokerError(code, f"adding {tp} to the transaction", needs=[own, on_topic("WRITE", tp.topic)])
+            for tp, code in wrong.items()
+        ]
         self._step_failed(Step.ADD_PARTITIONS, _worst(errors))
 
     def _offsets_accepted(self, answer: Any) -> None:
@@ -274,7 +281,15 @@ class TransactionSteps:
             self._requests.reset_pause()
             return
         errors = [
-            BrokerError(UNKNOWN_SERVER_ERROR if code is None else code, f"committing the offset of {tp}")
+            BrokerError(
+                UNKNOWN_SERVER_ERROR if code is None else code,
+                f"committing the offset of {tp}",
+                needs=[
+                    on_transactional_id(self._id),
+                    on_group("READ", waiting.group.group_id),
+                    on_topic("READ", tp.topic),
+                ],
+            )
             for tp, code in wrong.items()
         ]
         self._step_failed(Step.COMMIT_OFFSETS, _worst(errors))

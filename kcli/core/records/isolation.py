@@ -7,9 +7,13 @@ KIP-98; set semantics as in the Java client.
 
 from collections.abc import Iterable, Iterator
 
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.view import BatchView
 
 _ABORT = b"\x00\x00\x00\x00"
+_LARGEST_MARKER = (
+    1 << 16
+)  # a marker has some twenty bytes; one response may hold thousands of control batches
 
 
 def visible_batches(
@@ -34,9 +38,16 @@ def visible_batches(
 
 
 def is_abort_marker(batch: BatchView) -> bool:
-    """Whether a control batch is an abort marker: key version 0, type 0."""
-    columns = batch.columns()
+    """Whether a control batch is an abort marker: key version 0, type 0.
+
+    CorruptRecordsError for one that is damaged, or decompresses to far more than a marker.
+    """
+    try:
+        columns = batch.columns(min(batch.limit, _LARGEST_MARKER))
+    except CorruptRecordsError as error:  # without the remedy for a batch of records, a higher limit
+        raise CorruptRecordsError(error.what, why=error.why) from error
     if not columns.key_starts:
         return False
     key = bytes(batch.payload()[columns.key_starts[0] : columns.key_ends[0]])
+    batch.forget_payload()
     return key[:4] == _ABORT

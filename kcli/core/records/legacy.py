@@ -13,12 +13,14 @@ from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import encode_record
 from kcli.core.kernels.shapes import NO_HEADERS, Columns
+from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.view import BatchView
 
 _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attributes
 _TIMESTAMP = Struct(">q")
 _LENGTH = Struct(">i")
 _CRC_START = 16
+_LARGEST_DELTA = 0x7FFF_FFFF  # of the offsets of one batch, in any format
 _SMALLEST = {0: 26, 1: 34}  # a message with null key and null value, including its offset and size fields
 _LEGACY_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -73,16 +75,25 @@ class LegacyBatch(BatchView):
         return f"LegacyBatch(last_offset={self._last_offset}, magic={self.magic}, size={self.size})"
 
     def __getattr__(self, name: str) -> Any:
-        # An unset slot: a field that only the content of a wrapper determines.
+        # An unset slot: a field that only the content of a wrapper determines. The content is not kept, as all
+        # wrappers of a response are asked for their offsets before the first one is read.
         if name not in BatchView.__slots__ or self._payload is not None:
             raise AttributeError(name)
         self.payload()
+        self.forget_payload()
         return getattr(self, name)
 
     @property
     def last_offset(self) -> int:
         """The offset of the message; a wrapper has that of its last message."""
         return self._last_offset
+
+    @property
+    def extent(self) -> str:
+        """See BatchView; a wrapper's header says only where it ends."""
+        if self.codec == Codec.NONE:
+            return super().extent
+        return f"the messages of a compressed set up to offset {self._last_offset}"
 
     def verify(self) -> None:
         """See BatchView; the checksum is zlib's CRC-32."""
@@ -141,6 +152,11 @@ class LegacyBatch(BatchView):
         first = base + messages[0].offset
         if min(first, messages[0].offset) < 0 or base + messages[-1].offset != wrapper.offset:
             _refuse(wrapper.offset, f"its messages end at offset {base + messages[-1].offset}")
+        if max(message.offset for message in messages) - messages[0].offset > _LARGEST_DELTA:
+            _refuse(wrapper.offset, "its offsets are too far apart for one batch")
+        stamps = [message.timestamp for message in messages]
+        if max(stamps) - min(stamps) > INT64_MAX:
+            _refuse(wrapper.offset, "its timestamps are too far apart for one batch")
         self._columns = _columns(messages, first - base, messages[0].timestamp)
         self.base_offset = first
         self.last_offset_delta = wrapper.offset - first

@@ -74,6 +74,11 @@ class BatchView(ABC):
         return self.last_offset + 1
 
     @property
+    def extent(self) -> str:
+        """Records and offsets as the header gives them, in words."""
+        return f"{self.count} records at offsets {self.base_offset} to {self.last_offset}"
+
+    @property
     def codec(self) -> int:
         """The number of the codec, see ``codec.Codec``; 5 to 7 are undefined."""
         return self.attributes & _CODEC

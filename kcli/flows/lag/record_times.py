@@ -134,7 +134,7 @@ def open_transactions(admin: Admin, sample: LagSample) -> dict[TopicPartition, s
     producers = {tp: _oldest_open(described.get(tp)) for tp in stable}
     names = _transactional_ids(admin, {one.producer_id for one in producers.values() if one is not None})
     return {
-        tp: f"last stable offset {at:,}" + _transaction_text(producers[tp], names, sample.at_ms)
+        tp: f"last stable offset {at:,}{_transaction_text(producers[tp], names, sample.at_ms)} (see kcli txn describe)"
         for tp, at in stable.items()
     }
 

@@ -295,6 +295,7 @@ class Copy:
         batch = fetched.batch
         if not isinstance(batch, BatchRun) or batch.size <= _LARGEST_JOINED:
             self._send_batch(fetched)
+            batch.forget_payload()  # a poll returns many batches, and a re-encoded one was decompressed
             return
         parts = [
             fetched._replace(

@@ -4,7 +4,6 @@ One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<
 """
 
 import contextlib
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,8 +16,9 @@ import msgspec
 
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.atomic import replace_file
 from kcli.files.lock import file_lock
+from kcli.files.private_folder import make_private_folder
 from kcli.files.xdg import state_home
 from kcli.flows.rewind.plan import GroupPlan
 
@@ -164,7 +164,7 @@ class Journals:
 
     def _put(self, journal: Journal) -> Path:
         path = self.folder / f"{journal.id}.json"
-        self._make_folder()
+        make_private_folder(self.folder, JournalError)
         replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
         return path
 
@@ -214,7 +214,7 @@ class Journals:
     @contextmanager
     def locked(self, groups: list[str]) -> Iterator[None]:
         """Locks out other rewinds of these groups on this machine; LockedError (7) when one is running."""
-        self._make_folder()
+        make_private_folder(self.folder, JournalError)
         with ExitStack() as held:
             for group in sorted(groups):
                 path = (
@@ -222,18 +222,6 @@ class Journals:
                 )
                 held.enter_context(file_lock(path, timeout=0, doing=f"rewinding group {group}"))
             yield
-
-    def _make_folder(self) -> None:
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.chmod(self.folder, 0o700)
-            sync_folder(str(self.folder.parent))
-        except OSError as error:
-            raise JournalError(
-                f"cannot create the directory {self.folder}",
-                why=(error.strerror or str(error)).lower(),
-                do="set XDG_STATE_HOME to a writable directory",
-            ) from None
 
 
 def new_id(now_ms: int) -> str:

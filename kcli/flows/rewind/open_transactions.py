@@ -85,18 +85,26 @@ def open_error(plan: GroupPlan, partitions: Sequence[TopicPartition], holder: st
 def holders_text(admin: Admin, group: str) -> str:
     """Describes the open transaction's producer; several may have offsets of groups in that partition."""
     try:
-        holders = find_holders(admin, group)
+        tp = _commits_of(admin, group)
+        holders = find_holders(admin, tp)
     except KcliError as error:
         return f"its producer could not be found: {error}"
     if not holders:
         return "it has just ended"
-    return ("it is of " if len(holders) == 1 else "it is one of: ") + "; ".join(map(str, holders))
+    named = ("it is of " if len(holders) == 1 else "it is one of: ") + "; ".join(map(str, holders))
+    verb = "abort" if any(holder.transaction is None for holder in holders) else "describe"
+    ends = "ends it" if verb == "abort" else "shows when it ends"
+    return f"{named}; `kcli txn {verb} --topic {tp.topic} -p {tp.partition}` {ends}"
 
 
-def find_holders(admin: Admin, group: str) -> list[Holder]:
-    """The producers with an open transaction in the partition that has the group's commits; KcliError."""
+def _commits_of(admin: Admin, group: str) -> TopicPartition:
+    """The partition that has the group's commits."""
     topic = value_or_raise(admin.describe_topics([TOPIC])[TOPIC])
-    tp = offsets_partition(group, len(topic.partitions))
+    return offsets_partition(group, len(topic.partitions))
+
+
+def find_holders(admin: Admin, tp: TopicPartition) -> list[Holder]:
+    """The producers with an open transaction in this partition of the commits; KcliError."""
     producers = value_or_raise(admin.describe_producers([tp])[tp])
     ids = sorted({one.producer_id for one in producers if one.open_since >= 0})
     if not ids:

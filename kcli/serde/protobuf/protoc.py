@@ -3,12 +3,14 @@
 A process, because the text may come from a registry: protoc's output, run time and crashes must not affect kcli.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from kcli.core.child_environment import child_environment
 from kcli.serde.extras import library
 from kcli.serde.protobuf.well_known import CONFLUENT_FILES, include_folders
 
@@ -56,7 +58,12 @@ def _run(file: Path, folders: list[Path]) -> bytes:
         command += [f"--descriptor_set_out={out}", "--include_imports", str(file)]
         try:
             done = subprocess.run(  # noqa: S603 - no shell; names are checked, options are ours
-                command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, check=False
+                command,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+                env=child_environment(os.environ),
             )
         except subprocess.TimeoutExpired:
             raise ValueError(f"protoc did not end within {_SECONDS:.0f} s") from None

@@ -74,12 +74,12 @@ def _common_authorization(options: RegistryOptions) -> str:
             do="leave one out",
         )
     if options.bearer_auth_token:
-        _refuse_controls("bearer.auth.token", options.bearer_auth_token)
-        return f"Bearer {options.bearer_auth_token}"
+        _refuse_controls("bearer.auth.token", options.bearer_auth_token.reveal())
+        return f"Bearer {options.bearer_auth_token.reveal()}"
     if options.bearer_auth_credentials_source:
         raise _incomplete("bearer.auth.credentials.source=STATIC_TOKEN", "bearer.auth.token")
     if options.basic_auth_user_info and options.basic_auth_credentials_source != "URL":
-        name, colon, password = options.basic_auth_user_info.partition(":")
+        name, colon, password = options.basic_auth_user_info.reveal().partition(":")
         if not colon:
             raise ConfigError(
                 "basic.auth.user.info is not NAME:PASSWORD", why="there is no colon in it", do="add it"

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.options import Vocabulary, option
+from kcli.core.secret import Secret
+
+_NO_SECRET = Secret("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,8 @@ class RegistryOptions:
         aliases=("schema.registry.basic.auth.credentials.source",),
         choices=("", "URL", "USER_INFO"),
     )
-    basic_auth_user_info: str = option(
-        "",
+    basic_auth_user_info: Secret = option(
+        _NO_SECRET,
         "name and password for the registry, as NAME:PASSWORD",
         aliases=("schema.registry.basic.auth.user.info",),
         secret=True,
@@ -39,8 +42,8 @@ class RegistryOptions:
         aliases=("schema.registry.bearer.auth.credentials.source",),
         choices=("", "STATIC_TOKEN"),
     )
-    bearer_auth_token: str = option(
-        "", "token for the registry", aliases=("schema.registry.bearer.auth.token",), secret=True
+    bearer_auth_token: Secret = option(
+        _NO_SECRET, "token for the registry", aliases=("schema.registry.bearer.auth.token",), secret=True
     )
     bearer_auth_logical_cluster: str = option(
         "",
@@ -64,7 +67,7 @@ class RegistryOptions:
     schema_registry_ssl_key_location: str = option(
         "", "PEM file of the client's private key for the registry"
     )
-    schema_registry_ssl_key_password: str = option("", "password of that key", secret=True)
+    schema_registry_ssl_key_password: Secret = option(_NO_SECRET, "password of that key", secret=True)
     schema_registry_ssl_endpoint_identification_algorithm: str = option(
         "https",
         "https checks that the certificate names the registry's host; none switches that off",
@@ -92,4 +95,5 @@ class RegistryOptions:
 
 _REGISTRY = Vocabulary((RegistryOptions,), "the schema registry")
 registry_field = _REGISTRY.field_of
+registry_option = _REGISTRY.fields.get
 parse_registry_pairs = _REGISTRY.parse_pairs

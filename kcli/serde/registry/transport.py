@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from kcli.core.errors import AuthError
-from kcli.core.net.tls import context_of
+from kcli.core.net.tls.context import make_context
+from kcli.core.net.tls.stores import Stores
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.registry.addresses import Address
 from kcli.serde.registry.options import RegistryOptions
@@ -193,14 +194,15 @@ class Connector:
 
 
 def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
-    return context_of(
-        "schema.registry.ssl",
-        options.schema_registry_ssl_ca_location,
-        options.schema_registry_ssl_certificate_location,
-        options.schema_registry_ssl_key_location,
-        options.schema_registry_ssl_key_password,  # never None: no prompt on the terminal
-        check_hostname=options.schema_registry_ssl_endpoint_identification_algorithm != "none",
+    stores = Stores(
+        prefix="schema.registry.ssl",
+        ca_location=options.schema_registry_ssl_ca_location,
+        certificate_location=options.schema_registry_ssl_certificate_location,
+        key_location=options.schema_registry_ssl_key_location,
+        key_password=options.schema_registry_ssl_key_password,
     )
+    named = options.schema_registry_ssl_endpoint_identification_algorithm != "none"
+    return make_context(stores, check_hostname=named)
 
 
 def _refusal(address: Address, what: str, status: int, data: bytes) -> RegistryError:

@@ -12,12 +12,15 @@ from kcli.commands.groups._rewind_text import (
     time_span_text,
     undo_command,
 )
+from kcli.commands.shared.context import ClusterName
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
 from kcli.flows.rewind.targets import TargetError
 
 BERLIN = timezone(timedelta(hours=1))
 NOW = 1_795_252_443_000  # 2026-11-21T09:14:03Z
+
+PROD = ClusterName("prod", "profile prod, as User:ops")
 
 
 def item(
@@ -35,7 +38,9 @@ def plan(*items: RewindItem, **more: object) -> GroupPlan:
 
 
 def lines(group: GroupPlan) -> list[str]:
-    return plan_text(RewindPlan("Qx3", (group,)), "prod").splitlines()
+    return plan_text(
+        RewindPlan("Qx3", (group,)), ClusterName("prod", "profile prod, as User:ops")
+    ).splitlines()
 
 
 def test_as_in_the_contract() -> None:
@@ -46,7 +51,7 @@ def test_as_in_the_contract() -> None:
             item(2, 1_101_777, 1_088_400, "clamped to log start", span=1_000),
         )
     ) == [
-        "Rewind group billing on prod (cluster Qx3)",
+        "Rewind group billing on prod (cluster Qx3, profile prod, as User:ops)",
         "  to: x",
         "  TOPIC    PART   COMMITTED  →        NEW    CHANGE   RECORDS RE-READ   NOTE",
         "  orders      0   1,204,331  →  1,190,002   −14,329   14,329",
@@ -60,8 +65,10 @@ def test_as_in_the_contract() -> None:
 
 def test_what_is_done_and_a_group_that_does_not_exist() -> None:
     group = GroupPlan("new", "1", "the offsets in f", "Dead", (item(0, None, 5),))
-    found = plan_text(RewindPlan("Qx3", (group,), "Import into group"), "prod").splitlines()
-    assert found[0] == "Import into group new on prod (cluster Qx3)"
+    found = plan_text(
+        RewindPlan("Qx3", (group,), "Import into group"), ClusterName("prod", "profile prod, as User:ops")
+    ).splitlines()
+    assert found[0] == "Import into group new on prod (cluster Qx3, profile prod, as User:ops)"
     assert found[-1] == "Group state: does not exist. Undo afterwards with: kcli groups rewind new --undo=1"
 
 

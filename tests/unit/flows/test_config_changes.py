@@ -3,9 +3,11 @@
 import pytest
 
 from kcli.core import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
-from kcli.flows.config_changes import PlannedChange, is_done, plan, unknown_key
+from kcli.core.errors import ConfigError
+from kcli.flows.config_changes import PlannedChange, is_done, plan
 
 TOPIC = ConfigResource(ConfigKind.TOPIC, "orders")
+BROKER = ConfigResource(ConfigKind.BROKER, "1")
 
 
 def entry(value: str | None, source: str = "topic", *, secret: bool = False, kind: str = "") -> ConfigEntry:
@@ -15,8 +17,8 @@ def entry(value: str | None, source: str = "topic", *, secret: bool = False, kin
 
 
 def planned(change: ConfigChange, found: ConfigEntry | None) -> PlannedChange:
-    entries = {"key": found} if found is not None else {}
-    (row,) = plan(TOPIC, [change], entries, entries or {"key": entry(None, "default")})
+    entries = [found] if found is not None else []
+    (row,) = plan(TOPIC, [change], entries, others=[entry(None, "default")])
     return row
 
 
@@ -39,18 +41,43 @@ def test_the_value_that_a_change_leads_to(
     assert (row.new, row.new_source) == (new, source)
 
 
-def test_a_change_to_the_same_value_has_no_effect() -> None:
-    assert not planned(ConfigChange("key", "4"), entry("4")).has_effect
-    assert planned(ConfigChange("key", "9"), entry("9", "static broker")).has_effect
-    assert not planned(ConfigChange("key", None, ConfigOp.DELETE), entry("9", "default")).has_effect
-    assert planned(ConfigChange("key", "x"), entry(None, secret=True)).has_effect
+@pytest.mark.parametrize(
+    ("change", "found", "note"),
+    [
+        (ConfigChange("key", "4"), entry("4"), "has this value already"),
+        (ConfigChange("key", "04"), entry("4", kind="long"), "has this value already"),
+        (ConfigChange("key", "04"), entry("4", kind="string"), ""),
+        (ConfigChange("key", "9"), entry("9", "static broker"), ""),  # set where the topic has none
+        (ConfigChange("key", None, ConfigOp.DELETE), entry("9", "default"), "is not set"),
+        (ConfigChange("key", "x"), entry(None, secret=True), ""),
+        (ConfigChange("key", "a", ConfigOp.APPEND), entry("a,b"), "contained already"),
+        (ConfigChange("key", "c", ConfigOp.SUBTRACT), entry("a,b"), "not contained"),
+    ],
+)
+def test_what_is_as_requested_needs_no_change(change: ConfigChange, found: ConfigEntry, note: str) -> None:
+    row = planned(change, found)
+    assert (row.note, row.needed) == (note, not note)
+    if note:
+        assert (row.new, row.new_source) == (row.old, row.old_source)
 
 
 def test_secrets_and_keys_that_are_not_listed_have_no_values() -> None:
     row = planned(ConfigChange("key", "x"), entry(None, secret=True))
     assert (row.sensitive, row.old, row.new) == (True, None, None)
-    (row,) = plan(TOPIC, [ConfigChange("other", "x")], {}, {"key": entry("4")})
+    (row,) = plan(BROKER, [ConfigChange("other", "x")], [entry("4", "dynamic broker")])
     assert (row.sensitive, row.new) == (True, None)
+
+
+def test_a_read_only_key_is_refused() -> None:
+    found = ConfigEntry("key", "1", "static broker", is_sensitive=False, read_only=True)
+    row = planned(ConfigChange("key", "2"), found)
+    assert row.error is not None
+    assert (row.needed, row.error.exit_code, "read-only" in row.error.why) == (False, 7, True)
+
+
+def test_elements_of_what_is_no_list_are_a_usage_error() -> None:
+    with pytest.raises(ConfigError, match="key is not a list"):
+        planned(ConfigChange("key", "2", ConfigOp.APPEND), entry("1", kind="long"))
 
 
 @pytest.mark.parametrize(
@@ -78,17 +105,23 @@ def test_what_was_read_back_is_compared_with_the_plan(
 
 
 @pytest.mark.parametrize(
-    ("key", "open_ended", "expected"),
+    ("key", "resource", "do"),
     [
-        ("retention.ms", False, (False, None)),
-        ("retention.mss", False, (True, "retention.ms")),
-        ("retention.mss", True, (True, "retention.ms")),
-        ("zzz", False, (True, None)),
-        ("zzz", True, (False, None)),
-        ("listener.name.retention.ms", True, (False, "retention.ms")),
+        ("retention.ms", TOPIC, None),
+        ("retention.mss", TOPIC, "did you mean retention.ms?"),
+        ("retention.mss", BROKER, "did you mean retention.ms?"),
+        ("zzz", TOPIC, "`kcli configs describe topics orders --all` lists the keys"),
+        ("zzz", BROKER, None),
+        ("listener.name.retention.ms", BROKER, None),
     ],
 )
 def test_unknown_keys_are_refused_with_the_nearest(
-    key: str, open_ended: bool, expected: tuple[bool, str | None]
+    key: str, resource: ConfigResource, do: str | None
 ) -> None:
-    assert unknown_key(ConfigChange(key, "5"), ["retention.ms"], open_ended=open_ended) == expected
+    known = [ConfigEntry("retention.ms", "5", "default", is_sensitive=False)]
+    if do is None:
+        assert plan(resource, [ConfigChange(key, "5")], known)[0].error is None
+        return
+    with pytest.raises(ConfigError) as refused:
+        plan(resource, [ConfigChange(key, "5")], known)
+    assert (refused.value.exit_code, refused.value.do) == (2, do)

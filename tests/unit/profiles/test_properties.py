@@ -67,8 +67,8 @@ def test_any_text_parses_or_is_a_config_error(text: str) -> None:
 
 
 def test_x() -> None:
-    assert split_pair(" a = b=c ", "-X") == ("a", "b=c")
-    assert split_pair("a=", "-X") == ("a", "")
+    assert split_pair(" a = b=c ", "-X") == ("a", "b=c", "-X")
+    assert split_pair("a=", "-X") == ("a", "", "-X")
     for text in ("a", "=b", ""):
-        with pytest.raises(ConfigError, match="not KEY=VALUE"):
+        with pytest.raises(ConfigError, match="is not KEY=VALUE"):
             split_pair(text, "-X")

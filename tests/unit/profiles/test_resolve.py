@@ -7,7 +7,9 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
-from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
+from kcli.core.secret import Secret
+from kcli.profiles.resolve import Resolved, origin_lines, resolve
+from kcli.profiles.sources import Sources
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
     ("a flag", {"flags": {"bootstrap.servers": "flag:1"}}),
@@ -15,7 +17,7 @@ SAYERS: list[tuple[str, dict[str, Any]]] = [
     ("f:1", {"files": ["f"]}),
     ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "kcli:1"}}),
     ("KAFKA_BOOTSTRAP_SERVERS", {"environ": {"KAFKA_BOOTSTRAP_SERVERS": "kafka:1"}}),
-    ("a running sandbox", {"find_sandbox": lambda: "sandbox:1"}),
+    ("sandbox dev", {"find_sandbox": lambda: ("dev", {"bootstrap.servers": "sandbox:1"})}),
 ]
 VALUES = ["flag:1", "x:1", "file:1", "kcli:1", "kafka:1", "sandbox:1"]
 
@@ -54,12 +56,28 @@ def test_without_any_broker_the_error_shows_the_ways() -> None:
 
 
 def test_the_sandbox_lookup_may_fail_and_runs_only_when_needed() -> None:
-    def several() -> str | None:
+    def several() -> None:
         raise ConfigError("several sandboxes run", why="a, b", do="-b")
 
     with pytest.raises(ConfigError, match="several sandboxes"):
         resolved({"find_sandbox": several})
     assert resolved(SAYERS[4][1], {"find_sandbox": several}).values["bootstrap_servers"] == "kafka:1"
+
+
+def test_the_client_options_of_a_sandbox_are_the_weakest_and_name_it() -> None:
+    options = {"bootstrap.servers": "sandbox:1", "security.protocol": "SSL", "ssl.ca.location": "/ca"}
+    finder = {"find_sandbox": lambda: ("dev", options)}
+    found = resolved(finder, {"properties": ["ssl.ca.location=/mine"]})
+    assert found.values == {
+        "bootstrap_servers": "sandbox:1",
+        "security_protocol": "SSL",
+        "ssl_ca_location": "/mine",
+    }
+    assert found.origins == {
+        "bootstrap_servers": "sandbox dev",
+        "security_protocol": "sandbox dev",
+        "ssl_ca_location": "-X",
+    }
 
 
 def test_the_last_x_and_the_last_file_win_and_spellings_are_one_option() -> None:
@@ -171,7 +189,7 @@ def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
     assert found.registry == {
         "schema_registry_url": "http://f",
         "schema_registry_request_timeout_ms": 7,
-        "basic_auth_user_info": "me:secret",
+        "basic_auth_user_info": Secret("me:secret"),
         "schema_registry_max_retries": 1,
     }
     assert found.registry_origins["schema_registry_url"] == "f:1"
@@ -217,12 +235,9 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
 
 
 UNSUPPORTED: list[dict[str, Any]] = [
-    {"properties": ["sasl.jaas.config=x"]},
-    {"files": ["f"], "read_file": {"f": "sasl.jaas.config=x"}.__getitem__},
     {"environ": {"KCLI_X_SASL_KERBEROS_KEYTAB": "x"}},
-    {"environ": {"KAFKA_SASL_JAAS_CONFIG": "x"}},
-    {"environ": {"KAFKA_SSL_KEYSTORE_LOCATION": "/k"}},
-    {"properties": ["ssl.truststore.location=/t.p12"]},
+    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
+    {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
 
 
@@ -234,7 +249,7 @@ def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any
     assert "did you mean" not in caught.value.do
 
 
-@pytest.mark.parametrize("sayer", UNSUPPORTED[1:5], ids=name_of)
+@pytest.mark.parametrize("sayer", UNSUPPORTED[:2], ids=name_of)
 def test_a_stronger_source_that_chooses_a_protocol_without_sasl_overrules_it(sayer: dict[str, Any]) -> None:
     found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
     assert found.values["security_protocol"] == "PLAINTEXT"
@@ -286,33 +301,23 @@ def test_a_wrong_protocol_in_the_environment_never_falls_back_to_plaintext() -> 
         resolved(SAYERS[0][1], {"environ": {"KAFKA_SECURITY_PROTOCOL": "TLS"}})
 
 
-def test_pem_stores_are_read() -> None:
+def test_options_of_tls_have_javas_and_librdkafkas_spellings() -> None:
     found = resolved(
         SAYERS[0][1],
-        {"properties": ["ssl.truststore.location=/ca.pem", "security.protocol=SSL"]},
-        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=PEM"}.__getitem__},
+        {
+            "properties": [
+                "ssl.truststore.location=/ca.pem",
+                "ssl.keystore.key=secret",
+                "security.protocol=SSL",
+            ]
+        },
+        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=pem\nssl.certificate.pem=text"}.__getitem__},
     )
     assert found.values["ssl_ca_location"] == "/ca.pem"
-
-
-@pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)
-def test_a_requested_profile_is_refused_even_with_a_named_broker(sayer: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="KCLI_PROFILE=prod: profiles are not supported yet"):
-        resolved(sayer, {"environ": {"KCLI_PROFILE": "prod"}})
-
-
-@pytest.mark.parametrize(
-    ("index", "used"), [(0, True), (1, True), (2, True), (3, True), (4, False), (5, False)]
-)
-def test_a_file_of_profiles_is_refused_unless_something_stronger_names_the_broker(
-    index: int, used: bool
-) -> None:
-    profiles = {"find_profiles": lambda: "/home/me/.config/kcli/config.toml"}
-    if used:
-        assert "config.toml is not read" in resolved(SAYERS[index][1], profiles).notes[-1]
-    else:
-        with pytest.raises(ConfigError, match=r"config\.toml cannot be used"):
-            resolved(SAYERS[index][1], profiles)
+    assert found.values["ssl_truststore_type"] == "PEM"
+    assert found.values["ssl_certificate_pem"] == "text"
+    assert found.values["ssl_key_pem"] == Secret("secret")
+    assert "secret" not in " ".join(origin_lines(found))
 
 
 def test_what_does_not_count_is_marked_where_the_configuration_is_shown() -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from kcli.core.codecs.codec import Codec
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.isolation import is_abort_marker, visible_batches
@@ -96,3 +98,22 @@ def test_every_batch_is_given_so_that_positions_move() -> None:
 )
 def test_abort_markers(key: bytes, *, abort: bool) -> None:
     assert is_abort_marker(batch(0, 7, key=key)) is abort
+
+
+@pytest.mark.case("F6", "F9")
+def test_a_marker_that_decompresses_to_far_more_than_a_marker_is_damage() -> None:
+    """A response may hold thousands of control batches, and all are opened before one record is returned."""
+    builder = BatchBuilder(room=2 << 20, codec=Codec.ZSTD)
+    builder.append(b"\0\0\0\0", bytes(1 << 20), (), 0)
+    raw = bytearray(b"".join(builder.wire(7, 0, 0, transactional=True)))
+    raw[22] |= 0x20
+    bomb = RecordBatch(memoryview(raw))
+    with pytest.raises(CorruptRecordsError, match="more than 65536 bytes") as caught:
+        list(visible_batches([bomb], [], committed_only=True))
+    assert caught.value.do == ""  # a higher limit for batches would not help
+
+
+def test_a_marker_that_was_read_keeps_nothing() -> None:
+    one = marker(0, 7, abort=True)
+    assert is_abort_marker(one)
+    assert one._payload is None

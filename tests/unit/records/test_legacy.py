@@ -173,3 +173,14 @@ def test_a_bomb_in_a_wrapper_is_refused() -> None:
     with pytest.raises(CorruptRecordsError, match="more than 1000 bytes"):
         batch.payload(1000)
     assert batch.count == 1
+
+
+def test_a_wrapper_asked_for_its_offsets_does_not_keep_its_content() -> None:
+    """A response of fifty wrappers would otherwise take fifty times the limit, before the first one is read."""
+    inside = b"".join(message(number, b"v" * 1000) for number in range(100))
+    batch = wrapper(99, inside)
+
+    assert batch.extent == "the messages of a compressed set up to offset 99"
+    assert (batch.base_offset, batch.count) == (0, 100)
+    assert batch._payload is None
+    assert batch.values(0, 1, b"\n", b"")[1] == 2

@@ -6,12 +6,12 @@ import pytest
 
 from kcli.sandbox.config import (
     parse_version,
-    render,
     server_properties,
     uses_zookeeper,
     zookeeper_properties,
 )
 from kcli.sandbox.errors import UsageError
+from kcli.sandbox.properties import render
 from kcli.sandbox.state import Listener, NodeState, SandboxState
 from tests.unit.sandbox.states import make_state
 
@@ -22,7 +22,7 @@ def plan(brokers: int, *, version: str = "4.3.1", zookeeper: bool = False, **ext
 
 
 def lines(cluster: SandboxState, node: int = 0) -> dict[str, str]:
-    text = server_properties(cluster, cluster.nodes[node])
+    text = server_properties(cluster, cluster.nodes[node], {})
     return dict(line.split("=", 1) for line in text.splitlines())
 
 

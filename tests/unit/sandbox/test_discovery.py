@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.sandbox.discovery import find_bootstrap, running
+from kcli.sandbox.discovery import find_sandbox, running
 from kcli.sandbox.errors import SeveralSandboxesError
 from kcli.sandbox.state import FILE_NAME, Phase
 from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
@@ -15,27 +15,47 @@ pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
-    assert find_bootstrap() is None
+    assert find_sandbox() is None
 
 
 def test_the_only_one_is_found_with_all_its_nodes() -> None:
     remember(make_state("dev", brokers=2, process=this_process()))
-    assert find_bootstrap() == ("dev", "127.0.0.1:9092,127.0.0.1:9093")
+    assert find_sandbox() == ("dev", {"bootstrap.servers": "127.0.0.1:9092,127.0.0.1:9093"})
 
 
 def test_default_wins_over_others() -> None:
     remember(make_state("a", process=this_process(), port=1))
     remember(make_state("default", process=this_process(), port=2))
-    assert find_bootstrap() == ("default", "127.0.0.1:2")
+    assert find_sandbox() == ("default", {"bootstrap.servers": "127.0.0.1:2"})
 
 
 def test_several_are_an_error_that_lists_them() -> None:
     remember(make_state("a", process=this_process(), port=1))
     remember(make_state("b", process=this_process(), port=2))
     with pytest.raises(SeveralSandboxesError) as caught:
-        find_bootstrap()
+        find_sandbox()
     assert "a (127.0.0.1:1), b (127.0.0.1:2)" in caught.value.why
     assert caught.value.exit_code == 2
+
+
+def test_clients_of_a_secure_one_connect_as_its_super_user_by_certificate() -> None:
+    remember(make_state("dev", process=this_process(), secure=True))
+    assert find_sandbox() == (
+        "dev",
+        {
+            "bootstrap.servers": "127.0.0.1:11092",
+            "security.protocol": "SSL",
+            "ssl.ca.location": "/data/dev/security/ca.pem",
+            "ssl.certificate.location": "/data/dev/security/admin.pem",
+            "ssl.key.location": "/data/dev/security/admin.key",
+        },
+    )
+
+
+def test_a_sandbox_of_a_newer_kcli_is_passed_over() -> None:
+    home = remember(make_state("newer", process=this_process()))
+    (home / FILE_NAME).write_text('{"format": 99}')
+    assert find_sandbox() is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +77,7 @@ def test_a_damaged_state_file_is_passed_over(own_state: Path) -> None:
     home = remember(make_state("broken", process=this_process()))
     (home / FILE_NAME).write_text("{")
     remember(make_state("good", process=this_process()))
-    assert find_bootstrap() == ("good", "127.0.0.1:9092")
+    assert find_sandbox() == ("good", {"bootstrap.servers": "127.0.0.1:9092"})
 
 
 def test_discovery_loads_nothing_heavy() -> None:

@@ -12,6 +12,7 @@ def test_a_new_sandbox_gets_the_defaults() -> None:
     found = resolve(Settings(), None, default_data="/d")
     assert (found.version, found.brokers, found.data, found.ephemeral) == (DEFAULT_VERSION, 1, "/d", False)
     assert found.heap_mb == 512
+    assert not found.secure
 
 
 def test_three_nodes_get_smaller_heaps() -> None:
@@ -46,6 +47,7 @@ def test_the_same_settings_match() -> None:
         (Settings(version="3.9.2"), "--kafka-version 3.9.2 (it has 4.3.1)"),
         (Settings(port=9999), "--port 9999 (it has 9092)"),
         (Settings(ephemeral=True), "--ephemeral True (it has False)"),
+        (Settings(secure=True), "--secure True (it has False)"),
     ],
 )
 def test_a_difference_is_named(said: Settings, text: str) -> None:
@@ -58,6 +60,7 @@ def test_a_difference_is_named(said: Settings, text: str) -> None:
         (Settings(brokers=1), "written by 3 brokers"),
         (Settings(version="4.2.0"), "4.2.0 is older"),
         (Settings(version="2.8.2"), "ZooKeeper"),
+        (Settings(brokers=3, secure=True), "written without --secure"),
     ],
 )
 def test_data_of_other_settings_is_refused(said: Settings, text: str) -> None:
@@ -66,6 +69,19 @@ def test_data_of_other_settings_is_refused(said: Settings, text: str) -> None:
         refuse_mismatched_data(resolve(said, kept, default_data=""), kept)
     assert text in caught.value.why
     assert caught.value.exit_code == 7
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "3.3.2", "3.4.1"])
+def test_a_version_whose_format_step_sets_no_credentials_cannot_be_secure(version: str) -> None:
+    with pytest.raises(RefusedError, match="cannot be started with --secure") as caught:
+        resolve(Settings(version=version, secure=True), None, default_data="")
+    assert caught.value.exit_code == 7
+
+
+def test_a_secure_sandbox_stays_secure() -> None:
+    kept = make_state(secure=True)
+    assert resolve(Settings(), kept, default_data="").secure
+    assert differences(Settings(), kept) == []
 
 
 def test_a_newer_version_may_take_over_the_data() -> None:

@@ -1,10 +1,11 @@
 """The state file: round trip, damage, one-step replacement."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from kcli.sandbox.errors import UsageError
+from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.paths import cache_root, home_of, state_root
 from kcli.sandbox.state import FILE_NAME, from_json, read_state, to_json, write_state
 from tests.unit.sandbox.states import ENDED, make_state
@@ -26,10 +27,23 @@ def test_ports_are_all_that_it_listens_on() -> None:
     assert make_state(zookeeper=True).ports == {9092, 2181}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 99}', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 0}', '{"format": "x"}', "null"])
 def test_a_damaged_file_is_no_state(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE_NAME).write_text(text)
     assert read_state(tmp_path) is None
+
+
+def test_a_state_of_the_format_before_security_is_of_a_sandbox_without_it() -> None:
+    document = json.loads(to_json(make_state()))
+    del document["secure"]
+    assert from_json(json.dumps({**document, "format": 1})) == make_state()
+
+
+def test_a_state_of_a_newer_kcli_is_refused_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text('{"format": 99, "name": "dev"}')
+    with pytest.raises(RefusedError, match="sandbox dev was made by a newer kcli") as caught:
+        read_state(tmp_path)
+    assert caught.value.exit_code == 7
 
 
 def test_write_leaves_one_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core.options import key_of
 from kcli.serde.errors import (
     RegistryAuthError,
     RegistryError,
@@ -13,7 +14,7 @@ from kcli.serde.errors import (
     SchemaNotFoundError,
 )
 from kcli.serde.registry.addresses import addresses
-from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 from kcli.serde.registry.transport import MAX_ANSWER, Transport
 
 Answer = tuple[int, bytes] | Exception
@@ -50,7 +51,8 @@ class Wire:
         return Connection(self, str(address))
 
     def transport(self, url: str = "http://a:1", **options: Any) -> Transport:
-        given = RegistryOptions(schema_registry_url=url, **options)
+        pairs = [(key_of(name), str(value), "") for name, value in options.items()]
+        given = RegistryOptions.build({"schema_registry_url": url, **parse_registry_pairs(pairs)})
         found = addresses(given, allow_plaintext_secrets=True)
         return Transport(found, given, connect=self.connect, now=lambda: self.now, sleep=self.slept.append)
 

@@ -18,3 +18,6 @@ class SaslAuthenticateRequest(
     Request, key=36, versions=(0, 2), flexible=2, response=SaslAuthenticateResponse
 ):
     auth_bytes: bytes = field(BYTES)
+
+    def __repr__(self) -> str:
+        return "SaslAuthenticateRequest(auth_bytes=(hidden))"

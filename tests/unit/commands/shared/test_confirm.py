@@ -8,17 +8,31 @@ import pytest
 
 from kcli.commands.shared import confirm as module
 from kcli.commands.shared.confirm import confirm, show_plan
+from kcli.commands.shared.context import ClusterName
 from kcli.output.talk import Talk
+from kcli.profiles.profile import Profile
 
 PLAN = "Rewind group g\n  t 0 5 → 3"
 
 
-def invocation(*, quiet: bool, yes: bool = False, dry_run: bool = False, kind: str = "plain") -> Any:
+NAME = ClusterName("prod", "profile prod, as User:me")
+
+
+def invocation(
+    *,
+    quiet: bool,
+    yes: bool = False,
+    dry_run: bool = False,
+    kind: str = "plain",
+    confirmed: str | None = None,
+    profile: Profile | None = None,
+) -> Any:
     shown: list[str] = []
-    out = SimpleNamespace(kind=kind, shown=shown.append, flush=lambda: None, told=shown)
+    out = SimpleNamespace(kind=kind, shown=shown.append, flush=lambda: None, told=shown, colour=False)
     talk = Talk(io.StringIO(), quiet=quiet)
-    values = SimpleNamespace(confirm=None)
-    return SimpleNamespace(talk=talk, out=out, values=values, yes=yes, dry_run=dry_run, no_input=False)
+    values = SimpleNamespace(confirm=confirmed)
+    found = {"talk": talk, "out": out, "values": values, "profile": profile}
+    return SimpleNamespace(**found, yes=yes, dry_run=dry_run, no_input=False, cluster_name=NAME)
 
 
 def on_stderr(inv: Any) -> str:
@@ -56,3 +70,32 @@ def test_the_plan_of_a_dry_run_is_its_result(monkeypatch: pytest.MonkeyPatch) ->
     inv = invocation(quiet=True, dry_run=True, kind="json")
     show_plan(inv, PLAN)
     assert (inv.out.told, on_stderr(inv)) == ([], "")
+
+
+PROTECTED = Profile("prod", "c:1", protected=True, color="red")
+
+
+@pytest.mark.parametrize(("name", "needed"), [(None, "g"), ("t", "t")])
+def test_a_protected_profile_is_confirmed_by_name_only(name: str | None, needed: str) -> None:
+    with pytest.raises(Exception, match="confirmation by name required") as caught:
+        confirm(invocation(quiet=True, yes=True, profile=PROTECTED), PLAN, "Proceed?", name=name, subject="g")
+    assert f"--confirm {needed}" in caught.value.do  # type: ignore[attr-defined]
+    assert "Profile prod is protected" in caught.value.why  # type: ignore[attr-defined]
+    named = invocation(quiet=True, profile=PROTECTED, confirmed=needed)
+    assert confirm(named, PLAN, "Proceed?", name=name, subject="g")
+
+
+def test_a_protected_profile_needs_its_own_name_where_a_plan_has_none() -> None:
+    with pytest.raises(Exception, match="confirmation by name required"):
+        confirm(invocation(quiet=True, yes=True, profile=PROTECTED), PLAN, "Proceed?")
+    assert confirm(invocation(quiet=True, profile=PROTECTED, confirmed="prod"), PLAN, "Proceed?")
+
+
+def test_a_plan_names_the_profile_once_and_in_its_colour() -> None:
+    inv = invocation(quiet=False, yes=True, profile=Profile("prod", "c:1", color="red"))
+    assert confirm(inv, PLAN, "Proceed?")
+    assert on_stderr(inv) == f"On prod (profile prod, as User:me):\n{PLAN}\n"
+    inv = invocation(quiet=False, yes=True, profile=Profile("prod", "c:1", color="red"))
+    inv.talk.colour = True
+    assert confirm(inv, "Rewind on prod (profile prod)\n  t", "Proceed?")
+    assert on_stderr(inv) == "\x1b[1;31mRewind on prod (profile prod)\x1b[0m\n  t\n"

@@ -115,6 +115,10 @@ def test_an_own_option_wins_over_a_quiet_name() -> None:
     assert CliRunner().invoke(up, arguments, obj=GlobalValues(), standalone_mode=False).return_value == 3
 
 
+OF_THE_CONTRACT = {("kcli", "quotas", "list"): {"--client-id"}, ("kcli", "quotas", "alter"): {"--client-id"}}
+"""Options whose name the command's own meaning takes; the global one is given before the command."""
+
+
 def test_no_own_option_hides_a_global_one_that_is_shown() -> None:
     from kcli.cli import cli
 
@@ -124,7 +128,7 @@ def test_no_own_option_hides_a_global_one_that_is_shown() -> None:
         shown = {
             name for option in global_options() for name in option.opts if name not in option.quiet_names
         }
-        assert not own & shown, path
+        assert own & shown == OF_THE_CONTRACT.get(path, set()), path
         if isinstance(found, Group):
             for name in found.list_commands(ctx):
                 child = found.get_command(ctx, name)

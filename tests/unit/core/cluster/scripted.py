@@ -64,6 +64,9 @@ class ScriptedBrokers:
         else:
             self._later(self.delay, (future, answer, None))
 
+    def refusal(self, now: float) -> KcliError | None:
+        return None
+
     def _carry_out(self, node: Node, purpose: str, plan: Plan, future: Future[Any], deadline: float) -> None:
         try:
             parts = plan.begin(Broker(str(node), BrokerApiVersions(self.versions, {})), future)

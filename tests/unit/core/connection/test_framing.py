@@ -165,3 +165,13 @@ def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None
     with pytest.raises(ProtocolError) as error:
         feed(reader(100 << 20), struct.pack(">i", 50 << 20))
     assert error.value.why == f"a first response has 4 to {16 << 20} bytes"
+
+
+def test_bytes_of_another_protocol_after_a_response_are_wrong_data_and_no_reason_to_connect_again() -> None:
+    """NotKafkaError would be retried, as any failure to connect: a reading consumer would never end."""
+    frames = FrameReader("broker:9092", 1 << 20)
+    feed = b"\0\0\0\4\0\0\0\1" + b"HTTP/1.1 400"
+    frames.writable()[: len(feed)] = feed
+    with pytest.raises(ProtocolError, match="it looks like HTTP") as caught:
+        frames.received(len(feed))
+    assert caught.value.exit_code == 5

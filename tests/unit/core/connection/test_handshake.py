@@ -12,6 +12,9 @@ from kcli.core.protocol.messages.api_versions import (
     ApiVersionsResponse,
     FinalizedFeatureKey,
 )
+from kcli.core.types import Node
+
+NODE = Node(1, "b", 9092)
 
 
 def answer(error: int = 0, highest: int | None = 4, **fields: Any) -> ApiVersionsResponse:
@@ -22,12 +25,12 @@ def answer(error: int = 0, highest: int | None = 4, **fields: Any) -> ApiVersion
 def finish(steps: Any, last: ApiVersionsResponse) -> BrokerApiVersions:
     with pytest.raises(StopIteration) as end:
         steps.send(last)
-    offer: BrokerApiVersions = end.value.value
+    offer: BrokerApiVersions = end.value.value.offer
     return offer
 
 
 def test_one_round_trip_when_the_broker_knows_the_version() -> None:
-    steps = handshake("b")
+    steps = handshake(NODE)
     first = next(steps)
     assert (first.version, type(first)) == (3, Send)
     features = [FinalizedFeatureKey(name="metadata.version", max_version_level=29)]
@@ -37,7 +40,7 @@ def test_one_round_trip_when_the_broker_knows_the_version() -> None:
 
 
 def test_it_names_itself() -> None:
-    request: Any = next(handshake("b")).request
+    request: Any = next(handshake(NODE)).request
     assert (request.client_software_name, request.client_software_version) == ("kcli", __version__)
 
 
@@ -45,7 +48,7 @@ def test_it_names_itself() -> None:
 def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(
     highest: int | None, asked: int
 ) -> None:
-    steps = handshake("b")
+    steps = handshake(NODE)
     next(steps)
     assert steps.send(answer(35, highest)).version == asked
     assert finish(steps, answer()).apis == {18: (0, 4)}
@@ -53,7 +56,7 @@ def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(
 
 @pytest.mark.case("B14")
 def test_a_broker_that_refuses_every_version_is_not_asked_indefinitely() -> None:
-    steps = handshake("broker:9092")
+    steps = handshake(Node(-1, "broker", 9092))
     next(steps)
     steps.send(answer(35, 3))
     with pytest.raises(UnsupportedError, match="broker:9092 and kcli share no version of ApiVersions"):
@@ -62,7 +65,7 @@ def test_a_broker_that_refuses_every_version_is_not_asked_indefinitely() -> None
 
 @pytest.mark.parametrize("code", [42, -1, 29])
 def test_another_error_ends_it(code: int) -> None:
-    steps = handshake("b")
+    steps = handshake(NODE)
     next(steps)
     with pytest.raises(BrokerError) as error:
         steps.send(answer(code))

@@ -80,7 +80,7 @@ class Peer:
             count = min(step, len(room), len(data) - pos)
             room[:count] = data[pos : pos + count]
             pos += count
-            self.connection.received(count, now, 100.0)
+            self.connection.received(count, now)
 
     def take(self, limit: int = 1 << 30) -> bytes:
         """What the connection wants to write, at most ``limit`` bytes of it; taken as written."""

@@ -1,5 +1,8 @@
 """What is cut out of an answer: damaged batches, markers, ends; without a broker."""
 
+import gzip
+import struct
+import zlib
 from typing import Any
 
 import pytest
@@ -90,3 +93,28 @@ def test_markers_are_handed_out_when_they_are_wanted(*, shown: bool, expected: l
     found = cut_out(batch(0), marker(5, 1), batch(6), marker(11, 0), show_control_batches=shown)
     assert offsets(found) == expected
     assert found.position == 12
+
+
+def old_set(last: int, content: bytes) -> bytes:
+    """A compressed message set of magic 1, with a right checksum around any content."""
+    body = struct.pack(">bbqi", 1, 1, 5, -1)
+    packed = gzip.compress(content)
+    body += struct.pack(">i", len(packed)) + packed
+    return struct.pack(">qiI", last, len(body) + 4, zlib.crc32(body)) + body
+
+
+@pytest.mark.case("F6", "F7")
+@pytest.mark.parametrize("content", [b"no message", bytes(3000)], ids=["damaged", "bomb"])
+def test_an_old_set_that_cannot_be_opened_is_an_error_or_skipped(content: bytes) -> None:
+    """Only the content of a compressed set says where it begins; what is reported of it needs no content."""
+    raw = bytearray(old_set(4, content))
+    limit: Any = {"max_decompressed_batch_bytes": 2000}
+
+    found = cut_out(raw, batch(5), **limit)
+    assert found.damage is not None
+    assert (found.position, found.damage.next_offset) == (0, 5)
+
+    found = cut_out(raw, batch(5), on_corrupt="skip", **limit)
+    assert found.skipped is not None
+    assert (found.damage, found.position) == (None, 5)
+    assert found.skipped[0].extent == "the messages of a compressed set up to offset 4"

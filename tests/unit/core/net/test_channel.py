@@ -463,3 +463,17 @@ def test_what_the_tls_layer_has_decrypted_is_read_without_another_event(tls: Rig
     context.wrapped[0].incoming = [b"".join(records)]
     tls.turn(READ)
     assert all(f.done for f in futures)
+
+
+def test_a_read_that_must_write_first_continues_when_the_socket_is_writable(tls: Rig) -> None:
+    """KeyUpdate of TLS 1.3 while the socket's buffer is full; nothing of kcli's own is queued."""
+    context = over_tls(tls, FakeContext())
+    tls.turn(WRITE)
+    tls.turn()
+    assert not tls.channel.wants_write
+    context.wrapped[0].incoming = [ssl.SSLWantWriteError(), ssl.SSLError(1, "[SSL: ALERT_UNKNOWN_CA]")]
+    tls.turn(READ)
+    assert tls.channel.is_open
+    assert tls.channel.wants_write
+    tls.turn(WRITE)
+    assert "UNKNOWN_CA" in str(tls.channel.failure)

@@ -1,0 +1,224 @@
+"""Alters configurations as planned: shows the plan, asks, makes the changes, reads them back, and reports each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from kcli.commands import _config_rows as view
+from kcli.commands._config_resources import explained, shown_name
+from kcli.commands.groups._plan_output import show_plan_only
+from kcli.commands.shared.confirm import confirm
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigResource
+from kcli.core.errors import KcliError
+from kcli.flows.config_changes import NotAppliedError, PlannedChange, make, read_back, rejected
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+
+
+class Further(Protocol):
+    """A change that is made after those of the configuration, and only if they succeed: added partitions."""
+
+    key: str
+
+    @property
+    def needed(self) -> bool:
+        """Whether something has to be changed."""
+
+    def rejected(self, admin: Admin) -> KcliError | None:
+        """Why it is refused, if it is; nothing is changed."""
+
+    def make(self, admin: Admin) -> KcliError | None:
+        """Makes it; the error if it failed."""
+
+    def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
+        """Checks that it was made."""
+
+    def row(self) -> dict[str, Any]:
+        """Its row of the plan."""
+
+    def lines(self) -> list[str]:
+        """Its lines of the plan."""
+
+
+class Plan(NamedTuple):
+    """The changes of one resource. ``danger`` says why ``--yes`` is not sufficient."""
+
+    rows: Sequence[PlannedChange]
+    further: Further | None = None
+    danger: str | None = None
+
+    @property
+    def changes(self) -> int:
+        """The number of changes to be made."""
+        return sum(row.needed for row in self.rows) + (self.further is not None and self.further.needed)
+
+
+Plans = Mapping[ConfigResource, Plan]
+
+
+class Alteration:
+    """Alters resources of one kind. ``kind`` is that of the documents without ``Plan``; ``named`` the key of names."""
+
+    def __init__(self, inv: Invocation, admin: Admin, cluster: str, *, kind: str, named: str) -> None:
+        self.inv, self.admin, self.cluster = inv, admin, cluster
+        self.kind, self.named = kind, named
+
+    def run(self, plans: Plans) -> int:
+        """Returns the exit status. A resource with a refused change is not changed, the others are."""
+        inv = self.inv
+        refused = self._refusals(plans)
+
+        def remarks() -> None:
+            for errors in refused.values():
+                for error in errors:
+                    inv.failed(error)
+
+        todo = {
+            resource: plan for resource, plan in plans.items() if plan.changes and resource not in refused
+        }
+        self._warn_of_secrets(plans)
+        if inv.dry_run or not todo:
+            if plans:
+                rows = [row for plan in plans.values() for row in self._rows(plan)]
+                columns = view.columns(self.named, status=False)
+                show_plan_only(inv, _text(plans), columns, rows, self.cluster, kind=f"{self.kind}Plan")
+            remarks()
+        else:
+            self._ask(todo, remarks)
+        same = [resource for resource, plan in plans.items() if not plan.changes and resource not in refused]
+        for resource in same:
+            inv.talk.note(f"nothing is to be changed: {resource} is as requested")
+        status: dict[ConfigResource, dict[str, str]] = {}
+        if not inv.dry_run and (todo or same):
+            status = self._altered(todo)
+            self._report(plans, refused.keys(), status)
+        ends = [end for keys in status.values() for end in keys.values()]
+        done = bool(same) or "done" in ends or "unknown" in ends
+        return inv.finish(done=done or (inv.dry_run and bool(todo)))
+
+    def _refusals(self, plans: Plans) -> dict[ConfigResource, list[KcliError]]:
+        """What stands against changes, before any is made: the errors of the plan, then those of the brokers."""
+        found = {
+            resource: [row.error for row in plan.rows if row.error is not None]
+            for resource, plan in plans.items()
+        }
+        accepted = {resource: plan.rows for resource, plan in plans.items() if not found[resource]}
+        for resource, error in rejected(self.admin, accepted).items():
+            if error is not None:
+                found[resource].append(explained(self.admin, resource, error))
+        for resource, plan in plans.items():
+            error = plan.further.rejected(self.admin) if plan.further is not None else None
+            if error is not None:
+                found[resource].append(error)
+        return {resource: errors for resource, errors in found.items() if errors}
+
+    def _warn_of_secrets(self, plans: Plans) -> None:
+        rows = [row for plan in plans.values() for row in plan.rows]
+        for key in sorted({row.change.name for row in rows if row.sensitive and row.change.value}):
+            self.inv.talk.warn(
+                f"the value of {key} may be a secret: other users of this machine can see command lines"
+            )
+
+    def _ask(self, todo: Plans, remarks: Callable[[], object]) -> None:
+        """Each dangerous one by its name, then the others together; all questions precede the first change."""
+        dangers = [resource for resource, plan in todo.items() if plan.danger is not None]
+        parts = [[resource] for resource in dangers]
+        if others := [resource for resource in todo if resource not in dangers]:
+            parts.append(others)
+        for number, part in enumerate(parts):
+            confirm(
+                self.inv,
+                _text({resource: todo[resource] for resource in part}),
+                _question(part),
+                name=self._name_to_type(part, todo, alone=len(parts) == 1),
+                subject=shown_name(part[0]) if len(part) == 1 else None,
+                among=[resource.name for resource in dangers],
+                danger=todo[part[0]].danger,
+                remarks=remarks if number == 0 else None,
+            )
+
+    def _name_to_type(self, part: Sequence[ConfigResource], todo: Plans, *, alone: bool) -> str | None:
+        """The name of a dangerous resource, and of the only one where ``--confirm`` names what is to be changed."""
+        named = alone and len(part) == 1 and self.inv.values.confirm is not None
+        return shown_name(part[0]) if named or todo[part[0]].danger is not None else None
+
+    def _altered(self, todo: Plans) -> dict[ConfigResource, dict[str, str]]:
+        """The status of each change by key: ``done``, ``failed``, ``unknown``. Errors are reported."""
+        status: dict[ConfigResource, dict[str, str]] = {}
+        outcome = make(self.admin, {resource: plan.rows for resource, plan in todo.items()})
+        made = {}
+        for resource, plan in todo.items():
+            keys = [row.change.name for row in plan.rows if row.needed]
+            status[resource] = dict.fromkeys(keys, "failed")
+            error = outcome.get(resource)
+            if error is not None:
+                self.inv.failed(explained(self.admin, resource, error))
+            elif keys:
+                made[resource] = plan.rows
+            if plan.further is not None and plan.further.needed:
+                self._make_further(resource, plan.further, status[resource], failed=error is not None)
+        for resource, error in read_back(self.admin, made, self.inv.timeout).items():
+            keys = [row.change.name for row in made[resource] if row.needed]
+            unsure = error.keys if isinstance(error, NotAppliedError) else keys if error is not None else ()
+            status[resource] |= {key: "unknown" if key in unsure else "done" for key in keys}
+            if error is not None:
+                self.inv.failed(error)
+        for resource in todo:
+            if done := [key for key, end in status[resource].items() if end == "done"]:
+                self.inv.talk.note(f"altered {resource}: {counted(len(done), 'change')}, read back")
+        return status
+
+    def _make_further(
+        self, resource: ConfigResource, further: Further, status: dict[str, str], *, failed: bool
+    ) -> None:
+        status[further.key] = "failed"
+        if failed:
+            self.inv.talk.warn(
+                f"no {further.key} were added to {resource}, since its configuration was not changed"
+            )
+            return
+        error = further.make(self.admin)
+        if error is None:
+            error = further.read_back(self.admin, self.inv.timeout)
+            status[further.key] = "done" if error is None else "unknown"
+        if error is not None:
+            self.inv.failed(error, partly=len(status) > 1 and status[further.key] == "failed")
+
+    def _rows(self, plan: Plan) -> list[dict[str, Any]]:
+        rows = [view.row(self.named, row) for row in plan.rows]
+        if plan.further is not None:
+            rows.append(plan.further.row())
+        return rows
+
+    def _report(self, plans: Plans, refused: Any, status: Mapping[ConfigResource, Mapping[str, str]]) -> None:
+        kind = f"{self.kind}Report"
+        with list_rows(
+            self.inv.out,
+            kind,
+            f"{kind}Item",
+            view.columns(self.named, status=True),
+            cluster=self.cluster,
+            warnings=self.inv.talk.warnings,
+        ) as printed:
+            for resource, plan in plans.items():
+                otherwise = "failed" if resource in refused else "unchanged"
+                ends = status.get(resource, {})
+                for row in self._rows(plan):
+                    printed.add(row | {"status": ends.get(row["key"], otherwise)})
+
+
+def _text(plans: Plans) -> str:
+    lines: list[str] = []
+    for resource, plan in plans.items():
+        lines += view.plan_lines(resource, plan.rows, plan.changes)
+        lines += plan.further.lines() if plan.further is not None else []
+    return "\n".join(lines)
+
+
+def _question(resources: Sequence[ConfigResource]) -> str:
+    if len(resources) == 1:
+        return f"Alter {resources[0]}?"
+    return f"Alter the configuration of {counted(len(resources), resources[0].kind.name.lower())}?"

@@ -1,0 +1,124 @@
+"""What ``kcli config check`` does: reads all sources, lists all that is wrong, contacts no broker."""
+
+import copy
+import os
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.sources import sources_of
+from kcli.core.errors import ConfigError
+from kcli.core.options import key_of
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+from kcli.profiles.pairs import Report
+from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.secret_command import command_words
+from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
+from kcli.profiles.secrets import read_secret_file
+from kcli.profiles.sources import Sources
+
+_COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
+_FOUND = 2
+
+
+def check(inv: Invocation) -> int:
+    """Lists the problems; 2 if there are any."""
+    errors: list[ConfigError] = []
+    warnings: list[str] = []
+    sources = sources_of(inv.values, lambda: None)
+    configs = sources.config_files(errors.append)
+    sources.config_files = lambda _report: configs
+    found = [_checked(sources, errors.append, warnings)]
+    for name in dict.fromkeys(name for config in configs for name in config.names):
+        found.append(_checked(_only_profile(sources, name), errors.append, warnings))
+    for resolved in found:
+        _check_secrets(resolved, errors.append, warnings.append)
+        _check_files(resolved, errors.append)
+    rows = [("error", error.what, error.why, error.do) for error in errors]
+    rows += [("warning", text, "", "") for text in warnings]
+    with list_rows(
+        inv.out, "ConfigProblemList", "ConfigProblem", _COLUMNS, warnings=inv.talk.warnings
+    ) as printed:
+        for row in dict.fromkeys(rows):
+            printed.add(dict(zip(("severity", "what", "why", "do"), row, strict=True)))
+    count = len(dict.fromkeys(rows))
+    read = [*sources.files, *(config.path for config in configs)]
+    inv.talk.note(
+        f"{counted(count, 'problem')} in {', '.join(read) or 'the command line and the environment'}"
+        if count
+        else f"nothing is wrong{' in ' + ', '.join(read) if read else ''}"
+    )
+    return _FOUND if count else 0
+
+
+def _only_profile(sources: Sources, name: str) -> Sources:
+    """The options of one profile, without those of the command line and the environment."""
+    found = copy.copy(sources)
+    found.flags, found.properties, found.files, found.environ = {}, (), (), {}
+    found.profile = name
+    return found
+
+
+def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
+    resolved = resolve(sources, need_broker=False, report=report)
+    warnings += resolved.warnings
+    return resolved
+
+
+def _check_secrets(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
+    for value in (*resolved.values.values(), *resolved.registry.values()):
+        if isinstance(value, SecretSource):
+            try:
+                _check_secret(value, warn)
+            except ConfigError as error:
+                report(error)
+    if lacks_password(resolved.values):
+        where = f" in profile {resolved.profile.name}" if resolved.profile is not None else ""
+        warn(
+            f"there is no password for user {resolved.values['sasl_username']}{where}: it is asked for at a terminal, "
+            "and elsewhere commands end with 2"
+        )
+
+
+def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
+    """Whether the secret could be read; commands are not run, and the keyring is not unlocked."""
+    if source.kind == FILE:
+        if not read_secret_file(source, warn):
+            raise ConfigError(
+                f"{source.key}: the file {source.text} is empty (from {source.origin})",
+                why="a secret has at least one character",
+                do="write the secret into it, as one line",
+            )
+    elif source.kind == COMMAND:
+        program = command_words(source)[0]
+        if shutil.which(program) is None:
+            raise ConfigError(
+                f"{source.key}: there is no program {program} (from {source.origin})",
+                why="it is not in PATH, or not executable",
+                do="install it, or name it with its path",
+            )
+    elif find_spec("keyring") is None:
+        raise ConfigError(
+            f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
+            why="it is an extra of kcli",
+            do="pip install 'kcli-kafka[keyring]'",
+        )
+
+
+def _check_files(resolved: Resolved, report: Report) -> None:
+    """The files that options name have to be readable."""
+    for name, value in (*resolved.values.items(), *resolved.registry.items()):
+        if name.endswith("_location") and value and not os.access(value, os.R_OK):
+            exists = os.path.lexists(value)
+            origin = resolved.origins.get(name) or resolved.registry_origins[name]
+            report(
+                ConfigError(
+                    f"{key_of(name)}: {value} cannot be read (from {origin})",
+                    why="permission denied" if exists else "there is no such file",
+                    do="correct the path" if not exists else f"check who may read it: ls -l {value}",
+                )
+            )

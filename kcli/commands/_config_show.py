@@ -1,0 +1,77 @@
+"""What ``kcli config show`` and ``kcli profile show`` do."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sources import sources_of
+from kcli.core.errors import ConfigError
+from kcli.core.options import key_of
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+from kcli.profiles.resolve import HIDDEN, Resolved, resolve, shown_values
+from kcli.profiles.secret_keys import SecretSource
+from kcli.sandbox.discovery import find_sandbox
+
+_COLUMNS = (Column("key"), Column("value", "prose"))
+_ORIGIN = Column("origin", "prose")
+
+
+def show(inv: Invocation, *, origin: bool) -> int:
+    """Lists the options of all sources."""
+    resolved = _resolved(inv)
+    for text in (*resolved.warnings, *resolved.notes):
+        inv.talk.note(text)
+    if resolved.ignored:
+        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
+        inv.talk.detail(f"options of other clients, ignored: {keys}")
+    name = resolved.profile.name if resolved.profile is not None else None
+    print_values(inv, _rows(resolved, structured=_structured(inv)), origin=origin, profile=name)
+    return 0
+
+
+def _resolved(inv: Invocation) -> Resolved:
+    """With the options of a running sandbox where no brokers are named, if there is one."""
+    try:
+        sandbox = find_sandbox()
+    except ConfigError:  # there are several: none is used
+        sandbox = None
+    return resolve(sources_of(inv.values, lambda: sandbox), need_broker=sandbox is not None)
+
+
+def print_values(
+    inv: Invocation, rows: Iterable[dict[str, Any]], *, origin: bool, profile: str | None
+) -> None:
+    """Options as a list; documents have the origins in any case."""
+    columns = (*_COLUMNS, _ORIGIN) if origin or _structured(inv) else _COLUMNS
+    head: Mapping[str, object] = {"profile": profile}
+    with list_rows(
+        inv.out, "ClientConfigList", "ClientConfig", columns, warnings=inv.talk.warnings, head=head
+    ) as printed:
+        for row in rows:
+            printed.add(row if len(columns) > len(_COLUMNS) else {key: row[key] for key in ("key", "value")})
+
+
+def _rows(resolved: Resolved, *, structured: bool) -> Iterable[dict[str, Any]]:
+    sources = {**resolved.registry, **resolved.values}
+    for name, value, secret, origin in shown_values(resolved):
+        yield value_row(key_of(name), value, sources[name], secret, origin, structured=structured)
+
+
+def value_row(
+    key: str, shown: Any, value: Any, secret: bool, origin: str, *, structured: bool
+) -> dict[str, Any]:
+    """A row of the list; in a document a secret is null, and where it is read from is a key of its own."""
+    row = {"key": key, "value": None if structured and secret else shown, "origin": origin}
+    if structured:
+        row["sensitive"] = secret
+        row["secret_source"] = str(value)[1:-1] if isinstance(value, SecretSource) else None
+    elif shown is True or shown is False:
+        row["value"] = str(shown).lower()
+    elif secret and not isinstance(value, SecretSource):
+        row["value"] = HIDDEN
+    return row
+
+
+def _structured(inv: Invocation) -> bool:
+    return inv.out.list_kind() in ("json", "ndjson", "yaml")

@@ -1,0 +1,196 @@
+"""What ``kcli profile use``, ``add`` and ``remove`` do: the user's ``config.toml`` is changed under a lock."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kcli.commands.shared.confirm import confirm
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sources import SourceFiles, config_paths, sources_of
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import ConfigError
+from kcli.core.options import option_field, parse_value
+from kcli.files.atomic import FileError, replace_file
+from kcli.files.lock import file_lock
+from kcli.files.reading import read_bounded
+from kcli.files.xdg import state_home
+from kcli.profiles.config_file import ConfigFile
+from kcli.profiles.editing import Value, with_current, with_profile, without_profile
+from kcli.profiles.importing.checking import check_name
+from kcli.profiles.java_sasl import translated
+from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.profile import MARKS
+from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.resolve import resolve
+from kcli.profiles.secret_keys import holds_secret, secret_source
+from kcli.profiles.sources import no_profile
+
+_LOCK_PATIENCE = 10.0
+_BOOLEANS = {"true": True, "false": False}
+
+
+def use(inv: Invocation, name: str) -> int:
+    """Makes a profile the current one."""
+    with edited(inv) as change:
+        names = [known for config in SourceFiles().configs(raise_error) for known in config.names]
+        if name not in names:
+            raise no_profile(name, names)
+        change(lambda text: with_current(text, name), f"{name} is the current profile")
+    if os.environ.get("KCLI_PROFILE") not in (None, "", name):
+        inv.talk.warn(f"KCLI_PROFILE={os.environ['KCLI_PROFILE']} is set, and is stronger")
+    return 0
+
+
+def add(inv: Invocation, name: str, *, replace: bool) -> int:
+    """Adds a profile with the options of the command line."""
+    check_name(name)
+    pairs = _given(inv)
+    if not pairs:
+        raise usage(
+            "profile add: the profile would be empty",
+            why="no option is given",
+            do=f"kcli profile add {name} -b HOST:PORT",
+        )
+    _check(inv, name, pairs)
+    with edited(inv) as change:
+        change(
+            lambda text: with_profile(text, name, [typed(*pair) for pair in pairs], replace=replace),
+            f"profile {name} {'replaced' if replace else 'added'}; use it with --profile {name}, "
+            f"or for all commands: kcli profile use {name}",
+        )
+    warn_of_plain_secrets(inv, pairs)
+    return 0
+
+
+def remove(inv: Invocation, name: str) -> int:
+    """Removes a profile, after a question."""
+    with edited(inv) as change:
+        own, *_system = config_paths()
+        configs = {config.path: config for config in SourceFiles().configs(raise_error)}
+        names = configs[own].names if own in configs else ()
+        if name not in names:
+            elsewhere = [config.path for config in configs.values() if name in config.names]
+            if elsewhere:
+                raise ConfigError(
+                    f"profile {name} is not removed",
+                    why=f"it stands in {elsewhere[0]}, which belongs to the system",
+                    do="ask who administers this machine",
+                )
+            raise no_profile(name, list(names))
+        profile = configs[own].profile(name, lambda _error: None)
+        lines = [f"Remove profile {name} ({profile.origin}):"]
+        lines += [f"  {pair.key} = {shown(pair)}" for pair in profile.pairs]
+        if configs[own].current == name:
+            lines.append("It is the current profile; no other becomes the current one.")
+        if not confirm(inv, "\n".join(lines), f"Remove profile {name}?"):
+            return 0
+        change(lambda text: without_profile(text, name), f"profile {name} removed")
+    return 0
+
+
+def shown(pair: Pair) -> str:
+    """The value, hidden if it is a secret; where a secret is read from."""
+    try:
+        source = secret_source(*pair)
+    except ConfigError:
+        source = None
+    if source is not None:
+        return str(source)
+    return "(hidden)" if holds_secret(pair.key, pair.text) else pair.text
+
+
+def typed(key: str, text: str, _origin: str = "") -> tuple[str, Value]:
+    """The pair as it is written: numbers and true or false without quotes."""
+    name = "cluster_id" if key == "cluster.id" else key
+    if key in MARKS:
+        return name, _BOOLEANS.get(text, text)
+    option = option_field(key)
+    value = parse_value(option, text) if option is not None and not holds_secret(key, text) else text
+    if isinstance(value, bool):
+        return name, value
+    return name, int(text) if isinstance(value, int | float) and text.isdigit() else text
+
+
+def warn_of_plain_secrets(inv: Invocation, pairs: list[Pair]) -> None:
+    """Says which secrets are in the file now."""
+    keys = [pair.key for pair in pairs if holds_secret(pair.key, pair.text)]
+    if keys:
+        inv.talk.warn(
+            f"{', '.join(keys)} stands in {config_paths()[0]} in plain text, which only you can read (0600); "
+            f"{keys[0]}_command, {keys[0]}_file and keyring: keep it elsewhere"
+        )
+
+
+@contextmanager
+def edited(inv: Invocation) -> Iterator[Callable[[Callable[[str], str], str], None]]:
+    """``change(edit, done)`` writes what ``edit`` makes of the text of the user's file and says ``done``, under a lock.
+
+    With ``--dry-run`` it writes nothing.
+    """
+    path = os.path.realpath(config_paths()[0])
+
+    def change(edit: Callable[[str], str], done: str) -> None:
+        text = _text(path)
+        ConfigFile(path, text, raise_error)
+        new = edit(text)
+        if inv.dry_run:
+            inv.talk.note(f"would be done: {done}")
+            return
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            replace_file(path, new.encode())
+        except OSError as error:
+            raise FileError(
+                f"cannot write {path}", why=error.strerror or str(error), do="check the folder"
+            ) from None
+        inv.talk.note(done)
+
+    with file_lock(state_home() / "config.lock", timeout=_LOCK_PATIENCE, doing="changing profiles"):
+        yield change
+
+
+def _text(path: str) -> str:
+    if not os.path.lexists(path):
+        return ""
+    try:
+        return read_bounded(path)[0].decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"cannot read {path}", why=str(error), do="correct the file, or move it away"
+        ) from None
+
+
+def _given(inv: Invocation) -> list[Pair]:
+    """The options of this command line, each key once; JAAS becomes user and password."""
+    values = inv.values
+    pairs: list[Pair] = []
+    files = SourceFiles()
+    for path in values.command_config:
+        pairs += parse_properties(files.properties(path), path)
+    pairs += [split_pair(text, "-X") for text in values.command_property]
+    flags = {
+        "bootstrap.servers": values.bootstrap_server,
+        "client.id": values.client_id,
+        "allow.plaintext.secrets": "true" if values.allow_plaintext_secrets else None,
+    }
+    pairs += [Pair(key, text, "a flag") for key, text in flags.items() if text is not None]
+    renamed = [pair._replace(key="cluster.id") if pair.key == "cluster_id" else pair for pair in pairs]
+    last = {pair.key: pair for pair in translated(renamed, raise_error)}
+    return sorted(last.values(), key=lambda pair: pair.key != "bootstrap.servers")
+
+
+def _check(inv: Invocation, name: str, pairs: list[Pair]) -> None:
+    """ConfigError for a mark or an option that is wrong. What -X warns of is said."""
+    marks = {pair.key: pair.text for pair in pairs if pair.key in MARKS}
+    text = with_profile("", name, [typed(*pair) for pair in pairs if pair.key in marks])
+    ConfigFile("-X", text, raise_error).profile(name, raise_error)
+    sources = sources_of(inv.values, lambda: None)
+    sources.properties = [
+        text for text in sources.properties if split_pair(text, "-X").key not in (*MARKS, "cluster_id")
+    ]
+    sources.environ, sources.config_files, sources.profile = {}, lambda _report: (), None
+    resolved = resolve(sources, need_broker=False)
+    for warning in resolved.warnings:
+        inv.talk.warn(warning)
+    for key, origin in resolved.ignored:
+        inv.talk.warn(f"{key} ({origin}) means nothing to kcli")

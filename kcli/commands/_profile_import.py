@@ -1,0 +1,126 @@
+"""What ``kcli profile import`` does: the files of other tools become profiles."""
+
+import os
+from pathlib import Path
+
+from kcli.commands._profile_edit import edited, typed, warn_of_plain_secrets
+from kcli.commands._profile_show import profiles
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sources import SourceFiles
+from kcli.core.errors import ConfigError
+from kcli.files.reading import read_bounded
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+from kcli.profiles.editing import ProfileExistsError, with_profile
+from kcli.profiles.importing.checking import check_name, checked, profile_name
+from kcli.profiles.importing.found import Found
+from kcli.profiles.importing.tools import READERS, TOOLS, default_paths, tool_of
+from kcli.profiles.pairs import Pair, raise_error
+
+_COLUMNS = (
+    Column("name"),
+    Column("bootstrap_servers", "prose"),
+    Column("security_protocol"),
+    Column("options"),
+)
+
+
+def import_from(inv: Invocation, source: str, name: str | None, form: str | None, *, replace: bool) -> int:
+    """Adds the profiles of a file, or of a tool's own file; returns the exit status."""
+    path, tool = _file_of(source, form)
+    text = _text(path)
+    tool = tool or tool_of(path, text)
+    found = [checked(one, path) for one in READERS[tool](text, path, _own_name(path, tool, name))]
+    found = [one for one in found if one.pairs]
+    if name is not None:
+        check_name(name)
+        if len(found) == 1:
+            found = [found[0]._replace(name=name)]
+        elif found:
+            raise ConfigError(
+                f"--name {name}: {path} has {counted(len(found), 'cluster')}",
+                why="one name cannot be that of several profiles",
+                do="leave --name out; their names are those of the file",
+            )
+    if not found:
+        raise ConfigError(
+            f"{path} has no cluster", why=f"it was read as a file of {tool}", do="check --format"
+        )
+    _add(inv, found, path, replace=replace)
+    for one in found:
+        for key, why in one.dropped:
+            inv.talk.warn(f"{one.name}: {key} is not carried over: {why}")
+    pairs = [Pair(*pair, path) for one in found for pair in one.pairs]
+    if not inv.dry_run:
+        warn_of_plain_secrets(inv, list({pair.key: pair for pair in pairs}.values()))
+    _print(inv, found)
+    return 0
+
+
+def _add(inv: Invocation, found: list[Found], path: str, *, replace: bool) -> None:
+    """All of them or none."""
+    with edited(inv) as change:
+        existing = profiles(SourceFiles().configs(raise_error))
+        clashes = [one.name for one in found if one.name in existing]
+        if clashes and not replace:
+            raise ProfileExistsError(
+                f"{', '.join(clashes)} {'exists' if len(clashes) == 1 else 'exist'} already; nothing was added",
+                why=f"{path} has {'a cluster' if len(clashes) == 1 else 'clusters'} of that name",
+                do="use --replace, or remove the profile first",
+            )
+
+        def edit(text: str) -> str:
+            for one in found:
+                values = [typed(key, value) for key, value in dict(one.pairs).items()]
+                text = with_profile(text, one.name, values, replace=True)
+            return text
+
+        change(edit, f"{counted(len(found), 'profile')} added from {path}")
+
+
+def _print(inv: Invocation, found: list[Found]) -> None:
+    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
+        for one in found:
+            pairs = dict(one.pairs)
+            rows.add(
+                {
+                    "name": one.name,
+                    "bootstrap_servers": pairs.get("bootstrap.servers") or pairs.get("metadata.broker.list"),
+                    "security_protocol": pairs.get("security.protocol"),
+                    "options": len(pairs),
+                }
+            )
+
+
+def _file_of(source: str, form: str | None) -> tuple[str, str | None]:
+    """The path, and the tool if that is clear from the command line."""
+    if source not in TOOLS or os.path.sep in source:
+        return source, form
+    paths = list(default_paths(source, os.environ))
+    for path in paths:
+        if os.path.exists(path):
+            return path, source
+    raise ConfigError(
+        f"there is no file of {source}",
+        why=f"looked for {', '.join(paths)}",
+        do=f"name the file: kcli profile import FILE --format {source}",
+    )
+
+
+def _own_name(path: str, tool: str, name: str | None) -> str:
+    """For a cluster that has no name in the file."""
+    if name is not None:
+        return name
+    return tool if tool in ("kcat", "kcl") else profile_name(Path(path).stem)
+
+
+def _text(path: str) -> str:
+    try:
+        return read_bounded(path)[0].decode("utf-8", "replace").removeprefix("\ufeff")
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path}",
+            why=error.strerror or str(error),
+            do=f"name a file, or one of {', '.join(TOOLS)}",
+        ) from None

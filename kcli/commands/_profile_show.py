@@ -1,0 +1,126 @@
+"""What ``kcli profile list`` and ``kcli profile show`` do."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.commands._config_show import print_values, value_row
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.global_values import environment
+from kcli.commands.shared.sources import SourceFiles
+from kcli.core.errors import ConfigError
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+from kcli.profiles.config_file import ConfigFile
+from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.profile import Profile
+from kcli.profiles.resolve import HIDDEN
+from kcli.profiles.secret_keys import holds_secret, is_secret_key, secret_source, source_key
+from kcli.profiles.sources import no_profile
+
+_COLUMNS = (
+    Column("name"),
+    Column("current"),
+    Column("bootstrap_servers", "prose"),
+    Column("security_protocol"),
+    Column("sasl_mechanism"),
+    Column("sasl_username"),
+    Column("read_only"),
+    Column("protected"),
+    Column("color", wide=True),
+    Column("cluster_id", wide=True),
+    Column("description", "prose", wide=True),
+    Column("origin", "prose", wide=True),
+)
+_URL = "schema.registry.url"
+
+
+def list_all(inv: Invocation) -> int:
+    """Lists the profiles of the user, then those of the system."""
+    configs = SourceFiles().configs(raise_error)
+    current = current_name(inv, configs)
+    found = profiles(configs)
+    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
+        for one in found.values():
+            rows.add(profile_row(one, current=one.name == current))
+    if not found:
+        inv.talk.note("there are no profiles; add one: kcli profile add NAME -b HOST:PORT")
+    return 0
+
+
+def profiles(configs: Sequence[ConfigFile]) -> dict[str, Profile]:
+    """All profiles by name; the user's own one where both files have it. Their keys are not checked."""
+    found: dict[str, Profile] = {}
+    for config in configs:
+        for name in config.names:
+            found.setdefault(name, config.profile(name, lambda _error: None))
+    return found
+
+
+def current_name(inv: Invocation, configs: Sequence[ConfigFile]) -> str:
+    """The profile that commands use, empty without one."""
+    chosen = inv.values.profile or environment("profile") or ""
+    return chosen or next((config.current for config in configs if config.current), "")
+
+
+def profile_row(profile: Profile, *, current: bool) -> dict[str, Any]:
+    """The row of a list."""
+    brokers = profile.text("bootstrap.servers") or profile.text("metadata.broker.list")
+    return {
+        "name": profile.name,
+        "current": current,
+        "bootstrap_servers": brokers or None,
+        "security_protocol": profile.text("security.protocol") or None,
+        "sasl_mechanism": profile.text("sasl.mechanism") or profile.text("sasl.mechanisms") or None,
+        "sasl_username": profile.text("sasl.username") or None,
+        "read_only": profile.read_only,
+        "protected": profile.protected,
+        "color": profile.color or None,
+        "cluster_id": profile.text("cluster.id") or None,
+        "description": profile.description or None,
+        "origin": profile.origin,
+    }
+
+
+def show(inv: Invocation, name: str | None) -> int:
+    """The options of a profile, secrets hidden."""
+    configs = SourceFiles().configs(raise_error)
+    known = profiles(configs)
+    wanted = name or current_name(inv, configs)
+    if not wanted:
+        raise ConfigError(
+            "no profile is in use",
+            why="neither --profile, KCLI_PROFILE nor current names one",
+            do="kcli profile show NAME; `kcli profile list` lists them",
+        )
+    if wanted not in known:
+        raise no_profile(wanted, list(known))
+    structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
+    print_values(inv, _rows(known[wanted], structured=structured), origin=True, profile=wanted)
+    return 0
+
+
+def _rows(profile: Profile, *, structured: bool) -> list[dict[str, Any]]:
+    rows = [_row(pair, structured=structured) for pair in profile.pairs]
+    for key in ("color", "read_only", "protected", "description"):
+        value = getattr(profile, key)
+        if value:
+            rows.append(value_row(key, value, value, False, profile.origin, structured=structured))
+    return rows
+
+
+def _row(pair: Pair, *, structured: bool) -> dict[str, Any]:
+    key, text, origin = pair
+    named = source_key(key)
+    try:
+        source = secret_source(key, text, origin)
+    except ConfigError:
+        source = None
+    if source is not None:
+        return value_row(named[0] if named else key, str(source), source, True, origin, structured=structured)
+    secret = holds_secret(key, text) or is_secret_key(key)
+    if key.startswith(_URL):
+        from kcli.serde.registry.addresses import without_secrets  # rare: a registry is configured
+
+        text = without_secrets(text)
+    shown = HIDDEN if secret else text
+    return value_row(key, shown, text, secret, origin, structured=structured)

@@ -1,0 +1,113 @@
+"""What ``kcli reassign plan`` does: reads the cluster, computes the assignment, writes the file, shows the moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcli.commands import _reassign_rows as view
+from kcli.commands.groups._plan_output import show_plan_only
+from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import ConfigError, NotFoundError
+from kcli.files.atomic import replace_file
+from kcli.flows.reassign.assignment import Placement, assignment
+from kcli.flows.reassign.moves import Move, planned_moves, traffic
+from kcli.flows.reassign.plan_file import STDIN, file_text
+from kcli.flows.reassign.survey import ClusterReplicas, survey
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+
+_MODE = 0o644
+
+
+def plan(
+    inv: Invocation,
+    topics: tuple[str, ...],
+    brokers: tuple[int, ...] | None,
+    replication_factor: int | None,
+    path: str | None,
+) -> int:
+    """Plans a reassignment. Returns the exit status."""
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        names = None
+        if topics:
+            names = list(without_errors(inv, admin.describe_topics(unique(topics))))
+            if not names:
+                return inv.finish(done=False)
+        found = survey(admin, names)
+    racks = _racks(inv, found, brokers)
+    warn_of_unknown_sizes(inv, found)
+    if found.ongoing.keys() & found.partitions.keys():
+        inv.talk.warn("partitions are being moved: the plan is for the time after that")
+    placements = [
+        Placement(tp, part.replicas, part.leader, found.sizes.get(tp, 0))
+        for tp, part in sorted(found.partitions.items())
+    ]
+    moves = planned_moves(assignment(placements, racks, replication_factor), found)
+    todo = [move for move in moves if move.needed]
+    text = _text(moves, todo, racks)
+    if inv.dry_run:
+        show_plan_only(inv, text, view.PLAN, map(view.plan_row, todo), cluster, kind="ReassignmentPlan")
+        return inv.finish(done=True)
+    inv.talk.note(text)
+    document = file_text({move.tp: move.new for move in todo})
+    if path not in (None, STDIN):
+        _write(inv, str(path), document)
+    elif inv.out.kind is None:
+        inv.out.text(document)
+        inv.out.flush()
+    if inv.out.kind is not None:
+        kind = "ReassignmentPlan"
+        with list_rows(
+            inv.out, kind, f"{kind}Item", view.PLAN, cluster=cluster, warnings=inv.talk.warnings
+        ) as printed:
+            for move in todo:
+                printed.add(view.plan_row(move))
+    return inv.finish(done=True)
+
+
+def warn_of_unknown_sizes(inv: Invocation, found: ClusterReplicas) -> None:
+    """Without sizes there are no bytes and no estimate; everything else works."""
+    for error in found.errors[:1]:
+        more = f", and of {counted(len(found.errors) - 1, 'more broker')}" if len(found.errors) > 1 else ""
+        inv.talk.warn(f"sizes are not known{more}: {error}")
+
+
+def _racks(inv: Invocation, found: ClusterReplicas, brokers: Sequence[int] | None) -> dict[int, str | None]:
+    """The brokers that are to have replicas, with their racks."""
+    for number in brokers or ():
+        if number not in found.racks:
+            raise NotFoundError(
+                f"broker {number} is not alive",
+                why=f"the brokers are {view.numbers_text(sorted(found.racks))}",
+                do="`kcli cluster describe` lists the brokers; correct --brokers",
+            )
+    racks = {number: found.racks[number] for number in brokers or sorted(found.racks)}
+    without = [number for number, rack in racks.items() if rack is None]
+    if without and len(without) < len(racks):
+        inv.talk.warn(f"racks are ignored: broker {view.numbers_text(without)} has none (broker.rack)")
+    return racks
+
+
+def _text(moves: Sequence[Move], todo: Sequence[Move], racks: dict[int, str | None]) -> str:
+    brokers = sorted({*racks, *(number for move in moves for number in move.old)})
+    names = sorted({rack for rack in racks.values() if rack is not None})
+    where = f"{'broker' if len(racks) == 1 else 'brokers'} {view.numbers_text(sorted(racks))}"
+    if names and None not in racks.values():
+        where += f" ({'rack' if len(names) == 1 else 'racks'} {', '.join(names)})"
+    if not todo:
+        return f"Nothing is to be moved: {counted(len(moves), 'partition')} on {where} are balanced."
+    head = (
+        f"Reassign {len(todo):,} of {counted(len(moves), 'partition')} to {where}: {view.copied_text(todo)}."
+    )
+    return "\n".join([head, *view.moves_table(todo, {}), *view.brokers_table(traffic(moves, brokers))])
+
+
+def _write(inv: Invocation, path: str, document: str) -> None:
+    try:
+        replace_file(path, document.encode(), mode=_MODE)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ConfigError(f"cannot write {path}", why=why, do="name another file") from None
+    inv.talk.note(f"wrote {path}; next: kcli reassign run {path} --throttle 50MB/s --watch")

@@ -1,0 +1,132 @@
+"""What ``kcli reassign status`` does: shows moves in progress or those of a file, and removes throttles that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kcli.commands._partition_failures import partition_names
+from kcli.commands._reassign_throttle import clear_throttles, warn_of_foreign_rates
+from kcli.commands._reassign_watch import wait_for_moves
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.reassign.plan_file import read_plan_file, shown_name
+from kcli.flows.reassign.progress import MoveProgress, move_progress
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("replicas"),
+    Column("adding"),
+    Column("removing"),
+    Column("bytes", "size", spare=1),
+    Column("bytes_left", "size"),
+    Column("state"),
+)
+MOVING, DONE, DIFFERS, MISSING = "moving", "done", "differs", "missing"
+
+Replicas = Mapping[TopicPartition, Sequence[int]]
+
+
+class NotMovedError(KcliError):
+    """Partitions do not have the replicas that a file says, and are not being moved."""
+
+    exit_code = 8
+
+
+def status(inv: Invocation, path: str | None, watch: bool) -> int:
+    """Shows reassignments. Returns the exit status."""
+    wanted: Replicas | None = read_plan_file(path) if path is not None else None
+    signal = 0
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        partitions = list(wanted) if wanted is not None else None
+        found = move_progress(admin, partitions) if partitions != [] else MoveProgress({})
+        if wanted is None:
+            wanted = {tp: one.target for tp, one in found.ongoing.items()}
+        if watch and found.ongoing:
+            signal = wait_for_moves(inv, admin, list(found.ongoing))
+            found = move_progress(admin, list(wanted))
+        states = _states(admin, wanted, found)
+        clear_throttles(inv, admin, cluster)
+        if not admin.list_reassignments():
+            warn_of_foreign_rates(inv, admin)
+    _print(inv, cluster, wanted, found, states)
+    if not found.ongoing:
+        inv.talk.note("nothing is being moved")
+    elif not watch:
+        inv.talk.note(f"{counted(len(found.ongoing), 'partition')} being moved")
+    if wrong := [tp for tp, state in states.items() if state[0] in (DIFFERS, MISSING)]:
+        inv.failed(
+            NotMovedError(
+                f"{partition_names(wrong)}: the replicas are not those of {shown_name(path or '')}",
+                why="they are not being moved, either",
+                do=f"`kcli reassign run {path}` moves them",
+            )
+        )
+    return inv.finish(done=True, also=[signal])
+
+
+def _states(
+    admin: Admin, wanted: Replicas, found: MoveProgress
+) -> dict[TopicPartition, tuple[str, tuple[int, ...]]]:
+    """The state of each partition, and its replicas."""
+    topics = admin.describe_topics(sorted({tp.topic for tp in wanted})) if wanted else {}
+    replicas = {
+        TopicPartition(topic.name, part.partition): part.replicas
+        for topic in topics.values()
+        if not isinstance(topic, KcliError)
+        for part in topic.partitions
+    }
+    states = {}
+    for tp, target in sorted(wanted.items()):
+        now = replicas.get(tp)
+        if tp in found.ongoing:
+            states[tp] = MOVING, found.ongoing[tp].replicas
+        elif now is None:
+            states[tp] = MISSING, ()
+        else:
+            states[tp] = DONE if now == tuple(target) else DIFFERS, now
+    return states
+
+
+def _print(
+    inv: Invocation,
+    cluster: str,
+    wanted: Replicas,
+    found: MoveProgress,
+    states: Mapping[TopicPartition, tuple[str, tuple[int, ...]]],
+) -> None:
+    with list_rows(
+        inv.out,
+        "ReassignmentList",
+        "Reassignment",
+        COLUMNS,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+    ) as printed:
+        for tp, (state, replicas) in states.items():
+            printed.add(_row(tp, state, replicas, wanted[tp], found))
+
+
+def _row(
+    tp: TopicPartition, state: str, replicas: Sequence[int], target: Sequence[int], found: MoveProgress
+) -> dict[str, Any]:
+    one = found.ongoing.get(tp)
+    return {
+        "topic": tp.topic,
+        "partition": tp.partition,
+        "replicas": list(replicas),
+        "target": list(one.target if one is not None else target),
+        "adding": list(one.adding) if one is not None else [],
+        "removing": list(one.removing) if one is not None else [],
+        "bytes": found.total.get(tp),
+        "bytes_left": found.left.get(tp) if one is not None else 0 if state == DONE else None,
+        "state": state,
+    }

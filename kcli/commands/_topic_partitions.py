@@ -1,0 +1,99 @@
+"""The change of ``kcli topics alter --partitions``: how many a topic has and is to have."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.clock import monotonic
+from kcli.core.errors import KcliError
+from kcli.flows.config_changes import VISIBLE_WITHIN, NotAppliedError, ReadBackError
+from kcli.output.progress import counted
+
+_POLL = 0.05
+
+
+class FewerPartitionsError(KcliError):
+    """Kafka cannot remove partitions."""
+
+    exit_code = 7
+
+
+class AddedPartitions:
+    """``count`` partitions instead of those that the topic has."""
+
+    key = "partitions"
+
+    def __init__(self, topic: TopicInfo, count: int) -> None:
+        self.topic, self.count, self.has = topic, count, len(topic.partitions)
+
+    @property
+    def needed(self) -> bool:
+        """Whether there are fewer."""
+        return self.count > self.has
+
+    def rejected(self, admin: Admin) -> KcliError | None:
+        """Why it is refused, if it is."""
+        if self.count < self.has:
+            return FewerPartitionsError(
+                f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count}",
+                why="Kafka cannot remove partitions of a topic: their records would be lost",
+                do="create another topic with fewer partitions, and copy the records with "
+                "`kcli consume -o ndjson` and `kcli produce -i ndjson`",
+            )
+        if not self.needed:
+            return None
+        return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+
+    def make(self, admin: Admin) -> KcliError | None:
+        """Adds them; the error if it failed."""
+        return admin.create_partitions({self.topic.name: self.count})[self.topic.name]
+
+    def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
+        """Waits until the broker shows them."""
+        until = monotonic() + min(VISIBLE_WITHIN, timeout)
+        shows = f"`kcli topics describe {self.topic.name}` shows them"
+        while True:
+            topic = admin.describe_topics([self.topic.name])[self.topic.name]
+            if isinstance(topic, KcliError):
+                what = f"partitions were added to topic {self.topic.name}, but not read back"
+                return ReadBackError(what, why=str(topic), do=shows)
+            if len(topic.partitions) >= self.count:
+                return None
+            if monotonic() >= until:
+                found = len(topic.partitions)
+                what = f"{self.key} of topic {self.topic.name} was changed, but reads {found}"
+                return NotAppliedError(what, [self.key], do=shows)
+            time.sleep(_POLL)
+
+    def row(self) -> dict[str, Any]:
+        """The row of the plan."""
+        return {
+            "topic": self.topic.name,
+            "key": self.key,
+            "change": "increase",
+            "old": str(self.has),
+            "old_source": None,
+            "new": str(self.count),
+            "new_source": None,
+            "sensitive": False,
+            "note": self._note() or None,
+        }
+
+    def lines(self) -> list[str]:
+        """The lines of the plan."""
+        note = self._note()
+        found = [f"  {self.key}: {self.has} → {self.count}" + (f", {note}" if note else "")]
+        if self.needed:
+            found.append(
+                "Added partitions cannot be removed, and records with the same key may go to another partition "
+                "than before."
+            )
+        return found
+
+    def _note(self) -> str:
+        if self.count < self.has:
+            return "refused: Kafka cannot remove partitions"
+        return f"{self.count - self.has} added" if self.needed else "has as many already"

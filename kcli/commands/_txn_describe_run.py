@@ -1,0 +1,78 @@
+"""What ``kcli txn describe`` does: a transactional id with its partitions, or what is open in those of a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcli.commands import _txn_rows as view
+from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.core.clock import wall_ms
+from kcli.flows.transactions.coordinated import described
+from kcli.flows.transactions.held import PartitionState
+from kcli.output.envelope import item_of
+from kcli.output.listing import list_rows
+
+_DOCUMENTS = ("json", "ndjson", "yaml")
+_FOR_PROGRAMS = (*_DOCUMENTS, "tsv", "csv", "name")
+
+
+def describe_transactions(
+    inv: Invocation, name: str | None, topic: str | None, partitions: tuple[int, ...] | None
+) -> int:
+    """Describes what is selected. Returns the exit status."""
+    check_scope("describe", name, topic, partitions, needed=True)
+    inv.page()
+    if name:
+        return _describe_id(inv, name)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = surveyed(inv, admin, partitions_of(admin, topic or "", partitions))
+    shown = found.partitions if partitions is not None or not found.held else found.held
+    free = len(found.partitions) - len(shown)
+    _print_partitions(inv, cluster, shown if inv.out.list_kind() not in _FOR_PROGRAMS else found.partitions)
+    if inv.out.list_kind() not in _FOR_PROGRAMS:
+        if free:
+            inv.talk.note(f"{free:,} of {len(found.partitions):,} partitions are not held back")
+        _note_remedies(inv, shown)
+    return inv.finish(done=True)
+
+
+def _describe_id(inv: Invocation, name: str) -> int:
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        transaction = described(admin, name, log_reader(inv))
+        found = surveyed(inv, admin, transaction.partitions)
+    now = wall_ms()
+    states = found.partitions
+    form = inv.out.list_kind()
+    if form in _DOCUMENTS:
+        rows = [item_of(view.PARTITION, row) for state in states for row in view.partition_rows(state, now)]
+        item = view.transaction_item(transaction, rows, now)
+        kinds = "TransactionDescriptionList", "TransactionDescription"
+        with list_rows(inv.out, *kinds, view.TRANSACTION, cluster=cluster, warnings=inv.talk.warnings) as out:
+            out.add(item)
+        return inv.finish(done=True)
+    if form not in _FOR_PROGRAMS and inv.out.headers:
+        inv.out.text(view.transaction_text(transaction, now))
+    if states:
+        _print_partitions(inv, cluster, states)
+    if form not in _FOR_PROGRAMS:
+        _note_remedies(inv, states)
+    return inv.finish(done=True)
+
+
+def _print_partitions(inv: Invocation, cluster: str, states: Sequence[PartitionState]) -> None:
+    now = wall_ms()
+    kinds = "PartitionTransactionList", "PartitionTransaction"
+    with list_rows(inv.out, *kinds, view.PARTITION, cluster=cluster, warnings=inv.talk.warnings) as out:
+        for state in states:
+            for row in view.partition_rows(state, now):
+                out.add(row)
+
+
+def _note_remedies(inv: Invocation, states: Sequence[PartitionState]) -> None:
+    inv.out.flush()
+    for line in view.remedies(states):
+        inv.talk.note(line)

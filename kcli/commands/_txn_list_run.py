@@ -1,0 +1,74 @@
+"""What ``kcli txn list`` does: asks the coordinators what is open, and partitions what holds them back."""
+
+from __future__ import annotations
+
+from kcli.commands import _txn_rows as view
+from kcli.commands._txn_scope import check_scope, failed, log_reader, partitions_of, surveyed
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.core.types import TopicPartition
+from kcli.flows.transactions.coordinated import open_transactions
+from kcli.flows.transactions.held import HANGING, UNKNOWN
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+
+
+def list_transactions(
+    inv: Invocation, topic: str | None, partitions: tuple[int, ...] | None, older_than: float | None
+) -> int:
+    """Lists open and hanging transactions. Returns the exit status."""
+    check_scope("list", None, topic, partitions, needed=False)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        chosen = _every_partition(admin) if topic is None else partitions_of(admin, topic, partitions)
+        coordinated = open_transactions(admin, log_reader(inv))
+        found = surveyed(inv, admin, chosen)
+    reported = {str(error) for error in found.coordinated.errors}
+    for error in coordinated.errors:
+        if str(error) not in reported:
+            failed(inv, error)
+    now = wall_ms()
+    scope: set[TopicPartition] | None = None if topic is None else set(chosen)
+    rows = [
+        view.transaction_row(one, now)
+        for one in coordinated.transactions
+        if scope is None or not scope.isdisjoint(one.partitions)
+    ]
+    left = [
+        one for state in found.partitions for one in state.transactions if one.state in (HANGING, UNKNOWN)
+    ]
+    rows += [view.hanging_row(one, now) for one in left]
+    rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
+    _print(inv, cluster, rows)
+    hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
+    if hanging:
+        inv.talk.note(
+            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic T -p N`"
+        )
+    return inv.finish(done=True)
+
+
+def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:
+    if inv.out.list_kind() == "name":
+        rows = [row for row in rows if row["transactional_id"] is not None]
+    warnings = inv.talk.warnings
+    with list_rows(
+        inv.out, "TransactionList", "Transaction", view.LIST, cluster=cluster, warnings=warnings
+    ) as out:
+        for row in rows:
+            out.add(row)
+
+
+def _every_partition(admin: Admin) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic.name, part.partition)
+        for topic in admin.list_topics()
+        for part in topic.partitions
+    ]
+
+
+def _is_older(age: float | None, limit: float) -> bool:
+    """A transaction of unknown age is shown: it may be older."""
+    return age is None or age > limit

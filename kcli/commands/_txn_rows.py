@@ -1,0 +1,182 @@
+"""What ``kcli txn`` prints: columns, rows, texts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcli.flows.transactions.held import ENDING, HANGING, OPEN, PartitionState, PartitionTransaction
+from kcli.output.progress import duration_text
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column, time_text
+
+if TYPE_CHECKING:
+    from kcli.core.admin.transactions import TransactionDescription
+
+Row = dict[str, Any]
+
+LIST = (
+    Column("transactional_id"),
+    Column("state"),
+    Column("producer_id", "id"),
+    Column("producer_epoch", "id", wide=True),
+    Column("coordinator", "id", spare=2),
+    Column("since", "time", wide=True),
+    Column("age_seconds", "duration"),
+    Column("timeout_seconds", "duration", spare=1),
+    Column("partitions", "prose"),
+)
+PARTITION = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("state"),
+    Column("transactional_id"),
+    Column("producer_id", "id"),
+    Column("producer_epoch", "id", wide=True),
+    Column("start_offset", "number"),
+    Column("last_stable", "number", spare=1),
+    Column("end", "number", spare=1),
+    Column("waiting", "number"),
+    Column("since", "time", wide=True),
+    Column("age_seconds", "duration"),
+    Column("last_write", "time", wide=True),
+    Column("ends_at", "time", spare=2),
+)
+TRANSACTION = (
+    Column("transactional_id"),
+    Column("state"),
+    Column("producer_id", "id"),
+    Column("producer_epoch", "id"),
+    Column("coordinator", "id"),
+    Column("since", "time"),
+    Column("age_seconds", "duration"),
+    Column("timeout_seconds", "duration"),
+    Column("ends_at", "time"),
+    Column("partitions"),
+)
+FREE, UNREADABLE, HANGING_STATE = "free", "unknown", "Hanging"
+
+
+def transaction_row(one: TransactionDescription, now: int) -> Row:
+    """A transaction that its coordinator has."""
+    return {
+        "transactional_id": one.transactional_id,
+        "state": one.state,
+        "producer_id": one.producer_id,
+        "producer_epoch": one.producer_epoch,
+        "coordinator": known(one.coordinator),
+        "since": known(one.start_ms),
+        "age_seconds": age(one.start_ms, now),
+        "timeout_seconds": one.timeout_ms / 1000,
+        "partitions": [str(tp) for tp in one.partitions],
+    }
+
+
+def hanging_row(one: PartitionTransaction, now: int) -> Row:
+    """A transaction that no coordinator ends, or whose coordinator could not be asked."""
+    return {
+        "transactional_id": one.transaction.transactional_id if one.transaction is not None else None,
+        "state": HANGING_STATE if one.state == HANGING else "Unknown",
+        "producer_id": one.producer.producer_id,
+        "producer_epoch": one.producer.producer_epoch,
+        "coordinator": known(one.transaction.coordinator) if one.transaction is not None else None,
+        "since": known(one.since_ms),
+        "age_seconds": age(one.since_ms, now),
+        "timeout_seconds": None,
+        "partitions": [str(one.tp)],
+    }
+
+
+def partition_rows(state: PartitionState, now: int) -> list[Row]:
+    """A row for each open transaction in a partition, the one that holds it back first; one if there is none."""
+    found = [_partition_row(state, one, now) for one in state.transactions]
+    return found or [_partition_row(state, None, now)]
+
+
+def _partition_row(state: PartitionState, one: PartitionTransaction | None, now: int) -> Row:
+    unread = state.stable is None or state.error is not None
+    return {
+        "topic": state.tp.topic,
+        "partition": state.tp.partition,
+        "state": one.state if one is not None else UNREADABLE if unread else FREE,
+        "transactional_id": one.transaction.transactional_id if one and one.transaction else None,
+        "producer_id": one.producer.producer_id if one else None,
+        "producer_epoch": one.producer.producer_epoch if one else None,
+        "start_offset": one.start_offset if one else None,
+        "last_stable": state.stable,
+        "end": state.end,
+        "waiting": state.waiting,
+        "since": known(one.since_ms) if one else None,
+        "age_seconds": age(one.since_ms, now) if one else None,
+        "last_write": known(one.producer.last_timestamp) if one else None,
+        "ends_at": known(one.ends_ms) if one else None,
+    }
+
+
+def transaction_item(one: TransactionDescription, rows: Sequence[Row], now: int) -> Row:
+    """A transactional id with its partitions, for JSON."""
+    ends = one.start_ms + one.timeout_ms if one.start_ms >= 0 and one.state == "Ongoing" else None
+    return transaction_row(one, now) | {"ends_at": ends, "partitions": list(rows)}
+
+
+def transaction_text(one: TransactionDescription, now: int) -> str:
+    """A transactional id in a few lines, for people."""
+    name = visible_line(one.transactional_id)
+    since = ""
+    if one.start_ms >= 0:
+        since = f", begun {duration_text(age(one.start_ms, now) or 0)} ago at {time_text(one.start_ms)}"
+    coordinator = f", coordinator broker {one.coordinator}" if one.coordinator >= 0 else ""
+    lines = [
+        f"transactional id {name}: {one.state}{since}",
+        f"  producer {one.producer_id}, epoch {one.producer_epoch}{coordinator}",
+    ]
+    timeout = f"  timeout {duration_text(one.timeout_ms / 1000)}"
+    if one.state == "Ongoing" and one.start_ms >= 0:
+        ends = one.start_ms + one.timeout_ms
+        lines.append(f"{timeout}: its coordinator aborts it at {time_text(ends)}, unless it ends before")
+    else:
+        lines.append(timeout)
+    return "\n".join(lines) + "\n"
+
+
+def remedies(states: Iterable[PartitionState]) -> list[str]:
+    """What ends the transactions that hold partitions back: a sentence for each, with all partitions of a topic."""
+    alike: dict[tuple[str, str, int], list[PartitionTransaction]] = {}
+    for state in states:
+        if (holder := state.holder) is not None:
+            key = state.tp.topic, holder.state, holder.producer.producer_id
+            alike.setdefault(key, []).append(holder)
+    return [_remedy(holders) for holders in alike.values()]
+
+
+def _remedy(holders: Sequence[PartitionTransaction]) -> str:
+    first = holders[0]
+    numbers = ",".join(str(holder.tp.partition) for holder in holders)
+    where = f"{first.tp.topic}-{numbers}"
+    producer = f"producer {first.producer.producer_id}"
+    name = first.transaction.transactional_id if first.transaction is not None else None
+    command = f"kcli txn abort --topic {first.tp.topic} -p {numbers}"
+    if first.state == OPEN:
+        ends = f"at {time_text(first.ends_ms)}" if first.ends_ms >= 0 else "at its timeout"
+        return f"{where}: its coordinator aborts the transaction of {name} {ends}; to end it now: {command}"
+    if first.state == ENDING:
+        return (
+            f"{where}: the coordinator is ending the transaction of {name}; if that lasts, check that the leaders of "
+            "all its partitions are running"
+        )
+    if first.state == HANGING:
+        other = f", whose transactional id {name} has no such transaction" if name is not None else ""
+        return f"{where}: no coordinator ends the transaction of {producer}{other}; to end it: {command}"
+    return (
+        f"{where}: not all coordinators responded, so it is not known what ends the transaction of {producer}"
+    )
+
+
+def age(since_ms: int, now: int) -> float | None:
+    """Seconds; None if it is not known when it began."""
+    return max(0, now - since_ms) / 1000 if since_ms >= 0 else None
+
+
+def known(number: int) -> int | None:
+    """None for −1."""
+    return number if number >= 0 else None

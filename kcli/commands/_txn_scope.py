@@ -1,0 +1,112 @@
+"""What ``--topic`` and ``-p`` of ``kcli txn`` select, and how transactions of old brokers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.usage import usage
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.metadata import no_partition
+from kcli.core.errors import AuthError, KcliError, PartlyFailedError
+from kcli.core.types import TopicPartition
+from kcli.flows.transactions.coordinated import ReadLog
+from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
+from kcli.output.progress import counted
+
+if TYPE_CHECKING:
+    from kcli.core.admin.transactions import TransactionDescription
+
+_NO_PERMISSION = 4
+
+
+def check_scope(
+    command: str, name: str | None, topic: str | None, partitions: tuple[int, ...] | None, *, needed: bool
+) -> None:
+    """A usage error unless a transactional id or a topic is given, or neither where that is possible."""
+    if partitions is not None and topic is None:
+        raise usage(
+            f"txn {command}: -p without a topic",
+            why="partitions are those of --topic",
+            do=f"add it: `kcli txn {command} --topic TOPIC -p {','.join(map(str, partitions))}`",
+        )
+    if name is not None and topic is not None:
+        raise usage(
+            f"txn {command}: both a transactional id and --topic are given",
+            why="one selects a transaction, the other what holds partitions back",
+            do="leave one of them out",
+        )
+    if needed and not name and topic is None:
+        raise usage(
+            f"txn {command}: no transaction is selected",
+            why="a transactional id, or a topic whose partitions are held back, is needed",
+            do=f"as in `kcli txn {command} --topic orders -p 3`; `kcli txn list` shows what is open",
+        )
+    if topic is not None:
+        check_topic_name(topic, f"txn {command}")
+
+
+def partitions_of(admin: Admin, topic: str, partitions: tuple[int, ...] | None) -> list[TopicPartition]:
+    """The partitions that ``--topic`` and ``-p`` select; an error if one does not exist."""
+    found = admin.describe_topics([topic])[topic]
+    if isinstance(found, KcliError):
+        raise found
+    numbers = [part.partition for part in found.partitions]
+    for number in partitions or ():
+        if number not in numbers:
+            raise no_partition(TopicPartition(topic, number), len(numbers))
+    if not numbers and found.error is not None:
+        raise found.error
+    return [TopicPartition(topic, number) for number in sorted(partitions or numbers)]
+
+
+def surveyed(inv: Invocation, admin: Admin, partitions: Sequence[TopicPartition]) -> Survey:
+    """The survey of these partitions, with progress; what could not be read is a failure of the run."""
+    if len(partitions) > AT_ONCE:
+        inv.talk.note(f"reading the offsets of {counted(len(partitions), 'partition')} …")
+    with inv.progress("checked", total=len(partitions), unit="partitions") as bar:
+        found = survey(admin, partitions, log_reader(inv), bar.update)
+    report_failures(inv, found.coordinated.errors, found.partitions)
+    return found
+
+
+def report_failures(
+    inv: Invocation, errors: Sequence[KcliError], partitions: Sequence[PartitionState]
+) -> None:
+    """Reports coordinators that could not be queried, and the partitions that could not be read, by cause."""
+    for error in errors:
+        failed(inv, error)
+    by_cause: dict[tuple[type, str], list[PartitionState]] = {}
+    for state in partitions:
+        if state.error is not None:
+            cause = state.error.why.replace(str(state.tp), "")
+            by_cause.setdefault((type(state.error), cause), []).append(state)
+    for alike in by_cause.values():
+        first = alike[0].error
+        assert first is not None
+        more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
+        failed(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
+
+
+def failed(inv: Invocation, error: KcliError) -> None:
+    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4."""
+    denied = isinstance(error, AuthError) or error.exit_code == _NO_PERMISSION
+    inv.failed(error, partly=not denied)
+
+
+def log_reader(inv: Invocation) -> ReadLog:
+    """Reads the coordinators' log, for brokers that list no transactions; noted the first time."""
+    noted = False
+
+    def read(admin: Admin) -> Sequence[TransactionDescription]:
+        nonlocal noted
+        from kcli.commands._txn_log import read_log  # only with old brokers: it loads the consumer
+
+        if not noted:
+            noted = True
+            inv.talk.note("brokers before Kafka 3.0 do not list transactions: reading __transaction_state")
+        return read_log(inv, admin)
+
+    return read

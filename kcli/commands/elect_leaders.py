@@ -1,0 +1,41 @@
+"""``kcli elect-leaders`` and its options. What it does is in ``_elect_leaders_run.py``."""
+
+from typing import Any
+
+import click
+
+from kcli.commands.groups._options import topics_option
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+
+
+@command(
+    "elect-leaders",
+    examples=(
+        ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),
+        ("kcli elect-leaders --topic orders --yes", "one topic, in a script"),
+        ("kcli elect-leaders --dry-run -o json", "which partitions are not led by their preferred replica"),
+        (
+            "kcli elect-leaders --topic orders:3 --unclean",
+            "a partition without a leader: records may be lost",
+        ),
+    ),
+)
+@topics_option("only these partitions (default: all, those of internal topics too)")
+@click.option(
+    "--unclean",
+    is_flag=True,
+    help="elect any replica that is alive, for partitions without a leader; records may be lost",
+)
+@pass_invocation
+def elect_leaders(inv: Invocation, /, **flags: Any) -> int:
+    """Make the preferred replica of each partition its leader.
+
+    The preferred leader is the first replica. It is elected where it is alive and in sync; other partitions are named:
+    exit code 6, or 7 if there are no others. Nothing is moved or lost. With --unclean, partitions without a leader get
+    one although it is not in sync: the records that it does not have are lost, so the name of the topic (of several:
+    the word unclean) has to be typed, or --yes given. Afterwards the leaders are read back.
+    """
+    from kcli.commands._elect_leaders_run import run  # clients are loaded when the command runs
+
+    return run(inv, **flags)

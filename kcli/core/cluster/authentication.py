@@ -1,0 +1,39 @@
+"""When a client may authenticate again after its credentials were refused. Pure: given ``now``, reads no clock.
+
+All connections of a client share it, to whichever broker: a wrong password must not be sent by each of them, which may
+lock the account. After a refusal every request fails with it at once, until a pause is over; then one connection tries
+again while the others wait for its outcome. The pauses grow.
+"""
+
+from kcli.core.cluster.retry import Backoff
+from kcli.core.connection.sasl.login import Login
+from kcli.core.errors import KcliError
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds
+
+
+class Authentication:
+    """``refusal`` before a connection is made, ``began`` when it is."""
+
+    def __init__(self, login: Login) -> None:
+        self.login = login
+        self._seen: KcliError | None = None
+        self._try_at = 0.0
+        self._pauses = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+
+    def refusal(self, now: float) -> KcliError | None:
+        """Why no connection may be made now; None if one may be."""
+        found = self.login.refusal
+        if found is not self._seen:
+            self._seen = found
+            if found is None:
+                self._pauses.reset()
+            else:
+                self._try_at = now + self._pauses.next()
+        return found if now < self._try_at else None
+
+    def began(self, now: float, patience: float) -> None:
+        """A connection is being made, and has its outcome after ``patience`` seconds at most."""
+        if self.login.refusal is not None:
+            self.login.permit()
+            self._try_at = now + patience

@@ -1,0 +1,59 @@
+"""What a client must be allowed to do for a request, by the error code with which brokers refuse it. Pure."""
+
+import shlex
+from typing import NamedTuple
+
+_OPTIONS = {
+    29: ("topic", "--topic"),
+    30: ("group", "--group"),
+    31: ("cluster", "--cluster"),
+    53: ("transactional id", "--transactional-id"),
+}
+
+
+class Permission(NamedTuple):
+    """``operation`` as in an ACL, on what the error ``code`` is about: 29 a topic, 30 a group, 31 the cluster,
+    53 a transactional id.
+    """
+
+    code: int
+    operation: str
+    name: str = ""
+
+    @property
+    def lack(self) -> str:
+        """``no READ on topic orders``."""
+        resource = _OPTIONS[self.code][0]
+        return f"no {self.operation} permission on {f'{resource} {self.name}' if self.name else f'the {resource}'}"
+
+    @property
+    def grant(self) -> str:
+        """The remedy: the command that grants it. The client does not know the principal that the broker sees."""
+        words = [_OPTIONS[self.code][1], *([shlex.quote(self.name)] if self.name else [])]
+        command = (
+            f"kcli acls create --principal User:NAME --operation {self.operation.lower()} {' '.join(words)}"
+        )
+        return f"have it granted: {command}{_INCLUDED.get(self[:2], '')}"
+
+
+_INCLUDED = {
+    (29, "DESCRIBE"): " (read, to consume, and write, to produce, include it)",
+    (30, "DESCRIBE"): " (read, to consume and to commit, includes it)",
+}
+
+
+def on_topic(operation: str, name: str) -> Permission:
+    return Permission(29, operation, name)
+
+
+def on_group(operation: str, name: str) -> Permission:
+    return Permission(30, operation, name)
+
+
+def on_cluster(operation: str) -> Permission:
+    return Permission(31, operation)
+
+
+def on_transactional_id(name: str) -> Permission:
+    """WRITE, the only one of use: it includes DESCRIBE, which some requests need."""
+    return Permission(53, "WRITE", name)

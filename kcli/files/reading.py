@@ -1,0 +1,67 @@
+"""Reads a small file of the user: bounded, never waiting for a writer, with the file's owner and mode."""
+
+import os
+import stat
+from typing import NamedTuple
+
+LARGEST = 1 << 20
+_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+"""Pipes that a shell has opened for this process, as ``<(…)``."""
+
+
+class FileState(NamedTuple):
+    """The owner and mode of the file that was read; ``link_owner`` is that of the symbolic link that led to it."""
+
+    owner: int
+    mode: int
+    link_owner: int | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.mode)
+
+
+class NotAFileError(OSError):
+    """A pipe, a device or a folder."""
+
+
+class TooLargeError(OSError):
+    """More bytes than the limit."""
+
+
+def read_bounded(path: str, limit: int = LARGEST) -> tuple[bytes, FileState]:
+    """The content and the state of the file; NotAFileError, TooLargeError or OSError.
+
+    A named pipe is refused without opening it for good, since its writer might never come; a pipe of a shell is read.
+    """
+    path = os.path.expanduser(path)
+    link = os.lstat(path)
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        found = os.fstat(fd)
+        of_shell = path.startswith(_PIPES)
+        if not (stat.S_ISREG(found.st_mode) or (of_shell and stat.S_ISFIFO(found.st_mode))):
+            raise NotAFileError(f"it is {_kind(found.st_mode)}")
+        os.set_blocking(fd, True)
+        data = _read(fd, limit)
+    finally:
+        os.close(fd)
+    linked = stat.S_ISLNK(link.st_mode) and not of_shell
+    return data, FileState(found.st_uid, found.st_mode, link.st_uid if linked else None)
+
+
+def _read(fd: int, limit: int) -> bytes:
+    parts, left = [], limit + 1
+    while left and (part := os.read(fd, min(left, 1 << 16))):
+        parts.append(part)
+        left -= len(part)
+    if not left:
+        raise TooLargeError(f"it is larger than {limit:,} bytes")
+    return b"".join(parts)
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    return "a folder" if stat.S_ISDIR(mode) else "no regular file"

@@ -1,0 +1,152 @@
+"""Judges a topic: partitions, permissions, configuration. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.errors import ConnectError, KcliError
+from kcli.flows.cluster_state import is_offline, is_under_replicated
+from kcli.flows.doctor import rights
+from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
+
+MIN_ISR, CLEANUP, UNCLEAN = "min.insync.replicas", "cleanup.policy", "unclean.leader.election.enable"
+KEYS = (MIN_ISR, CLEANUP, UNCLEAN, "retention.ms")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """``operations``: bits, None if brokers do not report them. ``configs``: values of KEYS. ``brokers``: how many."""
+
+    name: str
+    info: TopicInfo
+    operations: int | KcliError | None
+    configs: Mapping[str, str | None] | KcliError
+    brokers: int
+
+    @property
+    def target(self) -> str:
+        """``topic orders``."""
+        return f"topic {self.name}"
+
+    @property
+    def min_isr(self) -> int:
+        """0 if it is not known."""
+        return min_isr_of(self.configs)
+
+    @property
+    def replicas(self) -> int:
+        """The replication factor: the smallest of its partitions, 0 if there are none."""
+        return min((len(part.replicas) for part in self.info.partitions), default=0)
+
+
+def partitions(facts: TopicFacts) -> Iterator[Finding]:
+    """Whether all partitions have leaders, and replicas in sync."""
+    parts = facts.info.partitions
+    offline = [part.partition for part in parts if is_offline(part)]
+    lagging = [part.partition for part in parts if is_under_replicated(part) and not is_offline(part)]
+    below = [part.partition for part in parts if not is_offline(part) and len(part.isr) < facts.min_isr]
+    if facts.info.error is not None:
+        yield failure(facts.target, "partitions", facts.info.error)
+    if offline:
+        yield failed(
+            facts.target,
+            "partitions",
+            f"{len(offline)} of {len(parts)} without a leader: {_numbers(offline)}",
+            why="the brokers that host their replicas are not running, or have failed disks",
+            do=f"start them: `kcli topics describe {facts.name} --unavailable` shows which",
+            code=ConnectError.exit_code,
+        )
+    if below:
+        yield failed(
+            facts.target,
+            MIN_ISR,
+            f"fewer than {facts.min_isr} replicas in sync: partition {_numbers(below)}",
+            why="records with acks=all are refused there: NOT_ENOUGH_REPLICAS",
+            do="start the brokers that host their replicas",
+            code=ConnectError.exit_code,
+        )
+    if lagging and not below:
+        yield warning(
+            facts.target,
+            "partitions",
+            f"{len(lagging)} of {len(parts)} under-replicated: {_numbers(lagging)}",
+            why="some of their replicas are not in sync",
+            do="start the brokers that host them, and check that they keep up",
+        )
+    if not (offline or lagging or below or facts.info.error):
+        yield well(facts.target, "partitions", f"{len(parts)} with leaders, all replicas in sync")
+
+
+def permissions(facts: TopicFacts) -> Iterator[Finding]:
+    """What this client may do with it."""
+    if isinstance(facts.operations, KcliError):
+        yield failure(facts.target, rights.CHECK, facts.operations)
+    else:
+        yield from rights.judge(facts.target, facts.name, "topic", facts.operations, rights.TOPIC_RIGHTS)
+
+
+def configuration(facts: TopicFacts) -> Iterator[Finding]:
+    """Settings that contradict each other, or lose records when a broker fails."""
+    if isinstance(facts.configs, KcliError):
+        yield skipped(facts.target, "configuration", str(facts.configs))
+        return
+    odd = False
+    if facts.min_isr > facts.replicas > 0:
+        odd = True
+        yield failed(
+            facts.target,
+            "configuration",
+            f"{MIN_ISR} is {facts.min_isr}, and it has {facts.replicas} replicas",
+            why="records with acks=all are always refused",
+            do=f"kcli topics alter {facts.name} --set {MIN_ISR}={max(1, facts.replicas - 1)}, or add replicas",
+            code=7,
+        )
+    if facts.replicas == 1 and facts.brokers > 1:
+        odd = True
+        yield warning(
+            facts.target,
+            "configuration",
+            "a single replica",
+            why=f"when its broker fails, the partition cannot be used; the cluster has {facts.brokers} brokers",
+            do="add replicas: `kcli reassign plan --replication-factor`",
+        )
+    elif facts.replicas > 1 and facts.min_isr == facts.replicas:
+        odd = True
+        yield warning(
+            facts.target,
+            "configuration",
+            f"{MIN_ISR} is {facts.min_isr}, as many as there are replicas",
+            why="when one broker stops, records with acks=all are refused",
+            do=f"kcli topics alter {facts.name} --set {MIN_ISR}={facts.replicas - 1}",
+        )
+    if facts.configs.get(UNCLEAN) == "true":
+        odd = True
+        yield warning(
+            facts.target,
+            "configuration",
+            f"{UNCLEAN} is true",
+            why="a replica that lacks records may become leader: acknowledged records are lost then",
+            do=f"kcli topics alter {facts.name} --set {UNCLEAN}=false",
+        )
+    if not odd:
+        shown = [key for key in KEYS if facts.configs.get(key) is not None]
+        yield well(
+            facts.target, "configuration", ", ".join(f"{key}={facts.configs[key]}" for key in shown) or "read"
+        )
+
+
+CHECKS: tuple[Callable[[TopicFacts], Iterator[Finding]], ...] = (partitions, permissions, configuration)
+"""The table, in the order of the report."""
+
+
+def min_isr_of(configs: Mapping[str, str | None] | KcliError) -> int:
+    """min.insync.replicas, 0 if it is not known."""
+    text = None if isinstance(configs, KcliError) else configs.get(MIN_ISR)
+    return int(text) if text is not None and text.isdecimal() else 0
+
+
+def _numbers(found: list[int], most: int = 10) -> str:
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ",".join(map(str, found[:most])) + more

@@ -1,0 +1,121 @@
+"""The journal of reassignments: the replicas before, and the throttle that was set, on disk before anything is changed.
+
+One file each, ``$XDG_STATE_HOME/kcli/reassign/<cluster id>/<UTC stamp>-<6 hex>.json``: itself a file of a reassignment,
+to the replicas before, so that ``kcli reassign run FILE`` (and Kafka's script) goes back.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.files.atomic import replace_file
+from kcli.files.lock import file_lock
+from kcli.files.private_folder import make_private_folder
+from kcli.files.xdg import state_home
+from kcli.flows.reassign.moves import Move
+from kcli.flows.reassign.plan_file import VERSION
+from kcli.flows.reassign.throttle import Throttle
+
+KIND = "ReassignmentJournal"
+_PATIENCE = 10.0
+"""Seconds to wait for another kcli that sets or removes a throttle: it takes a moment only."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A partition with its replicas."""
+
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """A reassignment: ``partitions`` are the replicas before, ``to`` those it leads to; ``at`` is ms since the epoch.
+
+    ``throttle`` is what was set and not removed yet.
+    """
+
+    version: int
+    partitions: list[Row]
+    kind: str
+    id: str
+    at: int
+    cluster: str
+    to: list[Row]
+    throttle: Throttle | None = None
+
+    @property
+    def moved(self) -> set[TopicPartition]:
+        """The partitions."""
+        return {TopicPartition(row.topic, row.partition) for row in self.to}
+
+
+class ReassignmentJournalError(KcliError):
+    """A journal cannot be read or written."""
+
+
+class ReassignmentJournals:
+    """The journals of one cluster on this machine."""
+
+    def __init__(self, cluster: str, root: Path | None = None) -> None:
+        self.cluster = cluster
+        name = quote(cluster, safe="").replace(".", "%2E") or "unnamed"
+        self.folder = (root or state_home() / "reassign") / name
+
+    def write(self, number: str, moves: Sequence[Move], throttle: Throttle | None, now_ms: int) -> Path:
+        """Writes the journal; it is on disk on return. ReassignmentJournalError if that fails."""
+        before = [Row(move.tp.topic, move.tp.partition, list(move.old)) for move in moves]
+        after = [Row(move.tp.topic, move.tp.partition, list(move.new)) for move in moves]
+        return self._put(
+            Journal(VERSION, before, KIND, number, now_ms, self.cluster, after, throttle),
+            "nothing was changed; free space, or set XDG_STATE_HOME to another directory",
+        )
+
+    def without_throttle(self, journal: Journal) -> None:
+        """Records that its throttle is removed."""
+        self._put(
+            msgspec.structs.replace(journal, throttle=None), "it will be looked for again, which is harmless"
+        )
+
+    def with_throttle(self) -> list[Journal]:
+        """The journals whose throttle may still be set, oldest first."""
+        found = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                journal = msgspec.json.decode(path.read_bytes(), type=Journal)
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            if journal.kind == KIND and journal.cluster == self.cluster and journal.throttle is not None:
+                found.append(journal)
+        return found
+
+    def path(self, number: str) -> Path:
+        """The file of a journal."""
+        return self.folder / f"{number}.json"
+
+    def remove(self, number: str) -> None:
+        """For a reassignment that has changed nothing."""
+        self.path(number).unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Locks out other runs on this machine while a throttle is set or removed."""
+        make_private_folder(self.folder, ReassignmentJournalError)
+        path = self.folder / "throttle.lock"
+        with file_lock(path, timeout=_PATIENCE, doing="changing the throttle of a reassignment"):
+            yield
+
+    def _put(self, journal: Journal, do: str) -> Path:
+        path = self.path(journal.id)
+        make_private_folder(self.folder, ReassignmentJournalError)
+        try:
+            replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise ReassignmentJournalError(f"cannot write the journal {path}", why=why, do=do) from None
+        return path

@@ -1,0 +1,133 @@
+"""The moves of a reassignment: replicas before and after, bytes, and what forbids them. Pure."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.reassign.survey import ClusterReplicas
+
+
+class OutdatedError(KcliError):
+    """The cluster is not as the file of a reassignment requires."""
+
+    exit_code = 7
+
+
+class Move(NamedTuple):
+    """A partition, its replicas ``old`` and ``new``, its leader (−1: none) and size in bytes (None: unknown)."""
+
+    tp: TopicPartition
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    leader: int = -1
+    size: int | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything changes, were it only the order of the replicas."""
+        return self.old != self.new
+
+    @property
+    def adding(self) -> tuple[int, ...]:
+        """The brokers that get a replica."""
+        return tuple(number for number in self.new if number not in self.old)
+
+    @property
+    def removing(self) -> tuple[int, ...]:
+        """The brokers that lose one."""
+        return tuple(number for number in self.old if number not in self.new)
+
+    @property
+    def copied(self) -> int | None:
+        """The bytes to be copied."""
+        return 0 if not self.adding else None if self.size is None else self.size * len(self.adding)
+
+
+class BrokerTraffic(NamedTuple):
+    """What a broker has before and after, and the bytes that it receives and sends."""
+
+    broker: int
+    replicas: int
+    new_replicas: int
+    leaders: int
+    new_leaders: int
+    received: int
+    sent: int
+
+
+def planned_moves(wanted: Mapping[TopicPartition, Sequence[int]], found: ClusterReplicas) -> list[Move]:
+    """The moves to these replicas. OutdatedError where the cluster has no such partition."""
+    moves = []
+    for tp, new in sorted(wanted.items()):
+        part = found.partitions.get(tp)
+        if part is None:
+            known = any(other.topic == tp.topic for other in found.partitions)
+            raise OutdatedError(
+                f"{tp} does not exist" if known else f"topic {tp.topic} does not exist",
+                why="the plan names it; perhaps it was deleted since",
+                do="make a new plan with `kcli reassign plan`",
+            )
+        moves.append(Move(tp, part.replicas, tuple(new), part.leader, found.sizes.get(tp)))
+    return moves
+
+
+def refusals(moves: Iterable[Move], found: ClusterReplicas) -> dict[TopicPartition, KcliError]:
+    """The partitions that cannot be moved: to a broker that is not alive, or because they are being moved already."""
+    refused: dict[TopicPartition, KcliError] = {}
+    for move in moves:
+        dead = [broker for broker in move.adding if broker not in found.racks]
+        if dead:
+            refused[move.tp] = OutdatedError(
+                f"{move.tp} cannot be moved",
+                why=f"broker {_numbers(dead)} is not alive; the brokers are {_numbers(sorted(found.racks))}",
+                do="start it, or make a new plan with `kcli reassign plan`",
+            )
+        elif move.tp in found.ongoing:
+            refused[move.tp] = OutdatedError(
+                f"{move.tp} cannot be moved",
+                why="it is being moved already",
+                do="wait for it with `kcli reassign status --watch`, or cancel it: "
+                f"`kcli reassign cancel --topic {move.tp.topic}`",
+            )
+    return refused
+
+
+def check_same(moves: Iterable[Move], found: ClusterReplicas) -> None:
+    """OutdatedError where a partition is not any more as the moves say: the question may have taken long."""
+    for move in moves:
+        part = found.partitions.get(move.tp)
+        if part is None or part.replicas != move.old or move.tp in found.ongoing:
+            raise OutdatedError(
+                f"{move.tp} is not as it was when the plan was shown",
+                why="it was deleted" if part is None else "its replicas were changed meanwhile",
+                do="run it again; nothing was changed",
+            )
+
+
+def traffic(
+    moves: Iterable[Move], brokers: Collection[int], *, others: Iterable[tuple[int, ...]] = ()
+) -> list[BrokerTraffic]:
+    """Each broker's replicas, preferred leaders and bytes. ``others``: replicas of partitions that stay."""
+    rows = {number: [0] * 6 for number in brokers}
+    pairs = [(move, move.old, move.new) for move in moves]
+    for _, old, new in [*pairs, *((None, row, row) for row in others)]:
+        for column, replicas in ((0, old), (1, new), (2, old[:1]), (3, new[:1])):
+            for number in replicas:
+                rows.setdefault(number, [0] * 6)[column] += 1
+    for move, _, _ in pairs:
+        size = move.size or 0
+        for number in move.adding:
+            rows[number][4] += size
+        if move.leader >= 0:
+            rows.setdefault(move.leader, [0] * 6)[5] += size * len(move.adding)
+    return [BrokerTraffic(number, *row) for number, row in sorted(rows.items())]
+
+
+def seconds_at(rate: float, rows: Iterable[BrokerTraffic]) -> float:
+    """How long it takes at least: the busiest broker, at ``rate`` bytes a second each way."""
+    return max((max(row.received, row.sent) / rate for row in rows), default=0.0)
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))

@@ -1,0 +1,71 @@
+"""What a reassignment needs to know of the cluster: brokers with racks, replicas, sizes, and moves in progress."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.reassignments import Reassignment
+from kcli.core.cluster.metadata import PartitionView
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReplicas:
+    """``racks`` are the brokers that are alive. ``sizes`` (bytes) lacks partitions whose size is unknown.
+
+    The replicas of a partition that is being moved are those that it will have.
+    """
+
+    racks: Mapping[int, str | None]
+    partitions: Mapping[TopicPartition, PartitionView]
+    ongoing: Mapping[TopicPartition, Reassignment]
+    internal: frozenset[str] = frozenset()
+    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+    errors: tuple[KcliError, ...] = ()
+    """Why sizes are unknown."""
+
+
+def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplicas:
+    """Reads the cluster; ``topics``: only the partitions of these."""
+    description = admin.describe_cluster()
+    racks = {broker.node.id: broker.node.rack for broker in description.brokers if not broker.is_fenced}
+    ongoing = admin.list_reassignments()
+    found = {}
+    internal = set()
+    for topic in admin.list_topics():
+        if topics is not None and topic.name not in topics:
+            continue
+        if topic.internal:
+            internal.add(topic.name)
+        for part in topic.partitions:
+            tp = TopicPartition(topic.name, part.partition)
+            moving = ongoing.get(tp)
+            if part.replicas:
+                found[tp] = part._replace(replicas=moving.target) if moving else part
+    sizes, errors = _sizes(admin, found)
+    return ClusterReplicas(racks, found, ongoing, frozenset(internal), sizes, errors)
+
+
+def _sizes(
+    admin: Admin, partitions: Mapping[TopicPartition, PartitionView]
+) -> tuple[dict[TopicPartition, int], tuple[KcliError, ...]]:
+    """The size of the leader's replica of each partition, else of the largest one."""
+    errors = []
+    sizes: dict[TopicPartition, int] = {}
+    led: set[TopicPartition] = set()
+    for broker, directories in (admin.describe_log_dirs(partitions=partitions) if partitions else {}).items():
+        if isinstance(directories, KcliError):
+            errors.append(directories)
+            continue
+        for directory in directories:
+            for tp, replica in directory.replicas.items():
+                part = partitions.get(tp)
+                if part is None or replica.is_future or tp in led:
+                    continue
+                if part.leader == broker:
+                    led.add(tp)
+                    sizes[tp] = replica.size
+                else:
+                    sizes[tp] = max(sizes.get(tp, 0), replica.size)
+    return sizes, tuple(errors)

@@ -1,0 +1,53 @@
+"""Whether a file that holds secrets, or commands that are run, is safe from other users. Pure.
+
+A file of somebody else is refused, since its owner can change what kcli does; a file that others can read is used
+with a warning. Files of root are trusted: root can do everything anyway.
+"""
+
+import os
+import shlex
+import stat
+
+from kcli.core.errors import ConfigError
+from kcli.files.reading import FileState
+
+_ROOT = 0
+
+
+def refusal(path: str, state: FileState, user: int, content: str = "secrets") -> ConfigError | None:
+    """Why the file must not be used by ``user`` (a uid); None if it may. ``content``: what makes it worth protecting."""
+    if not state.is_file:  # a pipe that the shell has opened
+        return None
+    if state.link_owner not in (None, user, _ROOT):
+        return ConfigError(
+            f"{path} is not used: it is a symbolic link of another user",
+            why=f"it holds {content}, and user {state.link_owner} can let it point anywhere",
+            do=f"name the file itself: {os.path.realpath(path)}",
+        )
+    if state.owner not in (user, _ROOT):
+        return ConfigError(
+            f"{path} is not used: it belongs to another user",
+            why=f"it holds {content}, and user {state.owner} can read and change it",
+            do=f"take a copy of your own: cp {shlex.quote(path)} COPY && chmod 600 COPY",
+        )
+    if state.mode & stat.S_IWOTH:
+        return ConfigError(
+            f"{path} is not used: every user can change it",
+            why=f"it holds {content}",
+            do=f"check its content, then: chmod 600 {shlex.quote(path)}",
+        )
+    return None
+
+
+def warning(path: str, state: FileState, user: int) -> str | None:
+    """What is to be said about a file that may be used."""
+    if not state.is_file:
+        return None
+    shown = shlex.quote(path)
+    if state.mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return f"{path} holds secrets, and other users can read it: chmod 600 {shown}"
+    if state.link_owner == user and user != _ROOT:
+        return (
+            f"{path} holds secrets and is a symbolic link to {os.path.realpath(path)}: name that file instead"
+        )
+    return None

@@ -1,0 +1,53 @@
+"""Which of the options that were found kcli has: the others are listed with the reason, none is lost silently. Pure."""
+
+import re
+
+from kcli.core.errors import ConfigError
+from kcli.profiles.importing.found import Found
+from kcli.profiles.pairs import Pair
+from kcli.profiles.profile import MARKS
+from kcli.profiles.resolve import parsed, parsed_registry
+from kcli.profiles.sifting import sifted
+from kcli.serde.registry.keys import is_registry_key
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def checked(found: Found, path: str) -> Found:
+    """The same, with what kcli does not understand among ``dropped``, and with a name that it accepts."""
+    pairs, dropped = [], list(found.dropped)
+    for key, text in found.pairs:
+        reason = "" if key in MARKS else _reason(Pair(key, text, path))
+        if reason:
+            dropped.append((key, reason))
+        else:
+            pairs.append((key, text))
+    return Found(profile_name(found.name), pairs, dropped)
+
+
+def profile_name(text: str) -> str:
+    """A name for a profile: letters, digits, ``_ . -``; other characters become ``-``."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.") or "imported"
+
+
+def check_name(name: str) -> None:
+    """ConfigError for a name that an option cannot tell from an address, or a file."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{name!r} is no name for a profile",
+            why="a name has letters, digits, and _ . - after the first",
+            do=f"did you mean {profile_name(name)!r}?",
+        )
+
+
+def _reason(pair: Pair) -> str:
+    """Why the option cannot be carried over; empty if it can."""
+    errors: list[ConfigError] = []
+    pairs, ignored = sifted([[pair]], errors.append)
+    if ignored:
+        return "it means nothing to kcli"
+    if is_registry_key(pair.key):
+        parsed_registry([pair], errors.append)
+    elif pairs:
+        parsed([pair], errors.append)
+    return f"{errors[0].why}; {errors[0].do}".removesuffix("; ") if errors else ""

@@ -1,0 +1,180 @@
+"""Java's ways to configure SASL as kcli's options: login modules of JAAS, and classes of callback handlers. Pure.
+
+Classes are names here, compared with those that are known: none is ever loaded. Sources: the classes' documentation
+in Apache Kafka 4.x, and aws-msk-iam-auth.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
+from kcli.core.options import is_option
+from kcli.profiles.jaas import parse_jaas
+from kcli.profiles.pairs import Pair, Report
+from kcli.profiles.secret_keys import JAAS
+
+_SECURITY = "org.apache.kafka.common.security."
+_SHADED = "kafkashaded."  # Databricks and others rename Kafka's packages
+_MSK = "software.amazon.msk.auth.iam."
+_MECHANISM = "sasl.mechanism"
+_MSK_MECHANISM = "AWS_MSK_IAM"
+
+HANDLER_KEYS = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
+JAVA_SASL_KEYS = frozenset((JAAS, *HANDLER_KEYS, "sasl.login.class"))
+
+_OAUTH_HANDLERS = frozenset((
+    f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",
+    f"{_SECURITY}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    f"{_SECURITY}oauthbearer.internals.OAuthBearerSaslClientCallbackHandler",
+))  # fmt: skip
+_MSK_HANDLERS = frozenset((f"{_MSK}IAMClientCallbackHandler", f"{_MSK}IAMOAuthBearerLoginCallbackHandler"))
+
+Mapped = list[tuple[str, str]]
+
+
+def translated(pairs: Iterable[Pair], report: Report) -> list[Pair]:
+    """The pairs of one source, with kcli's options in place of Java's; ``report`` is called for what has none."""
+    found: list[Pair] = []
+    last: list[Pair] = []
+    for pair in pairs:
+        if pair.key not in JAVA_SASL_KEYS:
+            found.append(pair)
+            continue
+        try:
+            if pair.key == JAAS:
+                found += _of_module(pair)
+            else:
+                last += _of_handler(pair)
+        except ConfigError as error:
+            report(error)
+    return found + last
+
+
+def _of_module(pair: Pair) -> list[Pair]:
+    module = parse_jaas(pair.text, pair.origin)
+    name = module.name.removeprefix(_SHADED)
+    mapping = _MODULES.get(name)
+    if mapping is None:
+        known = ", ".join(one.rpartition(".")[2] for one in _MODULES)
+        raise ConfigError(
+            f"sasl.jaas.config names the login module {module.name}, which kcli does not know (from {pair.origin})",
+            why=f"kcli runs no classes; it understands the options of {known}",
+            do="use one of them, or sasl.mechanism with sasl.username and sasl.password_file",
+        )
+    return [_option(key, text, pair, name) for key, text in mapping(module.options, pair)]
+
+
+def _option(key: str, text: str, pair: Pair, module: str) -> Pair:
+    if not is_option(key):
+        raise ConfigError(
+            f"sasl.jaas.config: {module.rpartition('.')[2]} is not supported yet (from {pair.origin})",
+            why=f"this version of kcli has no option {key}",
+            do="use another mechanism that the brokers offer",
+        )
+    return Pair(key, text, pair.origin)
+
+
+def _of_handler(pair: Pair) -> list[Pair]:
+    name = pair.text.strip().removeprefix(_SHADED)
+    if name in _OAUTH_HANDLERS or not name:
+        return []
+    if name in _MSK_HANDLERS:
+        # Amazon's brokers offer both mechanisms on one port; kcli has one of them.
+        return [_option(_MECHANISM, _MSK_MECHANISM, pair, name)] if "OAuth" in name else []
+    raise ConfigError(
+        f"{pair.key} names {pair.text.strip()}, which kcli does not know (from {pair.origin})",
+        why="kcli runs no classes of Java",
+        do="take it out; for tokens there are sasl.oauthbearer.token.endpoint.url, "
+        "sasl.oauthbearer.token.file and sasl.oauthbearer.token.command",
+    )
+
+
+def _password(options: Mapping[str, str], pair: Pair) -> Mapped:
+    if options.get("tokenauth", "false").lower() == "true":
+        raise ConfigError(
+            f"sasl.jaas.config: tokenauth is not supported (from {pair.origin})",
+            why="kcli does not log in with delegation tokens",
+            do="use the user name and the password of a user",
+        )
+    _known(options, ("username", "password", "tokenauth", "serviceName"), pair)
+    return _taken(options, {"username": "sasl.username", "password": "sasl.password"})
+
+
+def _oauth(options: Mapping[str, str], pair: Pair) -> Mapped:
+    unsecured = [key for key in options if key.startswith("unsecured")]
+    if unsecured:
+        raise ConfigError(
+            f"sasl.jaas.config: {unsecured[0]} is not supported (from {pair.origin})",
+            why="unsecured tokens prove nothing: they are for tests of brokers only",
+            do="name a token with sasl.oauthbearer.token.file or sasl.oauthbearer.token.command",
+        )
+    extensions = {
+        key.removeprefix("extension_"): v for key, v in options.items() if key.startswith("extension_")
+    }
+    keys = {
+        "clientId": "sasl.oauthbearer.client.id",
+        "clientSecret": "sasl.oauthbearer.client.secret",
+        "scope": "sasl.oauthbearer.scope",
+    }
+    plain = {key: value for key, value in options.items() if not key.startswith("extension_")}
+    _known(plain, (*keys, "refreshToken"), pair)
+    found = _taken(plain, keys)
+    if extensions:
+        found.append(("sasl.oauthbearer.extensions", ",".join(f"{key}={v}" for key, v in extensions.items())))
+    return found
+
+
+def _kerberos(options: Mapping[str, str], pair: Pair) -> Mapped:
+    """A ticket of the cache (``kinit``) needs no option; a keytab is named with its principal."""
+    _known(options, _KERBEROS, pair)
+    if options.get("useKeyTab", "false").lower() != "true":
+        return _taken(options, {"serviceName": "sasl.kerberos.service.name"})
+    return _taken(
+        options,
+        {
+            "keyTab": "sasl.kerberos.keytab",
+            "principal": "sasl.kerberos.principal",
+            "serviceName": "sasl.kerberos.service.name",
+        },
+    )
+
+
+def _msk(options: Mapping[str, str], pair: Pair) -> Mapped:
+    keys = {
+        "awsProfileName": "sasl.aws.profile",
+        "awsRoleArn": "sasl.aws.role.arn",
+        "awsRoleSessionName": "sasl.aws.role.session.name",
+        "awsStsRegion": "sasl.aws.region",
+    }
+    _known(options, (*keys, "awsDebugCreds", "awsMaxRetries", "awsMaxBackOffTimeMs"), pair)
+    return _taken(options, keys)
+
+
+_KERBEROS = (
+    "useKeyTab", "keyTab", "principal", "storeKey", "useTicketCache", "ticketCache", "renewTGT", "doNotPrompt",
+    "serviceName", "debug", "refreshKrb5Config", "isInitiator", "useFirstPass", "tryFirstPass", "storePass", "clearPass",
+)  # fmt: skip
+
+_MODULES: dict[str, Callable[[Mapping[str, str], Pair], Mapped]] = {
+    f"{_SECURITY}plain.PlainLoginModule": _password,
+    f"{_SECURITY}scram.ScramLoginModule": _password,
+    f"{_SECURITY}oauthbearer.OAuthBearerLoginModule": _oauth,
+    "com.sun.security.auth.module.Krb5LoginModule": _kerberos,
+    f"{_MSK}IAMLoginModule": _msk,
+}
+
+
+def _taken(options: Mapping[str, str], keys: Mapping[str, str]) -> Mapped:
+    return [(keys[name], value) for name, value in options.items() if name in keys]
+
+
+def _known(options: Mapping[str, str], names: Iterable[str], pair: Pair) -> None:
+    known = tuple(names)
+    for name in options:
+        if name not in known:
+            near = near_names(name, known)
+            raise ConfigError(
+                f"unknown option {name!r} of the login module in sasl.jaas.config (from {pair.origin})",
+                why=f"it has {', '.join(known)}",
+                do=f"did you mean {near[0]!r}?" if near else "take it out",
+            )

@@ -1,0 +1,30 @@
+"""A profile: the options of one cluster under a name, and the marks that protect it. Pure."""
+
+from dataclasses import dataclass
+
+from kcli.profiles.pairs import Pair
+
+COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan")
+MARKS = ("color", "read_only", "protected", "description")
+"""Keys of a profile that are no options of a client. ``cluster_id`` is one: cluster.id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """``origin``: the file, and the line where it begins.
+
+    ``color`` is that of headings and prompts. ``read_only``: commands that change anything are refused.
+    ``protected``: --yes does not confirm.
+    """
+
+    name: str
+    origin: str
+    pairs: tuple[Pair, ...] = ()
+    color: str = ""
+    read_only: bool = False
+    protected: bool = False
+    description: str = ""
+
+    def text(self, key: str) -> str:
+        """The value of a key as it was written, empty without it."""
+        return next((pair.text for pair in reversed(self.pairs) if pair.key == key), "")

@@ -1,0 +1,92 @@
+"""The options that hold secrets, and the keys that say where such a secret is to be read from. Pure.
+
+For a secret K: ``K_file`` names a file, ``K_command`` a command that prints it, and the value ``keyring:SERVICE/USER``
+an entry of the system's keyring. Nothing is read here (``secrets.py``).
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import is_option, option_field
+from kcli.serde.registry.keys import is_registry_key
+
+FILE, COMMAND, KEYRING = "file", "command", "keyring"
+KEYRING_PREFIX = "keyring:"
+JAAS = "sasl.jaas.config"
+LIMIT = 64 << 10
+"""Bytes of a secret that is read: a private key with its chain is less."""
+
+
+class SecretSource(NamedTuple):
+    """Where a secret is read from when a client needs it. ``text``: path, command line, or SERVICE/USER."""
+
+    key: str
+    kind: str
+    text: str
+    origin: str
+
+    def __str__(self) -> str:
+        """Without the arguments of a command, which may contain anything."""
+        if self.kind == COMMAND:
+            return f"(the output of {self.text.split()[0] if self.text.split() else 'a command'})"
+        return f"(the file {self.text})" if self.kind == FILE else f"({KEYRING_PREFIX}{self.text})"
+
+
+def is_secret_key(key: str) -> bool:
+    """Whether ``key`` is an option whose value is a secret, or contains one."""
+    found = _field(key)
+    return key == JAAS or (found is not None and bool(found.metadata["secret"]))
+
+
+def source_key(key: str) -> tuple[str, str] | None:
+    """(option, kind) for ``K_file`` and ``K_command``; None for any other key."""
+    for kind in (FILE, COMMAND):
+        stem = key.removesuffix(f"_{kind}")
+        if stem not in (key, JAAS) and not is_option(key) and is_secret_key(stem):
+            return stem, kind
+    return None
+
+
+def secret_source(key: str, text: str, origin: str) -> SecretSource | None:
+    """The source that a pair names; None for a pair that is the value itself, or no secret at all."""
+    named = source_key(key)
+    if named is not None:
+        if not text.strip():
+            raise ConfigError(
+                f"{key} is empty (from {origin})",
+                why=f"it names the {named[1]} that {named[0]} is read from",
+                do="complete it, or take it out",
+            )
+        return SecretSource(named[0], named[1], text, origin)
+    if not text.startswith(KEYRING_PREFIX) or key == JAAS or not is_secret_key(key):
+        return None
+    entry = text.removeprefix(KEYRING_PREFIX)
+    service, _, user = entry.rpartition("/")
+    if not service or not user:
+        raise ConfigError(
+            f"{key} names no entry of the keyring (from {origin})",
+            why="an entry is named by a service and a user",
+            do=f"write {KEYRING_PREFIX}SERVICE/USER",
+        )
+    return SecretSource(key, KEYRING, entry, origin)
+
+
+def holds_secret(key: str, text: str) -> bool:
+    """Whether a pair contains a secret in plain text."""
+    return bool(text) and is_secret_key(key) and not text.startswith(KEYRING_PREFIX)
+
+
+def unreadable(source: SecretSource, why: str, do: str) -> ConfigError:
+    """The error for a secret that cannot be read."""
+    return ConfigError(
+        f"cannot read {source.key} from {str(source)[1:-1]} (from {source.origin})", why=why, do=do
+    )
+
+
+def _field(key: str) -> dataclasses.Field[Any] | None:
+    if is_registry_key(key):
+        from kcli.serde.registry.options import registry_option  # rare: most runs name no registry
+
+        return registry_option(key)
+    return option_field(key)

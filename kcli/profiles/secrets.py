@@ -1,0 +1,91 @@
+"""Reads secrets from where the configuration says: a file, a command, the system's keyring. Only when a client is about
+to be made, and each once.
+
+Errors name the source, never what was read.
+"""
+
+import os
+import shlex
+from collections.abc import Callable, Mapping
+
+from kcli.core.errors import ConfigError
+from kcli.core.secret import Secret
+from kcli.files.reading import read_bounded
+from kcli.profiles.file_safety import refusal, warning
+from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, unreadable
+
+
+class SecretReader:
+    """``warn`` is called with what is to be said about a file that others can read."""
+
+    def __init__(self, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
+        self._environ = environ
+        self._warn = warn
+        self._known: dict[tuple[str, str], Secret] = {}
+
+    def read(self, source: SecretSource) -> Secret:
+        """The secret; ConfigError if it cannot be read or is empty."""
+        place = source.kind, source.text
+        if place not in self._known:
+            readers = {FILE: self._file, COMMAND: self._command}
+            text = readers.get(source.kind, _keyring)(source)
+            if not text:
+                raise unreadable(source, "it is empty", "write the secret into it, as one line")
+            self._known[place] = Secret(text)
+        return self._known[place]
+
+    def _file(self, source: SecretSource) -> str:
+        return read_secret_file(source, self._warn)
+
+    def _command(self, source: SecretSource) -> str:
+        # subprocess: only where a command is configured
+        from kcli.profiles.secret_command import command_output
+
+        return first_text(command_output(source, self._environ), source)
+
+
+def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:
+    """The content of the file, without the line end."""
+    path = os.path.expanduser(source.text)
+    try:
+        data, state = read_bounded(path, LIMIT)
+    except OSError as error:
+        raise unreadable(
+            source, error.strerror or str(error), "write the secret into a file with mode 0600"
+        ) from None
+    refused = refusal(path, state, os.getuid())
+    if refused is not None:
+        raise refused
+    if (text := warning(path, state, os.getuid())) is not None:
+        warn(text)
+    return first_text(data, source)
+
+
+def _keyring(source: SecretSource) -> str:
+    try:
+        import keyring  # an extra; it looks for the system's services, which takes time
+    except ImportError:
+        raise ConfigError(
+            f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
+            why="it is an extra of kcli",
+            do="pip install 'kcli-kafka[keyring]'",
+        ) from None
+    service, _, user = source.text.rpartition("/")
+    try:
+        found: str | None = keyring.get_password(service, user)
+    except keyring.errors.KeyringError as error:
+        raise unreadable(source, str(error) or type(error).__name__, "unlock the keyring") from None
+    if found is None:
+        raise unreadable(
+            source,
+            "there is no such entry",
+            f"store it: keyring set {shlex.quote(service)} {shlex.quote(user)}",
+        )
+    return found
+
+
+def first_text(data: bytes, source: SecretSource) -> str:
+    try:
+        return data.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise unreadable(source, "it is not UTF-8 text", "write the secret as text") from None

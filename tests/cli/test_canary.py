@@ -1,0 +1,284 @@
+"""A password that goes in by every way and through every command, and comes out nowhere (R24): neither on stdout and
+stderr at any verbosity, nor in tracebacks, files, and arguments or environments of children.
+"""
+
+import ast
+import base64
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pexpect
+import pytest
+
+from kcli.core.admin.admin import Admin
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.test_every_option import ADMIN, STREAMS
+from tests.command import KCLI, ROOT, environment
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.fake.sasl import Sasl
+from tests.in_process import Done, kcli
+
+CANARY = "canary-9f8e7d"
+FORMS = [
+    CANARY,
+    CANARY.encode().hex(),
+    *(base64.b64encode(b"x" * n + CANARY.encode()).decode()[4:-4] for n in range(3)),
+]
+PLAIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
+JAAS = f'{PLAIN} required username="alice" password="{CANARY}";'
+LOUD = ("-vvv", "--debug")
+
+
+def assert_clean(*texts: str) -> None:
+    for text in texts:
+        for form in FORMS:
+            assert form not in text, text[max(0, text.find(form) - 200) : text.find(form) + 100]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 3}) as found:
+        put(found, "t", 0)
+        commit(found, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+        found.settings.sasl = Sasl(users={"alice": CANARY})
+        yield found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """Afterwards the canary is in the files of the test itself only."""
+    own = {
+        "password": CANARY,
+        "client.properties": f"{COMMON}sasl.password={CANARY}\n",
+        "jaas": f"{JAVA}{JAAS}\n",
+    }
+    own["dump.sh"] = 'env > "$1/env"; cat "$1/password"'
+    own["lines.txt"] = "one\n"
+    own["offsets.csv"] = "g,t,0,3\n"
+    tables = "\n".join(f"[profiles.{name}]\n{MINE}{line}" for name, line in profiles(tmp_path).items())
+    own["kcli/config.toml"] = tables
+    for name, text in own.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o600)
+    yield tmp_path
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and str(path.relative_to(tmp_path)) not in own:
+            assert_clean(path.read_text(errors="replace"))
+
+
+COMMON = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.username=alice\n"
+JAVA = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.jaas.config="
+MINE = "".join(f'{line.partition("=")[0]} = "{line.partition("=")[2]}"\n' for line in COMMON.splitlines())
+
+
+def profiles(folder: Path) -> dict[str, str]:
+    return {
+        "plain": f'sasl.password = "{CANARY}"',
+        "file": f'sasl.password_file = "{folder}/password"',
+        "command": f'sasl.password_command = "sh {folder}/dump.sh {folder}"',
+        "none": "",
+    }
+
+
+def x(text: str) -> list[str]:
+    return [word for line in text.splitlines() for word in ("-X", line)]
+
+
+def variables(prefix: str, text: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {prefix + key.upper().replace(".", "_"): value for key, _, value in pairs}
+
+
+def ways(folder: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
+    """Arguments and variables of each way in."""
+    secret = f"sasl.password={CANARY}"
+    return {
+        "-X": (x(COMMON + secret), {}),
+        "-X jaas": (x(JAVA + JAAS), {}),
+        "-X file": (x(f"{COMMON}sasl.password_file={folder}/password"), {}),
+        "-F": (["-F", f"{folder}/client.properties"], {}),
+        "-F jaas": (["-F", f"{folder}/jaas"], {}),
+        "KCLI_X": ([], variables("KCLI_X_", COMMON + secret)),
+        "KCLI_X jaas": ([], variables("KCLI_X_", JAVA + JAAS)),
+        "KAFKA": ([], variables("KAFKA_", COMMON + secret)),
+        **{f"profile {name}": (["--profile", name], {}) for name in profiles(folder) if name != "none"},
+    }
+
+
+WAYS = tuple(ways(Path("/")))
+
+
+def run(home: Path, cluster: FakeCluster | str, line: str, way: str, *more: str, **env: str) -> Done:
+    arguments, given = ways(home)[way]
+    bootstrap = cluster if isinstance(cluster, str) else cluster.bootstrap
+    words = line.format(dir=home, group=f"group-{os.getpid()}").split()
+    folders = {"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "TMPDIR": str(home)}
+    return kcli(*words, *arguments, *more, bootstrap=bootstrap, **folders, **given, **env)
+
+
+@pytest.mark.case("S12", "R24")
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_in(home: Path, cluster: FakeCluster, way: str) -> None:
+    done = run(home, cluster, "topics list -o name", way, *LOUD, KCLI_X_SSL_KEY_PASSWORD=CANARY)
+    assert (done.code, done.out) == (0, "t\n"), done.err
+    assert_clean(done.out, done.err)
+    for line in ("config show --origin", "config show -o json", "config check", "profile list -o json"):
+        found = run(home, cluster, line, way, *LOUD)
+        assert_clean(found.out, found.err)
+    if "file" not in way and "command" not in way:
+        added = run(home, cluster, "profile add new -b h:1 --dry-run", way, *LOUD)
+        assert_clean(added.out, added.err)
+
+
+@pytest.mark.case("R24")
+def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeCluster) -> None:
+    secrets = variables("KCLI_X_", f"ssl.key.password={CANARY}") | variables(
+        "KAFKA_", f"sasl.jaas.config={JAAS}"
+    )
+    assert run(home, cluster, "topics list", "profile command", **secrets).code == 0
+    text = (home / "env").read_text()
+    assert "PATH=" in text
+    assert_clean(text)
+
+
+@pytest.mark.case("R24")
+@pytest.mark.parametrize("line", [*(f"{name} {rest}".strip() for name, rest in ADMIN.items()), *STREAMS])
+def test_every_command(home: Path, cluster: FakeCluster, line: str) -> None:
+    done = run(home, cluster, line, "KCLI_X", *LOUD)
+    assert done.code in (0, 1, 6), done.err  # g has no member to be removed
+    assert_clean(done.out, done.err)
+
+
+@pytest.mark.case("R24")
+def test_a_mirror_between_two_profiles(home: Path, cluster: FakeCluster) -> None:
+    path = home / "kcli/config.toml"
+    text = path.read_text()
+    for name in ("plain", "command"):
+        brokers = f'bootstrap.servers = "{cluster.bootstrap}"\n'
+        text = text.replace(f"[profiles.{name}]\n", f"[profiles.{name}]\n{brokers}")
+    path.write_text(text)
+    line = "mirror --from plain --to command -t t --map-topic t=copied --until-caught-up --yes -o json"
+    done = kcli(*line.split(), *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+    assert done.code == 0, done.err
+    assert '"records":' in done.out
+    assert_clean(done.out, done.err)
+
+
+@pytest.mark.case("R24")
+@pytest.mark.parametrize("way", ["-X", "KCLI_X", "profile plain", "-F jaas"])
+@pytest.mark.parametrize("verbose", [(), ("-v",), ("-o", "json"), LOUD])
+def test_a_wrong_password(home: Path, cluster: FakeCluster, way: str, verbose: tuple[str, ...]) -> None:
+    with patch.object(cluster.settings, "sasl", Sasl(users={"alice": "another"})):
+        done = run(home, cluster, "topics list", way, *verbose)
+    assert done.code == 4, done.err
+    assert_clean(done.out, done.err)
+
+
+@pytest.mark.case("R24")
+@pytest.mark.parametrize("way", ["-X", "profile command", "KAFKA"])
+def test_no_broker_and_a_peer_that_is_none(home: Path, way: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed = f"127.0.0.1:{taken.getsockname()[1]}"
+    done = run(home, closed, "topics list", way, "--timeout", "300ms", *LOUD)
+    assert done.code == 3
+    assert_clean(done.out, done.err)
+
+
+@pytest.mark.case("S12", "R24")
+def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
+    def crash(self: Admin) -> None:
+        options = self.cluster.options
+        assert options.sasl_password.reveal() == CANARY
+        raise RuntimeError(f"{options} {options!r} {vars(self)} {options.sasl_password}")
+
+    with patch.object(Admin, "list_topics", crash):
+        done = run(home, cluster, "topics list", "KCLI_X", *LOUD)
+    assert done.code == 1
+    assert "Traceback" in done.err
+    assert "sasl_password=(hidden)" in done.err
+    assert_clean(done.err)
+
+
+@pytest.mark.case("S12")
+def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeCluster) -> None:
+    limits: list[tuple[int, int]] = []
+    with patch.object(resource, "setrlimit", lambda _what, limit: limits.append(limit)):
+        run(home, cluster, "topics list", "KCLI_X")
+        assert [soft for soft, _hard in limits] == [0]
+        kcli("topics", "list", "--timeout", "100ms", bootstrap="127.0.0.1:1")
+    assert len(limits) == 1
+
+
+def shell(home: Path, cluster: FakeCluster, *more: str) -> "pexpect.spawn[str]":
+    variables = environment(cluster.bootstrap, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+    words = [*KCLI[1:], "topics", "list", "-o", "name", "--profile", "none", *more]
+    return pexpect.spawn(KCLI[0], words, env=variables, encoding="utf-8", timeout=20)
+
+
+@pytest.mark.case("R24")
+def test_a_password_that_is_typed(home: Path, cluster: FakeCluster) -> None:
+    child = shell(home, cluster, *LOUD)
+    seen = ""
+    child.expect("Password of alice at 127")
+    seen += child.before or ""
+    child.waitnoecho()
+    argv = Path(f"/proc/{child.pid}/cmdline").read_text()
+    child.sendline(CANARY)
+    child.expect(pexpect.EOF)
+    seen += child.before or ""
+    child.close()
+    assert child.exitstatus == 0
+    assert "\nt\r\n" in seen
+    assert_clean(seen, argv)
+
+
+@pytest.mark.parametrize(("answer", "code"), [("\n", 2), ("\x04", 2), ("\x03", 130)])
+def test_no_password_is_typed(home: Path, cluster: FakeCluster, answer: str, code: int) -> None:
+    child = shell(home, cluster)
+    child.expect("Password of alice")
+    child.waitnoecho()
+    child.send(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == code or child.signalstatus == 2
+
+
+def test_no_input_asks_for_no_password(home: Path, cluster: FakeCluster) -> None:
+    child = shell(home, cluster, "--no-input")
+    child.expect("there is no password for user alice")
+    child.expect("--no-input was given")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 2
+
+
+def test_every_child_gets_an_environment_that_was_chosen() -> None:
+    """``env=`` is written wherever a process is started."""
+    missing = []
+    for path in (ROOT / "kcli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called.startswith("subprocess.") and called.split(".")[1] in (
+                "run",
+                "Popen",
+                "call",
+                "check_output",
+            ):
+                assert isinstance(node, ast.Call)
+                if "env" not in {keyword.arg for keyword in node.keywords}:
+                    missing.append(f"{path}:{node.lineno}")
+    assert not missing
+
+
+def test_the_canary_can_be_found() -> None:
+    """The test can fail: each form of the canary is recognised."""
+    for form in (CANARY, CANARY.encode().hex(), base64.b64encode(f"\0alice\0{CANARY}".encode()).decode()):
+        with pytest.raises(AssertionError):
+            assert_clean(f"… {form} …")

@@ -1,0 +1,176 @@
+"""``kcli elect-leaders``: which partitions are in the plan, what is elected and read back, refusals, exit codes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.flows import leader_elections
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
+from tests.topic_changes import Command
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    """Broker 1 should lead ``t-0`` and ``u-0``, and does not."""
+    monkeypatch.delenv("KCLI_TIMEOUT", raising=False)
+    with FakeCluster(3, topics={"t": 3, "u": 1}) as made:
+        made.move_leader("t", 0, 2)
+        made.move_leader("u", 0, 3)
+        yield made
+
+
+@pytest.fixture
+def elect(cluster: FakeCluster) -> Command:
+    return Command(cluster, "elect-leaders")
+
+
+def rows(items: list[dict[str, Any]], *more: str) -> list[tuple[Any, ...]]:
+    keys = ("topic", "partition", "leader", "new_leader", *more)
+    return [tuple(item[key] for key in keys) for item in items]
+
+
+def elections(elect: Command) -> int:
+    return len(elect.cluster.seen(ElectLeadersRequest))
+
+
+def test_all_partitions_get_their_preferred_leader(elect: Command) -> None:
+    done = elect("--yes -o json")
+    assert rows(done.items, "status") == [("t", 0, 2, 1, "done"), ("u", 0, 3, 1, "done")]
+    assert "elected the leaders of 2 partitions, read back" in done.err
+    assert [elect.cluster.leader(*tp) for tp in (("t", 0), ("t", 1), ("u", 0))] == [1, 2, 1]
+    again = elect("--yes -o json")
+    assert (again.items, elections(elect)) == ([], 1)
+    assert "every partition is led by its preferred replica" in again.err
+
+
+def test_a_dry_run_shows_the_plan_and_elects_nobody(elect: Command) -> None:
+    done = elect("--topic t --dry-run")
+    assert done.out.startswith("Elect the preferred replica as leader of 1 partition.\n")
+    assert rows(elect("--dry-run -o json").items) == [("t", 0, 2, 1), ("u", 0, 3, 1)]
+    assert (elections(elect), elect.cluster.leader("t", 0)) == (0, 2)
+
+
+def test_only_the_named_partitions_are_elected(elect: Command) -> None:
+    assert rows(elect("--topic t:1-2 --topic u --yes -o json").items) == [("u", 0, 3, 1)]
+    assert elect.cluster.leader("t", 0) == 2
+
+
+def test_without_a_terminal_nothing_is_done(elect: Command) -> None:
+    done = elect("", 2)
+    assert "Elect leaders of 2 partitions?" in done.err
+    assert (done.out, elections(elect)) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "what", "do"),
+    [
+        ("--topic none --yes", 1, "topic none does not exist", ""),
+        ("--topic t:9 --yes", 1, "topic t has no partition 9", "kcli topics describe t"),
+        ("--topic none --topic u --yes", 6, "topic none does not exist", ""),
+        ("t --yes", 2, "unexpected extra argument", "--help"),
+    ],
+)
+def test_names_that_do_not_exist(elect: Command, line: str, code: int, what: str, do: str) -> None:
+    err = elect(line, code).err
+    assert what in err
+    assert do in err
+
+
+def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Command) -> None:
+    elect.cluster.set_isr("t", 0, [2, 3])
+    done = elect("--yes -o json", 6)
+    assert "no leader was elected for t-0" in done.err
+    assert rows(done.items, "status") == [("t", 0, 2, None, "failed"), ("u", 0, 3, 1, "done")]
+    assert "the replica on broker 1 is not in sync" in elect("--topic t --dry-run", 7).err
+    elect.cluster.stop(1, fail_over=True)
+    assert "broker 1 is not alive" in elect("--topic t --yes", 7).err
+
+
+def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
+    elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE)
+    done = elect("--topic t --yes -o json", 7)
+    assert "PREFERRED_LEADER_NOT_AVAILABLE" in done.err
+    assert [item["status"] for item in done.items] == ["failed"]
+
+
+def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -> None:
+    elect.cluster.intercept(ElectLeadersRequest, lambda _request: elect.cluster.move_leader("t", 0, 1))
+    assert [item["status"] for item in elect("--topic t --yes -o json").items] == ["done"]
+
+
+def test_a_missing_right_is_4(elect: Command) -> None:
+    elect.cluster.fail(ElectLeadersRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
+    assert "ALTER on the cluster" in elect("--yes", 4).err
+
+
+def test_old_brokers_are_named(elect: Command) -> None:
+    elect.cluster.hide(ElectLeadersRequest)
+    done = elect("--yes", 7)
+    assert "ElectLeaders" in done.err
+
+
+def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
+    elect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_elections, "_VISIBLE_WITHIN", 0.1)
+
+    def stale(_request: Any, answer: Any) -> None:
+        for topic in answer.topics:
+            for part in topic.partitions:
+                part.leader_id = 2 if topic.name == "t" and part.partition_index == 0 else part.leader_id
+
+    elect.cluster.replace(MetadataRequest, stale, times=FOREVER)
+    done = elect("--topic t:0 --yes -o json", 7)
+    assert "broker 2 leads it" in done.err
+    assert [item["status"] for item in done.items] == ["failed"]
+
+
+# --- unclean -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(elect: Command) -> Command:
+    """``lost-0`` has no leader: the only replica in sync is on broker 3, which is dead."""
+    elect.cluster.create_topic("lost", replicas={0: [3, 2]})
+    elect.cluster.set_isr("lost", 0, [3])
+    elect.cluster.stop(3, fail_over=True)
+    return elect
+
+
+def test_an_unclean_election_says_what_is_lost_and_needs_the_name(broken: Command) -> None:
+    done = broken("--unclean --topic lost", 2)
+    assert "are lost, also acknowledged ones" in done.err
+    assert "2  not in sync" in done.err
+    assert "does not name" in broken("--unclean --topic lost --confirm t", 2).err
+    assert elections(broken) == 0
+    items = broken("--unclean --topic lost --confirm lost -o json").items
+    assert rows(items, "status") == [("lost", 0, None, 2, "done")]
+    assert broken.cluster.leader("lost", 0) == 2
+
+
+def test_an_unclean_election_is_only_for_partitions_without_a_leader(broken: Command) -> None:
+    done = broken("--unclean --topic t --yes -o json")
+    assert (done.items, elections(broken)) == ([], 0)
+    assert "every partition has a leader" in done.err
+
+
+def test_a_clean_election_names_partitions_that_only_an_unclean_one_helps(broken: Command) -> None:
+    done = broken("--topic lost --yes", 7)
+    assert "--unclean elects another replica, and loses records" in done.err
+
+
+def test_no_replica_that_is_alive_is_7(broken: Command) -> None:
+    broken.cluster.stop(2, fail_over=True)
+    assert "no broker with a replica is alive" in broken("--unclean --topic lost --yes", 7).err
+
+
+def test_the_plan_fits_80_columns(elect: Command) -> None:
+    elect.cluster.create_topic("a-topic-with-a-rather-long-name", replicas={0: [1, 2, 3]})
+    elect.cluster.move_leader("a-topic-with-a-rather-long-name", 0, 3)
+    elect.cluster.set_isr("a-topic-with-a-rather-long-name", 0, [3, 2])
+    assert max(map(len, elect("--dry-run", 6).out.splitlines())) <= 80

@@ -1,0 +1,294 @@
+"""``kcli profile`` and ``kcli config``: what is written, shown, refused and listed."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kcli.commands.profile import profile
+from tests.command import KCLI, ROOT, environment
+from tests.fake.cluster import FakeCluster
+from tests.in_process import Done
+from tests.in_process import kcli as run_kcli
+
+CANARY = "canary-55e0"
+CONFIG = """# clusters of mine
+current = "prod"  # the big one
+
+[profiles.prod]
+bootstrap.servers = "p1:9092,p2:9092"
+# never here
+security.protocol = "SASL_SSL"
+sasl.mechanism = "PLAIN"
+sasl.username = "ops"
+sasl.password = "canary-55e0"
+protected = true
+[profiles.test]
+bootstrap.servers = "t:1"
+"""
+
+Kcli = Callable[..., Done]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def kcli(home: Path) -> Kcli:
+    def call(*arguments: str, **variables: str) -> Done:
+        folders = {
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "XDG_STATE_HOME": str(home / "state"),
+            "HOME": str(home),
+        }
+        return run_kcli(*arguments, **folders, **variables)
+
+    return call
+
+
+def write(home: Path, text: str = CONFIG) -> Path:
+    path = home / "config/kcli/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def items(done: Done) -> list[dict[str, object]]:
+    assert done.code in (0, 2), done.err
+    found: list[dict[str, object]] = json.loads(done.out)["items"]
+    return found
+
+
+def test_profiles_are_added_used_listed_and_removed(kcli: Kcli, home: Path) -> None:
+    path = home / "config/kcli/config.toml"
+    assert "there are no profiles" in kcli("profile", "list").err
+    added = kcli(
+        "profile", "add", "prod", "-b", "h:1,h:2", "-X", "security.protocol=SASL_SSL", "-X", "read_only=true", "-X",
+        "sasl.password_command=pass show x", "-X", "cluster_id=Qx", "-X", "request.timeout.ms=5000", "--client-id", "me",
+    )  # fmt: skip
+    assert (added.code, "warning" in added.err) == (0, False)
+    assert path.read_text() == (
+        '[profiles.prod]\nbootstrap.servers = "h:1,h:2"\nsecurity.protocol = "SASL_SSL"\nread_only = true\n'
+        'sasl.password_command = "pass show x"\ncluster_id = "Qx"\nrequest.timeout.ms = 5000\nclient.id = "me"\n'
+    )
+    assert kcli("profile", "use", "prod").code == 0
+    (row,) = items(kcli("profile", "list", "-o", "json"))
+    assert (row["name"], row["current"], row["read_only"], row["cluster_id"]) == ("prod", True, True, "Qx")
+    assert kcli("profile", "list", "-o", "name").out == "prod\n"
+    assert json.loads(kcli("profile", "list", "-o", "ndjson").out)["kind"] == "Profile"
+    shown = kcli("config", "show", "-o", "json")
+    assert json.loads(shown.out)["profile"] == "prod"
+    assert kcli("profile", "remove", "prod").code == 2  # without a terminal
+    removed = kcli("profile", "remove", "prod", "--yes")
+    assert (removed.code, path.read_text().strip()) == (0, "")
+
+
+@pytest.mark.case("X18")
+def test_files_are_for_the_user_alone(kcli: Kcli, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert kcli("profile", "add", "a", "-b", "h:1").code == 0
+    finally:
+        os.umask(before)
+    path = home / "config/kcli/config.toml"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert os.listdir(path.parent) == ["config.toml"]
+
+
+def test_comments_and_other_profiles_stay(kcli: Kcli, home: Path) -> None:
+    path = write(home)
+    assert kcli("profile", "add", "new", "-b", "n:1").code == 0
+    assert kcli("profile", "use", "test").code == 0
+    text = path.read_text()
+    assert text.startswith('# clusters of mine\ncurrent = "test"  # the big one\n')
+    assert "# never here\n" in text
+    assert kcli("profile", "remove", "test", "--yes").code == 0
+    assert "current" not in path.read_text()
+
+
+def test_a_link_to_the_file_stays_a_link(kcli: Kcli, home: Path) -> None:
+    path = write(home)
+    path.rename(home / "dotfile")
+    path.symlink_to(home / "dotfile")
+    assert kcli("profile", "use", "test").code == 0
+    assert path.is_symlink()
+    assert 'current = "test"' in (home / "dotfile").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["add", "prod", "-b", "x:1"], 7, "profile prod exists already"),
+        (["add", "a:1", "-b", "x:1"], 2, "'a:1' is no name for a profile"),
+        (["add", "a"], 2, "would be empty"),
+        (["add", "a", "-X", "linger.mss=1"], 2, "unknown option 'linger.mss'"),
+        (["add", "a", "-X", "acks=5"], 2, "acks='5' is not a valid value"),
+        (["add", "a", "-X", "color=pink"], 2, "color='pink' is not a valid value"),
+        (["add", "a", "-X", "read_only=maybe"], 2, "read_only='maybe' is not a valid value"),
+        (["add", "a", "-X", "key.serializer=x"], 2, "key.serializer (-X) has no effect"),
+        (["use", "prd"], 2, "there is no profile 'prd'"),
+        (["remove", "tset", "--yes"], 2, "there is no profile 'tset'"),
+        (["show", "tset"], 2, "there is no profile 'tset'"),
+        (["import", "/no/such"], 2, "cannot read /no/such"),
+        (["import", "kaf"], 2, "there is no file of kaf"),
+    ],
+)
+def test_mistakes_change_nothing(kcli: Kcli, home: Path, arguments: list[str], code: int, said: str) -> None:
+    path = write(home)
+    done = kcli("profile", *arguments)
+    assert done.code == code, done.err
+    assert said in done.err.splitlines()[0]
+    assert path.read_text() == CONFIG
+
+
+def test_a_dry_run_writes_nothing(kcli: Kcli, home: Path) -> None:
+    path = write(home)
+    for line in ("add new -b x:1", "use test", "remove test", "add prod -b x:1 --replace"):
+        assert kcli("profile", *line.split(), "--dry-run").code == 0
+    assert path.read_text() == CONFIG
+
+
+@pytest.mark.case("S9")
+def test_a_password_given_to_add_is_written_with_a_warning(kcli: Kcli, home: Path) -> None:
+    done = kcli(
+        "profile",
+        "add",
+        "a",
+        "-b",
+        "x:1",
+        "-X",
+        f"sasl.password={CANARY}",
+        "-X",
+        "security.protocol=SASL_SSL",
+    )
+    assert done.code == 0
+    assert "sasl.password on the command line can be seen by all users" in done.err
+    assert "in plain text, which only you can read (0600)" in done.err
+    assert CANARY not in done.out + done.err
+
+
+@pytest.mark.case("S12", "X17")
+def test_secrets_are_shown_nowhere(kcli: Kcli, home: Path) -> None:
+    write(home)
+    for line in (
+        "profile show prod",
+        "profile list -o json",
+        "config show --origin",
+        "config show -o json",
+        "config check",
+    ):
+        done = kcli(*line.split())
+        assert CANARY not in done.out + done.err
+    assert "(hidden)" in kcli("profile", "show", "prod").out
+    (secret,) = [row for row in items(kcli("profile", "show", "prod", "-o", "json")) if row["sensitive"]]
+    assert (secret["key"], secret["value"]) == ("sasl.password", None)
+
+
+def test_config_show_has_the_effective_values_with_their_origins(kcli: Kcli, home: Path) -> None:
+    path = write(home)
+    found = kcli("config", "show", "--origin", "-o", "json", "-X", "linger.ms=3", KCLI_CLIENT_ID="me")
+    rows = {str(row["key"]): (row["value"], row["origin"]) for row in items(found)}
+    assert rows["linger.ms"] == (3.0, "-X")
+    assert rows["client.id"] == ("me", "KCLI_CLIENT_ID")
+    assert rows["bootstrap.servers"] == ("p1:9092,p2:9092", f"{path}:5")
+    plain = kcli("config", "show").out
+    assert "ORIGIN" not in plain
+    assert "sasl.username" in plain
+
+
+def test_config_show_runs_no_command(kcli: Kcli, home: Path) -> None:
+    marker = home / "ran"
+    write(home, f'[profiles.p]\nsasl.password_command = "touch {marker}"\nsecurity.protocol = "SASL_SSL"\n')
+    done = kcli("config", "show", "--profile", "p")
+    assert "(the output of touch)" in done.out
+    assert kcli("config", "check").code == 0
+    assert not marker.exists()
+
+
+@pytest.mark.case("S1")
+@pytest.mark.case("S8")
+def test_config_check_lists_all_problems_of_all_sources(kcli: Kcli, home: Path) -> None:
+    path = write(
+        home,
+        'curent = "a"\n[defaults]\nlinger.mss = 1\n[profiles.a]\nacks = "5"\nsasl.password = "x"\n'
+        'security.protocol = "SASL_SSL"\n[profiles.b]\ncolor = "pink"\nssl.ca.location = "/no/ca"\n'
+        'sasl.password_file = "/no/pw"\nsasl.mechanism = "PLAIN"\nsecurity.protocol = "SASL_SSL"\n'
+        '[profiles.c]\nsasl.username = "me"\nsasl.mechanism = "PLAIN"\nsecurity.protocol = "SASL_SSL"\n',
+    )
+    path.chmod(0o644)
+    file = home / "f"
+    file.write_text("client.idd=1\n=x\n")
+    done = kcli(
+        "config",
+        "check",
+        "-F",
+        str(file),
+        "-X",
+        "fetch.min.byte=1",
+        "-o",
+        "json",
+        KCLI_X_CHECK_CRC="1",
+        KCLI_PROFIL="x",
+    )
+    assert done.code == 2
+    found = " | ".join(f"{row['what']} {row['do']}" for row in items(done))
+    for part in (
+        f"'curent' in {path}:1", "'current'", f"'linger.mss' in {path}:3", "'linger.ms'",
+        f"acks='5' is not a valid value (from {path}:5)", "chmod 600",
+        f"color='pink' is not a valid value (from {path}:9)", "/no/ca cannot be read",
+        "cannot read sasl.password from the file /no/pw", "there is no password for user me in profile c",
+        f"'client.idd' in {file}:1", f"{file}:2: a line without a key", "'fetch.min.byte' in -X", "'check.crc' in "
+        "KCLI_X_CHECK_CRC", "KCLI_PROFIL means nothing to kcli; did you mean KCLI_PROFILE",
+    ):  # fmt: skip
+        assert part in found, (part, found)
+    assert len(items(done)) == len({json.dumps(row) for row in items(done)})
+
+
+def test_config_check_is_content_with_what_is_right(kcli: Kcli, home: Path) -> None:
+    write(home)
+    done = kcli("config", "check")
+    assert (done.code, done.out.splitlines()[1:]) == (0, [])
+    assert "nothing is wrong" in done.err
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 1}) as found:
+        yield found
+
+
+def test_commands_use_the_profile(kcli: Kcli, home: Path, cluster: FakeCluster) -> None:
+    write(home, f'[profiles.here]\nbootstrap.servers = "{cluster.bootstrap}"\n')
+    assert kcli("topics", "list", "--profile", "here", "-o", "name").out == "t\n"
+    assert kcli("topics", "list", "--cluster", "here", "-o", "name").out == "t\n"
+    assert kcli("topics", "list", "-o", "name", KCLI_PROFILE="here").out == "t\n"
+    assert kcli("topics", "list", "-o", "name").code == 2
+    kcli("profile", "use", "here")
+    assert kcli("-v", "topics", "list", "-o", "name").out == "t\n"
+
+
+@pytest.mark.case("X20")
+def test_completion_offers_the_names(kcli: Kcli, home: Path) -> None:
+    write(home)
+    done = subprocess.run(
+        [*KCLI, "__complete", "profiles", "fish", "p", "kcli", "topics", "list", "--profile"],
+        capture_output=True,
+        env=environment(XDG_CONFIG_HOME=str(home / "config")),
+        check=False,
+    )
+    assert done.stdout == b"prod\n"
+
+
+def test_every_example_of_profile_is_a_command() -> None:
+    text = "\n".join(line for name in profile.commands for line, _ in profile.commands[name].examples)  # type: ignore[attr-defined]
+    assert set(re.findall(r"kcli profile (\w+)", text)) == set(profile.commands)
+    assert (ROOT / "docs/profiles.md").exists()

@@ -1,0 +1,131 @@
+"""What a read-only profile refuses: every command that changes anything. The table is the command tree's, so that a new
+command cannot be forgotten.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from kcli.cli import cli
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.test_every_option import ADMIN, NO_CLUSTER, leaves
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.in_process import Done, kcli
+
+OF_TWO = "mirror"
+STREAMS = {"produce": "t {dir}/lines.txt", "consume": "t -e"}
+
+
+def command_of(path: str) -> Any:
+    found: Any = cli
+    for word in path.split():
+        found = found.get_command(click.Context(found), word)
+    return found
+
+
+COMMANDS = {path: command_of(path) for path in leaves(cli)}
+CHANGING = {path for path, command in COMMANDS.items() if command.changes is True}
+SOMETIMES = {path for path, command in COMMANDS.items() if callable(command.changes)}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 3}) as found:
+        put(found, "t", 0)
+        commit(found, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(cluster: FakeCluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("read-only")
+    (folder / "lines.txt").write_text("one\n")
+    (folder / "offsets.csv").write_text("g,t,0,3\n")
+    (folder / "kcli").mkdir()
+    (folder / "kcli/config.toml").write_text(
+        f'[profiles.locked]\nbootstrap.servers = "{cluster.bootstrap}"\nread_only = true\n'
+        f'[profiles.open]\nbootstrap.servers = "{cluster.bootstrap}"\n'
+    )
+    return folder
+
+
+def run(folder: Path, line: str, *more: str, profile: str = "locked") -> Done:
+    words = line.format(dir=folder).split()
+    variables = {"XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
+    return kcli(*words, *more, **variables, **({"KCLI_PROFILE": profile} if profile else {}))
+
+
+def test_every_command_says_whether_it_changes_the_cluster() -> None:
+    silent = [path for path, command in COMMANDS.items() if command.changes is None]
+    assert not silent, f"changes=True or changes=False is missing: {silent}"
+    assert {"groups rewind", "mirror"} == SOMETIMES
+    assert {"produce", "topics delete", "acls create", "groups import", "configs alter"} <= CHANGING
+    assert not CHANGING & NO_CLUSTER
+
+
+def line_of(path: str) -> str:
+    return f"{path} {ADMIN.get(path, STREAMS.get(path, ''))}".replace("--dry-run", "").strip()
+
+
+@pytest.mark.parametrize("path", sorted(CHANGING | {"groups rewind"}))
+def test_what_changes_anything_is_refused_before_a_broker_is_contacted(
+    cluster: FakeCluster, folder: Path, path: str
+) -> None:
+    before = len(cluster.connections)
+    done = run(folder, line_of(path), "--yes")
+    assert done.code == 7, done.err
+    assert f"`kcli {path}` is refused: profile locked is read-only" in done.err
+    assert (len(cluster.connections), done.out) == (before, "")
+
+
+@pytest.mark.parametrize("path", ["topics create", "configs alter", "groups rewind", "produce"])
+def test_a_dry_run_shows_its_plan_and_ends_as_refused(folder: Path, path: str) -> None:
+    done = run(folder, line_of(path), "--dry-run")
+    free = run(folder, line_of(path), "--dry-run", profile="open")
+    assert (done.code, free.code) == (7, 0), (done.err, free.err)
+    assert done.out.replace("locked", "open") == free.out
+    assert "profile locked is read-only" in done.err
+
+
+READING = sorted(ADMIN.keys() - CHANGING - SOMETIMES)
+
+
+@pytest.mark.parametrize("path", [*READING, "consume"])
+def test_what_only_reads_is_not_refused(folder: Path, path: str) -> None:
+    done = run(folder, line_of(path))
+    assert done.code in (0, 6), done.err
+    assert "read-only" not in done.err
+
+
+def test_an_import_into_zookeeper_is_refused_too(folder: Path) -> None:
+    done = run(folder, "groups import {dir}/offsets.csv --zookeeper 127.0.0.1:1 --yes")
+    assert done.code == 7, done.err
+    assert "profile locked is read-only" in done.err
+
+
+def test_reading_in_a_group_changes_the_group(folder: Path) -> None:
+    done = run(folder, "consume t -e -g g")
+    assert done.code == 7
+    assert "joining group g is refused" in done.err
+    assert run(folder, "consume t -e -X group.id=g").code == 7
+
+
+def test_the_source_of_a_mirror_may_be_read_only_and_its_target_not(folder: Path) -> None:
+    copied = "mirror --from locked --to open -t t --map-topic t=copy --dry-run"
+    assert run(folder, copied, profile="").code == 0
+    back = run(
+        folder, "mirror --from open --to locked -t t --map-topic t=copy --until-caught-up --yes", profile=""
+    )
+    assert (back.code, "`kcli mirror` is refused: profile locked" in back.err) == (7, True)
+    both = run(folder, "mirror --from locked --to open -t t --dry-run --profile open", profile="")
+    assert "--profile names a third cluster" in both.err
+    assert run(folder, "mirror status --to locked", profile="").code == 0
+
+
+def test_the_side_of_a_mirror_by_address_takes_no_profile(cluster: FakeCluster, folder: Path) -> None:
+    line = f"mirror --from {cluster.bootstrap} --to {cluster.bootstrap} -t t --map-topic t=copy --dry-run"
+    assert run(folder, line, profile="locked").code == 0

@@ -1,0 +1,178 @@
+"""SASL as a broker does it: SaslHandshake and SaslAuthenticate, users with passwords, tokens, sessions that end.
+
+    FakeCluster(1, sasl=Sasl(users={"alice": "secret"}, session_lifetime_ms=300))
+
+The mechanisms are written anew here, not taken from ``kcli``: they judge its client.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tests.fake.codes import Code
+
+if TYPE_CHECKING:
+    from tests.fake.state import Context
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+Server = Generator[bytes, bytes, tuple[str, bytes]]
+"""Is sent the client's messages, yields the server's, and returns the user and the last message."""
+
+
+@dataclass(slots=True)
+class Sasl:
+    """Who may come in. May be changed while the cluster runs (``cluster.settings.sasl``)."""
+
+    users: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    """Accepted tokens, and whose they are."""
+    mechanisms: tuple[str, ...] = MECHANISMS
+    session_lifetime_ms: int = 0
+    session_grace: float = 0.0
+    """Seconds for which an ended session still serves: this cluster shares its processor with its clients."""
+    iterations: int = 4_096
+    tamper: Callable[[str, bytes], bytes] | None = None
+    """Makes another message of a server's: ``first`` or ``final`` of SCRAM, ``challenge`` of OAUTHBEARER."""
+    wrong_password: str = "Authentication failed: Invalid username or password"
+
+    def edited(self, stage: str, message: bytes) -> bytes:
+        return message if self.tamper is None else self.tamper(stage, message)
+
+
+class DeniedError(Exception):
+    """The broker's error message."""
+
+
+class Session:
+    """What one connection has said about itself."""
+
+    def __init__(self) -> None:
+        self.user = ""
+        self.expires_at = float("inf")
+        self.authentications = 0
+        self.failed = False
+        self._mechanism = ""
+        self._server: Server | None = None
+
+    def may(self, kind: type) -> bool:
+        """Whether a broker carries out such a request now; otherwise it closes the connection."""
+        if self._mechanism:
+            return kind is SaslAuthenticateRequest
+        if not self.user:
+            return kind in (ApiVersionsRequest, SaslHandshakeRequest)
+        return kind is SaslHandshakeRequest or time.monotonic() < self.expires_at
+
+    def handshake(self, sasl: Sasl, mechanism: str) -> int:
+        if mechanism not in sasl.mechanisms:
+            self.failed = True
+            return int(Code.UNSUPPORTED_SASL_MECHANISM)
+        self._mechanism = mechanism
+        return 0
+
+    def authenticate(self, sasl: Sasl, message: bytes) -> SaslAuthenticateResponse:
+        try:
+            if self._server is None:
+                self._server = _SERVERS[self._mechanism](sasl)
+                next(self._server)
+            return SaslAuthenticateResponse(auth_bytes=self._server.send(message), error_message=None)
+        except StopIteration as end:
+            user, last = end.value
+        except DeniedError as refused:
+            self.failed = True
+            return SaslAuthenticateResponse(error_code=58, error_message=str(refused))
+        if self.user and user != self.user:
+            self.failed = True
+            text = f"Cannot change principals during re-authentication from {self.user} to {user}"
+            return SaslAuthenticateResponse(error_code=58, error_message=text)
+        self.user, self._server, self._mechanism = user, None, ""
+        self.authentications += 1
+        lifetime = sasl.session_lifetime_ms
+        self.expires_at = (
+            time.monotonic() + lifetime / 1000 + sasl.session_grace if lifetime else float("inf")
+        )
+        return SaslAuthenticateResponse(auth_bytes=last, error_message=None, session_lifetime_ms=lifetime)
+
+
+async def sasl_handshake(ctx: "Context", request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+    sasl = ctx.state.settings.sasl
+    if sasl is None:
+        return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE)
+    code = ctx.session.handshake(sasl, request.mechanism)
+    return SaslHandshakeResponse(error_code=code, mechanisms=list(sasl.mechanisms))
+
+
+async def sasl_authenticate(ctx: "Context", request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    sasl = ctx.state.settings.sasl
+    if sasl is None:
+        return SaslAuthenticateResponse(error_code=Code.ILLEGAL_SASL_STATE, error_message=None)
+    return ctx.session.authenticate(sasl, bytes(request.auth_bytes))
+
+
+# --- mechanisms ----------------------------------------------------------------------------------------
+
+
+def _plain(sasl: Sasl) -> Server:
+    authorized, user, password = (part.decode() for part in (yield b"").split(b"\0"))
+    if sasl.users.get(user) != password or authorized not in ("", user):
+        raise DeniedError(sasl.wrong_password)
+    return user, b""
+
+
+def _scram(digest: str, sasl: Sasl) -> Server:
+    first = (yield b"").decode()
+    found = re.fullmatch(r"n,,(n=((?:[^,=]|=2C|=3D)+),r=([\x21-\x2b\x2d-\x7e]+))", first)
+    if found is None:
+        raise DeniedError("Invalid SCRAM client first message format")
+    bare, name, nonce = found.groups()
+    user = name.replace("=2C", ",").replace("=3D", "=")
+    if user not in sasl.users:
+        raise DeniedError("Authentication failed during authentication due to invalid credentials")
+    salt, whole = b"salt of " + user.encode(), nonce + "server"
+    honest = f"r={whole},s={base64.b64encode(salt).decode()},i={sasl.iterations}".encode()
+    challenge = sasl.edited("first", honest)
+    final = (yield challenge).decode()
+    without_proof, _, proof = final.rpartition(",p=")
+    salted = hashlib.pbkdf2_hmac(digest, sasl.users[user].encode(), salt, sasl.iterations)
+    message = ",".join((bare, challenge.decode("latin-1"), without_proof)).encode()
+    key = hmac.new(salted, b"Client Key", digest).digest()
+    stored = hashlib.new(digest, key).digest()
+    signature = hmac.new(stored, message, digest).digest()
+    expected = bytes(x ^ y for x, y in zip(key, signature, strict=True))
+    if without_proof != f"c=biws,r={whole}" or base64.b64decode(proof) != expected:
+        raise DeniedError("Authentication failed during authentication due to invalid credentials")
+    server_key = hmac.new(salted, b"Server Key", digest).digest()
+    verifier = base64.b64encode(hmac.new(server_key, message, digest).digest())
+    return user, sasl.edited("final", b"v=" + verifier)
+
+
+def _oauthbearer(sasl: Sasl) -> Server:
+    first = (yield b"").decode()
+    found = re.fullmatch(
+        r"n,(?:a=[^,]*)?,\x01auth=Bearer ([-_.+/=~a-zA-Z0-9]+)((?:\x01[a-zA-Z]+=[^\x01]+)*)\x01\x01", first
+    )
+    if found is None:
+        raise DeniedError("Invalid OAUTHBEARER client first message")
+    user = sasl.tokens.get(found[1])
+    if user is None:
+        error = json.dumps({"status": "invalid_token", "scope": "kafka"}).encode()
+        dummy = yield sasl.edited("challenge", error)
+        assert dummy == b"\x01", dummy
+        raise DeniedError('{"status":"invalid_token"}')
+    return user, b""
+
+
+_SERVERS: dict[str, Any] = {
+    "PLAIN": _plain,
+    "SCRAM-SHA-256": lambda sasl: _scram("sha256", sasl),
+    "SCRAM-SHA-512": lambda sasl: _scram("sha512", sasl),
+    "OAUTHBEARER": _oauthbearer,
+}

@@ -1,0 +1,212 @@
+"""Which profile is chosen, what it is stronger and weaker than, and what its marks mean."""
+
+from typing import Any
+
+import pytest
+
+from kcli.commands.shared.protection import may_change, read_only_refusal
+from kcli.core.errors import ConfigError
+from kcli.files.reading import FileState
+from kcli.profiles.config_file import ConfigFile
+from kcli.profiles.pairs import raise_error
+from kcli.profiles.profile import Profile
+from kcli.profiles.resolve import Resolved, origin_lines, resolve
+from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.sources import Sources
+
+USER = """current = "prod"
+[defaults]
+client.id = "mine"
+linger.ms = 1
+[profiles.prod]
+bootstrap.servers = "prod:1"
+linger.ms = 2
+[profiles.test]
+bootstrap.servers = "test:1"
+[profiles.bare]
+client.id = "bare"
+"""
+SYSTEM = """[defaults]
+client.id = "system"
+retry.backoff.ms = 7
+[profiles.shared]
+bootstrap.servers = "shared:1"
+"""
+
+
+def sandbox() -> tuple[str, dict[str, str]]:
+    return "default", {"bootstrap.servers": "s:1"}
+
+
+def resolved(text: str = USER, **sources: Any) -> Resolved:
+    configs = [ConfigFile("u", text, raise_error), ConfigFile("s", SYSTEM, raise_error)]
+    return resolve(Sources(config_files=lambda _report: configs, **sources))
+
+
+def test_the_current_profile_is_stronger_than_the_defaults_and_those_than_the_systems() -> None:
+    found = resolved()
+    assert found.profile is not None
+    assert found.profile.name == "prod"
+    assert origin_lines(found) == [
+        "bootstrap.servers = prod:1 (u:6)",
+        "client.id = mine (u:3)",
+        "linger.ms = 2.0 (u:7)",
+        "retry.backoff.ms = 7 (s:3)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "brokers"),
+    [
+        ({"profile": "test"}, "test:1"),
+        ({"profile": "shared"}, "shared:1"),
+        ({"environ": {"KCLI_PROFILE": "test"}}, "test:1"),
+        ({"environ": {"KCLI_PROFILE": "shared"}, "profile": "test"}, "test:1"),
+        ({"environ": {"KCLI_BOOTSTRAP_SERVER": "e:1"}, "profile": "test"}, "e:1"),
+        ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "test"}, "test:1"),
+        ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "bare"}, "k:1"),
+        ({"find_sandbox": sandbox, "profile": "bare"}, "s:1"),
+    ],
+)
+def test_what_chooses_a_profile_and_what_it_overrules(sources: dict[str, Any], brokers: str) -> None:
+    assert resolved(**sources).values["bootstrap_servers"] == brokers
+
+
+def test_a_side_of_a_mirror_takes_its_brokers_from_its_profile_alone() -> None:
+    sources: dict[str, Any] = {"profile_required": True, "environ": {"KCLI_BOOTSTRAP_SERVER": "e:1"}}
+    assert resolved(profile="test", **sources).values["bootstrap_servers"] == "test:1"
+    with pytest.raises(ConfigError, match="profile bare names no broker"):
+        resolved(profile="bare", **sources)
+    assert resolved(ignores_current=True, flags={"bootstrap.servers": "x:1"}).profile is None
+
+
+@pytest.mark.case("S1")
+def test_a_profile_that_does_not_exist_is_named_with_the_nearest_and_all() -> None:
+    with pytest.raises(ConfigError, match=r"no profile 'prdo' \(from --profile\)") as caught:
+        resolved(profile="prdo")
+    assert caught.value.why == "there are prod, test, bare, shared"
+    assert caught.value.do == "did you mean 'prod'?"
+    with pytest.raises(ConfigError, match=r"from current in u:1"):
+        resolved('current = "gone"')
+
+
+def test_a_profile_without_brokers_says_so() -> None:
+    with pytest.raises(ConfigError, match="no broker is named") as caught:
+        resolved(profile="bare")
+    assert "profile bare has no bootstrap.servers" in caught.value.why
+
+
+SECRET = "sasl.password_file"
+
+
+def test_secrets_stay_where_they_are_until_they_are_wanted() -> None:
+    text = '[profiles.p]\nbootstrap.servers = "p:1"\nsecurity.protocol = "SASL_SSL"\nsasl.password_file = "/pw"\n'
+    found = resolved(text + 'ssl.key.password = "keyring:kafka/eu/me"', profile="p")
+    source = SecretSource("sasl.password", "file", "/pw", "u:4")
+    assert found.values["sasl_password"] == source
+    assert "sasl.password = (the file /pw) (u:4)" in origin_lines(found)
+    read: list[SecretSource] = []
+    assert found.revealed(read.append).values["sasl_password"] is None
+    assert {one.text for one in read} == {"/pw", "kafka/eu/me"}
+
+
+def test_secrets_that_the_protocol_does_not_use_are_not_read() -> None:
+    found = resolved(
+        environ={"KCLI_X_SSL_KEY_PASSWORD_COMMAND": "false", "KCLI_X_SASL_PASSWORD": "keyring:a/b"},
+        properties=["security.protocol=PLAINTEXT"],
+    )
+    assert found.origins["ssl_key_password"] == "KCLI_X_SSL_KEY_PASSWORD_COMMAND"
+    revealed = found.revealed(lambda source: pytest.fail(f"{source} was read"))
+    assert not {"ssl_key_password", "sasl_password"} & revealed.values.keys()
+
+
+@pytest.mark.parametrize(
+    "pair", ["sasl.password_file=", "sasl.password=keyring:x", "sasl.password_command= "]
+)
+def test_incomplete_sources_of_secrets_are_errors(pair: str) -> None:
+    with pytest.raises(ConfigError, match=r"sasl\.password"):
+        resolved(properties=[pair, "security.protocol=SASL_SSL"])
+
+
+@pytest.mark.case("S1")
+def test_only_secrets_have_sources() -> None:
+    with pytest.raises(ConfigError, match=r"'client\.id_file'"):
+        resolved(properties=["client.id_file=x"])
+
+
+@pytest.mark.case("S9")
+@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.password", "basic.auth.user.info"])
+def test_a_secret_on_the_command_line_is_warned_of_with_what_to_use_instead(key: str) -> None:
+    found = resolved(properties=[f"{key}=hunter2", "security.protocol=SASL_SSL"])
+    (said,) = [text for text in found.warnings if key in text]
+    for way in (f"{key}_file=FILE", f"{key}_command=COMMAND", "keyring:SERVICE/USER"):
+        assert way in said
+    assert "KCLI_X_" + key.upper().replace(".", "_") in said
+    assert ("asks for it" in said) == (key == "sasl.password")
+    assert "hunter2" not in "".join((*found.warnings, *origin_lines(found)))
+    instead = resolved(properties=[f"{key}_file=/pw", "security.protocol=SASL_SSL"])
+    assert not instead.warnings
+
+
+@pytest.mark.case("S9")
+def test_a_password_in_a_jaas_configuration_on_the_command_line_is_warned_of() -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    jaas = f'sasl.jaas.config={module} required username="me" password="hunter2";'
+    found = resolved(properties=[jaas, "security.protocol=SASL_SSL"])
+    assert [text for text in found.warnings if "on the command line" in text]
+    assert found.values["sasl_username"] == "me"
+
+
+STATES = [
+    (FileState(7, 0o100600), False, ""),
+    (FileState(7, 0o100640), False, "chmod 600 f"),
+    (FileState(7, 0o100604), False, "chmod 600 f"),
+    (FileState(7, 0o100602), True, "chmod 600 f"),
+    (FileState(8, 0o100600), True, "belongs to another user"),
+    (FileState(0, 0o100600), False, ""),
+    (FileState(7, 0o100600, link_owner=7), False, "symbolic link"),
+    (FileState(7, 0o100600, link_owner=8), True, "symbolic link of another user"),
+    (FileState(7, 0o010600), False, ""),  # a pipe of the shell
+]
+
+
+@pytest.mark.case("S8")
+@pytest.mark.parametrize(("state", "refused", "said"), STATES)
+def test_a_file_with_secrets_is_warned_of_or_refused(state: FileState, refused: bool, said: str) -> None:
+    sources: dict[str, Any] = {"files": ["f"], "file_state": {"f": state}.get, "user": 7}
+    texts = {"f": "sasl.password=hunter2\nsecurity.protocol=SASL_SSL"}
+    if refused:
+        with pytest.raises(ConfigError, match="f is not used") as caught:
+            resolved(read_file=texts.__getitem__, **sources)
+        assert said in f"{caught.value.what} {caught.value.do}"
+        return
+    found = resolved(read_file=texts.__getitem__, **sources)
+    assert (said in "".join(found.warnings)) if said else not found.warnings
+    harmless = resolved(read_file=lambda _path: "linger.ms=5", **sources)
+    assert not harmless.warnings
+
+
+@pytest.mark.case("S8")
+def test_a_file_with_commands_must_not_be_changeable_by_others() -> None:
+    text = '[profiles.p]\nsasl.password_command = "x"\nsecurity.protocol = "SASL_SSL"'
+    for state, message in (
+        (FileState(8, 0o100600), "belongs to another user"),
+        (FileState(7, 0o100606), "change it"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            resolved(text, profile="p", file_state={"u": state}.get, user=7, find_sandbox=sandbox)
+    readable = FileState(7, 0o100644)
+    found = resolved(text, profile="p", file_state={"u": readable}.get, user=7, find_sandbox=sandbox)
+    assert not found.warnings  # a command is no secret
+
+
+def test_a_read_only_profile_refuses_what_changes_anything_or_does_not_say() -> None:
+    assert may_change(None, {})
+    assert may_change(True, {})
+    assert not may_change(False, {})
+    assert not may_change(lambda flags: bool(flags["x"]), {"x": 0})
+    refusal = read_only_refusal(Profile("p", "u:3", read_only=True), "`kcli produce`")
+    assert refusal is not None
+    assert (refusal.exit_code, "u:3" in refusal.why) == (7, True)
+    assert read_only_refusal(Profile("p", "u:3"), "x") is None
+    assert read_only_refusal(None, "x") is None

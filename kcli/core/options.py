@@ -75,10 +75,11 @@ class ClientOptions:
         in_code=True,
     )
     sasl_oauthbearer_token_file: str = option(
-        "", "file with the token of OAUTHBEARER, read for each connection, so that it may be replaced"
+        "", "file with the token of OAUTHBEARER, read again before the token expires"
     )
     sasl_oauthbearer_token_command: str = option(
-        "", "program that writes the token of OAUTHBEARER, with its arguments; run without a shell"
+        "",
+        "program that prints the token of OAUTHBEARER, with its arguments; run without a shell, again before it expires",
     )
     sasl_oauthbearer_token_endpoint_url: str = option(
         "", "https address that grants tokens for client credentials (KIP-768)"
@@ -378,12 +379,28 @@ WHOLE_BATCHES = 0x7FFF_FFFF
 
 ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
 
+_MECHANISMS_OF = {
+    "sasl_username": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "sasl_password": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "sasl_oauthbearer_": ("OAUTHBEARER",),
+    "sasl_aws_": ("AWS_MSK_IAM",),
+    "sasl_kerberos_": ("GSSAPI",),
+}
+"""By the beginning of an option's name."""
+
 N = TypeVar("N", int, float)
 
 
 def key_of(name: str) -> str:
     """The option's name in files and on the command line: ``linger_ms`` → ``linger.ms``."""
     return name.replace("_", ".")
+
+
+def mechanisms_of(name: str) -> tuple[str, ...]:
+    """The SASL mechanisms that use the option ``name``; empty for an option that is not of a mechanism."""
+    if not name.startswith("sasl_"):
+        return ()
+    return next((users for start, users in _MECHANISMS_OF.items() if name.startswith(start)), ())
 
 
 class Vocabulary:

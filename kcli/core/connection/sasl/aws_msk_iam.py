@@ -62,7 +62,9 @@ def aws_msk_iam(keys: AccessKeys, host: str, region: str) -> Exchange:
     now = datetime.now(UTC)
     answer = yield signed_payload(credentials, host, region, now, f"kcli/{__version__}")
     if not _accepted(bytes(answer)):
-        raise ExchangeError("the broker's response is not that of AWS_MSK_IAM", "check that this is a broker of MSK")
+        raise ExchangeError(
+            "the broker's response is not that of AWS_MSK_IAM", "check that this is a broker of MSK"
+        )
 
 
 def _accepted(answer: bytes) -> bool:

@@ -21,7 +21,9 @@ EXPIRES = 900
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _SERVICE = "kafka-cluster"
 _EMPTY_HASH = hashlib.sha256(b"").hexdigest()
-_HOST_REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?\Z", re.IGNORECASE)
+_HOST_REGION = re.compile(
+    r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?\Z", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ def region_of(host: str, given: str) -> str:
     )
 
 
-def signed_payload(credentials: AwsCredentials, host: str, region: str, now: datetime, user_agent: str) -> bytes:
+def signed_payload(
+    credentials: AwsCredentials, host: str, region: str, now: datetime, user_agent: str
+) -> bytes:
     """What the client sends to the broker ``host``; ``now`` is aware."""
     stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{stamp[:8]}/{region}/{_SERVICE}/aws4_request"

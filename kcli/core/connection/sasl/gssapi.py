@@ -18,10 +18,16 @@ NO_LAYER = 1
 
 _REMEDY = "check the principal, its keytab or ticket (klist), and that the brokers accept this principal"
 _HINTS = (
-    ("no kerberos credentials", "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab"),
+    (
+        "no kerberos credentials",
+        "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab",
+    ),
     ("no credentials", "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab"),
     ("ticket expired", "get a new ticket with kinit, or set sasl.kerberos.keytab"),
-    ("not found in kerberos database", "check sasl.kerberos.service.name, and the host name that the broker advertises"),
+    (
+        "not found in kerberos database",
+        "check sasl.kerberos.service.name, and the host name that the broker advertises",
+    ),
     ("clock skew", "set the clock of this machine: Kerberos allows five minutes of difference"),
     ("cannot contact any kdc", "check krb5.conf, and that the key distribution center is running"),
 )
@@ -41,7 +47,7 @@ class Context(Protocol):
 
 
 def prepare(options: ClientOptions) -> Credentials:
-    """Kerberos as ``options`` describe it; ConfigError without the library ``gssapi``, and for a keytab without a name."""
+    """Kerberos as ``options`` describe it; ConfigError without the library, and for a keytab without a name."""
     principal, keytab = options.sasl_kerberos_principal, options.sasl_kerberos_keytab
     if keytab and not principal:
         raise ConfigError(
@@ -67,7 +73,9 @@ def gssapi(open_context: Callable[[], Context]) -> Exchange:
         token = yield Compute(partial(context.step, bytes(challenge)))
     offer = context.unwrap(bytes((yield token or b"")))
     if len(offer) != 4 or not offer[0] & NO_LAYER:
-        raise ExchangeError("the broker demands a security layer of GSSAPI", "kcli protects connections with TLS only")
+        raise ExchangeError(
+            "the broker demands a security layer of GSSAPI", "kcli protects connections with TLS only"
+        )
     yield context.wrap(bytes((NO_LAYER, 0, 0, 0)))
 
 
@@ -111,7 +119,7 @@ class _Context:
     def _checked(self, act: Callable[[], Any]) -> Any:
         try:
             return act()
-        except self._library.exceptions.GeneralError as error:
+        except self._library.exceptions.GSSError as error:
             why = " ".join(str(error).split())
             do = next((do for words, do in _HINTS if words in why.lower()), "")
             raise ExchangeError(f"Kerberos refuses: {why}", do) from None

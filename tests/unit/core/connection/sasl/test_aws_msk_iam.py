@@ -64,7 +64,9 @@ def test_the_region(host: str, given: str, region: str) -> None:
     assert region_of(host, given) == region
 
 
-@pytest.mark.parametrize("host", ["proxy.example", "kafka.eu-central-1.amazonaws.com.evil.example", "10.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["proxy.example", "kafka.eu-central-1.amazonaws.com.evil.example", "10.0.0.1"]
+)
 def test_a_host_without_a_region_needs_the_option(host: str) -> None:
     with pytest.raises(ConfigError, match=r"no AWS region for"):
         region_of(host, "")
@@ -76,7 +78,7 @@ def answered(answer: bytes) -> bytes:
     exchange = aws_msk_iam(keys, HOST, "")
     step: Any = next(exchange)
     assert isinstance(step, Compute)
-    message = exchange.send(step.function())
+    message = exchange.send(step.fn())
     assert isinstance(message, bytes)
     with pytest.raises(StopIteration):
         exchange.send(answer)
@@ -90,7 +92,9 @@ def test_the_broker_answers_with_the_id_of_the_request() -> None:
     assert json.loads(message)["x-amz-security-token"] == "session-c4n4ry"
 
 
-@pytest.mark.parametrize("answer", [b"", b"[]", b"{}", b'{"request-id": 1}', b"\xff", b"[" * 5_000, b'"' + b"x" * 10_000_000])
+@pytest.mark.parametrize(
+    "answer", [b"", b"[]", b"{}", b'{"request-id": 1}', b"\xff", b"[" * 5_000, b'"' + b"x" * 10_000_000]
+)
 def test_another_answer_is_refused(answer: bytes) -> None:
     with pytest.raises(ExchangeError, match="not that of AWS_MSK_IAM"):
         answered(answer)
@@ -100,7 +104,7 @@ def test_without_an_access_key_nothing_is_sent() -> None:
     exchange = aws_msk_iam(AccessKeys(lambda: None), HOST, "")
     step: Any = next(exchange)
     with pytest.raises(ExchangeError, match="no AWS credentials"):
-        step.function()
+        step.fn()
 
 
 def test_the_access_key_comes_from_where_aws_tools_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +115,7 @@ def test_the_access_key_comes_from_where_aws_tools_look(monkeypatch: pytest.Monk
     found = prepare(ClientOptions(sasl_mechanism="AWS_MSK_IAM"))
     exchange = found.begin(HOST)
     step: Any = next(exchange)
-    sent = json.loads(exchange.send(step.function()))  # type: ignore[arg-type]
+    sent = json.loads(exchange.send(step.fn()))  # type: ignore[arg-type]
     assert sent["x-amz-credential"].startswith("AKIDENV/")
     assert found.user() == "AKIDENV"
 
@@ -122,4 +126,4 @@ def test_a_profile_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, tmp_path
     exchange = prepare(ClientOptions(sasl_aws_profile="nowhere")).begin(HOST)
     step: Any = next(exchange)
     with pytest.raises(ExchangeError, match="nowhere"):
-        step.function()
+        step.fn()

@@ -45,7 +45,7 @@ def talk(context: Scripted, *answers: bytes) -> list[bytes]:
     waiting = list(answers)
     while True:
         if isinstance(step, Compute):
-            step = exchange.send(step.function())
+            step = exchange.send(step.fn())
             continue
         sent.append(step)
         try:
@@ -75,7 +75,7 @@ def test_a_message_that_does_not_verify_is_refused() -> None:
         talk(Scripted(b"1"), b"forged")
 
 
-class GeneralError(Exception):
+class GSSError(Exception):
     """As in the library."""
 
 
@@ -90,9 +90,11 @@ class GeneralError(Exception):
         ("Minor: something else", ""),
     ],
 )
-def test_errors_of_the_library_name_their_remedy(words: str, do: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_the_library_name_their_remedy(
+    words: str, do: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(**_: Any) -> None:
-        raise GeneralError(f"Major: Unspecified GSS failure.\n{words}")
+        raise GSSError(f"Major: Unspecified GSS failure.\n{words}")
 
     library = SimpleNamespace(
         RequirementFlag=SimpleNamespace(mutual_authentication=2, integrity=32),
@@ -100,12 +102,12 @@ def test_errors_of_the_library_name_their_remedy(words: str, do: str, monkeypatc
         MechType=SimpleNamespace(kerberos="krb5"),
         Name=lambda *parts: parts,
         SecurityContext=fail,
-        exceptions=SimpleNamespace(GeneralError=GeneralError),
+        exceptions=SimpleNamespace(GSSError=GSSError),
     )
     monkeypatch.setattr(module, "_library", lambda: library)
     step: Any = next(prepare(ClientOptions()).begin("broker.example"))
     with pytest.raises(ExchangeError) as caught:
-        step.function()
+        step.fn()
     assert words in caught.value.why
     assert "\n" not in caught.value.why
     assert do in caught.value.do

@@ -19,14 +19,18 @@ LONGEST = 65_536
 _B64TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*\Z")
 
 
-def token_of(text: str, origin: str, extensions: Mapping[str, str], *, expires_at: float | None = None) -> Token:
+def token_of(
+    text: str, origin: str, extensions: Mapping[str, str], *, expires_at: float | None = None
+) -> Token:
     """The token in ``text``, which came from ``origin``; AuthError if it cannot be sent, without showing it.
 
     ``expires_at``: seconds since the epoch, for a token that does not say so itself.
     """
     text = text.strip()
     if not text:
-        raise AuthError(f"{origin} gave no token", why="it is empty", do="check that it writes an access token")
+        raise AuthError(
+            f"{origin} gave no token", why="it is empty", do="check that it writes an access token"
+        )
     if len(text) > LONGEST or not _B64TOKEN.match(text):
         raise AuthError(
             f"{origin} gave no access token",
@@ -44,6 +48,14 @@ def token_of(text: str, origin: str, extensions: Mapping[str, str], *, expires_a
         extensions=extensions,
         principal=subject if isinstance(subject, str) else "",
     )
+
+
+def expiry_of(seconds: Any, now: float) -> float | None:
+    """When a token expires whose ``expires_in`` (RFC 6749) this is; None if that is no number."""
+    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
+        seconds = float(seconds)  # some identity providers send it as text
+    usable = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    return now + seconds if usable else None
 
 
 def _claims(text: str) -> dict[str, Any]:

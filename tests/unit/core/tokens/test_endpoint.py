@@ -4,7 +4,7 @@ import base64
 import http.client
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -12,7 +12,7 @@ import pytest
 
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
 from kcli.core.secret import Secret
-from kcli.profiles.tokens.token_endpoint import MAX_BODY, Grant, TokenEndpoint, parse_endpoint
+from kcli.core.tokens.endpoint import MAX_BODY, Grant, TokenEndpoint, parse_endpoint
 
 pytestmark = pytest.mark.case("S11")
 CANARY = "c4n4ry/+%"
@@ -21,14 +21,17 @@ TOKEN = {"access_token": "abc.def", "expires_in": 300}
 
 
 class Response:
-    def __init__(self, status: int, body: bytes) -> None:
+    def __init__(self, status: int, body: bytes, passes: Callable[[], None]) -> None:
         self.status = status
+        self._passes = passes
         self._body = body
-        self.asked = 0
+        self.read = 0
 
-    def read(self, most: int) -> bytes:
-        self.asked = most
-        return self._body[:most]
+    def read1(self, most: int) -> bytes:
+        self._passes()
+        part = self._body[self.read : self.read + most]
+        self.read += len(part)
+        return part
 
 
 class Server:
@@ -38,31 +41,71 @@ class Server:
         self.answers = list(answers)
         self.requests: list[tuple[str, str, bytes, Mapping[str, str]]] = []
         self.open = 0
+        self.timeouts: list[float] = []
+        self.clock: Clock | None = None
+        self.drips = 0.0
+        """Seconds that pass with each part of a body."""
         self.responses: list[Response] = []
 
-    def connect(self, _endpoint: Any) -> "Server":
+    def connect(self, _endpoint: Any, timeout: float) -> "Server":
         self.open += 1
+        self.timeouts.append(timeout)
         return self
 
-    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> None:
+    def request(
+        self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.requests.append((method, url, body, headers or {}))
         if isinstance(self.answers[0], Exception):
             raise self.answers.pop(0)
 
     def getresponse(self) -> Response:
         status, body = self.answers.pop(0)
-        self.responses.append(Response(status, body if isinstance(body, bytes) else json.dumps(body).encode()))
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.responses.append(Response(status, data, self.passes))
         return self.responses[-1]
+
+    def passes(self) -> None:
+        assert self.clock is not None
+        self.clock.now += self.drips
 
     def close(self) -> None:
         self.open -= 1
 
 
-def client(server: Server, *, pauses: list[float] | None = None, **grant: Any) -> TokenEndpoint:
-    settings = {"client_id": "kc li", "client_secret": Secret(CANARY), "scope": "", "extensions": {"a": "b"}} | grant
-    sleep = (pauses if pauses is not None else []).append
+class Clock:
+    """Stands still, except for pauses and what a test adds."""
+
+    def __init__(self, pauses: list[float]) -> None:
+        self.now = 0.0
+        self._pauses = pauses
+
+    def read(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self._pauses.append(seconds)
+
+
+def client(
+    server: Server, *, pauses: list[float] | None = None, timeout: float = 9.0, **grant: Any
+) -> TokenEndpoint:
+    settings = {
+        "client_id": "kc li",
+        "client_secret": Secret(CANARY),
+        "scope": "",
+        "extensions": {"a": "b"},
+    } | grant
+    clock = server.clock = Clock(pauses if pauses is not None else [])
     return TokenEndpoint(
-        parse_endpoint(URL), Grant(**settings), timeout=1, connect=server.connect, now=lambda: 1_000.0, sleep=sleep
+        parse_endpoint(URL),
+        Grant(**settings),
+        timeout=timeout,
+        connect=server.connect,
+        monotonic=clock.read,
+        now=lambda: 1_000.0,
+        sleep=clock.sleep,
     )
 
 
@@ -114,7 +157,11 @@ def untrusted(message: str) -> ssl.SSLCertVerificationError:
 
 
 REFUSALS: list[tuple[Any, type[KcliError], str]] = [
-    ((401, {"error": "invalid_client", "error_description": "Bad\x1b[31m credentials"}), AuthError, "invalid_client: Bad [31m credentials (HTTP 401)"),
+    (
+        (401, {"error": "invalid_client", "error_description": "Bad\x1b[31m credentials"}),
+        AuthError,
+        "invalid_client: Bad [31m credentials (HTTP 401)",
+    ),
     ((400, b"<html>"), AuthError, "HTTP 400"),
     ((400, {"error": 7}), AuthError, "HTTP 400"),
     ((302, b""), AuthError, "redirects are not followed"),
@@ -141,10 +188,15 @@ def test_a_refusal_is_reported_at_once(answer: Any, kind: type[KcliError], why: 
     assert CANARY not in f"{caught.value} {caught.value.do}"
     assert pauses == []
     assert server.open == 0
-    assert all(response.asked == MAX_BODY + 1 for response in server.responses)
+    assert all(response.read <= MAX_BODY + (1 << 16) for response in server.responses)
 
 
-TEMPORARY = [(503, b""), (500, b""), (429, b""), (408, b""), ConnectionRefusedError(111, "refused"), TimeoutError(), http.client.BadStatusLine("x")]  # fmt: skip
+TEMPORARY = [
+    *((status, b"") for status in (408, 429, 500, 503)),
+    ConnectionRefusedError(111, "refused"),
+    TimeoutError(),
+    http.client.BadStatusLine("x"),
+]
 
 
 @pytest.mark.parametrize("answer", TEMPORARY)
@@ -164,7 +216,28 @@ def test_three_temporary_failures_end_it(answer: Any) -> None:
     assert caught.value.why
 
 
-@pytest.mark.parametrize(("seconds", "expires_at"), [(60, 1_060.0), (60.5, 1_060.5), ("60", 1_060.0), ("x", None), (None, None), (True, None), (float("inf"), None)])  # fmt: skip
+def test_all_tries_share_one_time_limit() -> None:
+    server = Server(*[(200, b"[" * 1_000_000)] * 3)
+    server.drips = 1.5
+    with pytest.raises(ConnectError) as caught:
+        client(server, timeout=2.0).fetch()
+    assert caught.value.why == "no response in time"
+    assert server.timeouts == [2.0]
+    assert server.open == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expires_at"),
+    [
+        (60, 1_060.0),
+        (60.5, 1_060.5),
+        ("60", 1_060.0),
+        ("x", None),
+        (None, None),
+        (True, None),
+        (float("inf"), None),
+    ],
+)
 def test_the_expiry_beside_an_opaque_token(seconds: Any, expires_at: float | None) -> None:
     server = Server((200, json.dumps({"access_token": "t", "expires_in": seconds}).encode()))
     assert client(server).fetch().expires_at == expires_at

@@ -1,30 +1,32 @@
 """A token from an OAuth token endpoint by the client credentials grant (RFC 6749, section 4.4; KIP-768).
 
 Only https, with the certificate and the host name verified. A redirect is an error: it would send the client's secret
-to another address (CVE-2025-27817 is of this class). The body is limited. Runs on the thread of the handshake's
-computations, never on that of the sockets; connections, clock and sleep are injected, so tests need neither.
+to another address (CVE-2025-27817 is of this class). The body is limited. Runs in the worker thread of a loop, never in
+the loop's; connections, clock and sleep are injected, so that tests need neither.
 """
 
 import base64
 import http.client
 import json
-import math
 import ssl
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from kcli.core.clock import monotonic, wall
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError
-from kcli.core.net.tls import context_of
+from kcli.core.net.tls.context import make_context
+from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret
-from kcli.profiles.tokens.bearer import token_of
+from kcli.core.tokens.bearer import expiry_of, token_of
 
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 MAX_BODY = 1 << 20
+_CHUNK = 1 << 16
 _TRIES = 3
 _FIRST_PAUSE = 0.2
 _TEMPORARY = (408, 429)
@@ -53,6 +55,10 @@ class Endpoint:
         return f"https://{host}:{self.port}{self.target.partition('?')[0]}"
 
 
+Connect = Callable[[Endpoint, float], HttpConnection]
+"""A connection to the endpoint, with the timeout of each of its steps in seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """What the client presents, and what it asks for."""
@@ -78,10 +84,13 @@ def parse_endpoint(url: str) -> Endpoint:
     if parts.scheme == "file":
         raise _bad_url("it names a file", "name the file with sasl.oauthbearer.token.file=PATH")
     if parts.scheme == "http":
-        raise _bad_url("the client's secret would travel unencrypted", "use the https address of the token endpoint")
+        raise _bad_url(
+            "the client's secret would travel unencrypted", "use the https address of the token endpoint"
+        )
     if parts.username is not None:
         raise _bad_url(
-            "it has credentials in it", "give them as sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret"
+            "it has credentials in it",
+            "give them as sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret",
         )
     if parts.scheme != "https" or not parts.hostname or parts.fragment or not url.isprintable() or " " in url:
         raise _bad_url("it is no https address", "write https://HOST[:PORT]/PATH")
@@ -94,7 +103,9 @@ def _bad_url(why: str, do: str) -> ConfigError:
 
 
 class TokenEndpoint:
-    """``fetch`` requests a token. ``authorities``: PEM file of the CAs to trust for https, "" for the system's."""
+    """``fetch`` requests a token, within ``timeout`` seconds. ``authorities``: PEM file of the CAs to trust for https, ""
+    for the system's; ConfigError if it cannot be used.
+    """
 
     def __init__(
         self,
@@ -103,25 +114,28 @@ class TokenEndpoint:
         *,
         timeout: float,
         authorities: str = "",
-        connect: Callable[[Endpoint], HttpConnection] | None = None,
-        now: Callable[[], float] = time.time,
+        connect: Connect | None = None,
+        monotonic: Callable[[], float] = monotonic,
+        now: Callable[[], float] = wall,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoint = endpoint
         self._grant = grant
         self._timeout = timeout
-        self._authorities = authorities
-        self._connect = connect or self._open
-        self._now, self._sleep = now, sleep
+        self._connect = connect or _Connector(authorities).connect
+        self._monotonic, self._now, self._sleep = monotonic, now, sleep
 
     def fetch(self) -> Token:
         """A new token. AuthError if it is refused, ConnectError if the endpoint does not respond after three tries."""
-        why = ""
+        why, deadline = "", self._monotonic() + self._timeout
         for attempt in range(_TRIES):
-            if attempt:
-                self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
+            pause = _FIRST_PAUSE * 2 ** (attempt - 1) if attempt else 0.0
+            if self._monotonic() + pause >= deadline:
+                break
+            if pause:
+                self._sleep(pause)
             try:
-                return self._request()
+                return self._request(deadline)
             except _TemporaryError as error:
                 why = str(error)
         raise ConnectError(
@@ -130,13 +144,13 @@ class TokenEndpoint:
             do=f"check {URL_KEY}, and that the identity provider is running",
         )
 
-    def _request(self) -> Token:
+    def _request(self, deadline: float) -> Token:
         try:
-            connection = self._connect(self._endpoint)
+            connection = self._connect(self._endpoint, deadline - self._monotonic())
             try:
                 connection.request("POST", self._endpoint.target, body=self._body(), headers=self._headers())
                 response = connection.getresponse()
-                body = response.read(MAX_BODY + 1)
+                body = self._read(response, deadline)
             finally:
                 connection.close()
         except ssl.SSLCertVerificationError as error:
@@ -150,6 +164,15 @@ class TokenEndpoint:
         if response.status >= 500 or response.status in _TEMPORARY:
             raise _TemporaryError(f"HTTP {response.status}")
         return self._token(response.status, body)
+
+    def _read(self, response: Any, deadline: float) -> bytes:
+        """The body, at most a little more than the limit: TimeoutError for one that comes byte by byte."""
+        body = b""
+        while len(body) <= MAX_BODY and (part := response.read1(_CHUNK)):
+            body += part
+            if self._monotonic() > deadline:
+                raise TimeoutError
+        return body
 
     def _token(self, status: int, body: bytes) -> Token:
         origin = f"the token endpoint {self._endpoint}"
@@ -174,13 +197,9 @@ class TokenEndpoint:
                 do=f"check {URL_KEY}",
             )
         assert answer is not None
-        return token_of(text, origin, self._grant.extensions, expires_at=self._expiry(answer.get("expires_in")))
-
-    def _expiry(self, seconds: Any) -> float | None:
-        if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
-            seconds = float(seconds)  # some providers send it as text
-        usable = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and math.isfinite(seconds)
-        return self._now() + seconds if usable else None
+        return token_of(
+            text, origin, self._grant.extensions, expires_at=expiry_of(answer.get("expires_in"), self._now())
+        )
 
     def _body(self) -> bytes:
         fields = {"grant_type": "client_credentials"}
@@ -194,25 +213,41 @@ class TokenEndpoint:
             name, secret = quote(name, safe=""), quote(secret, safe="")
         return {
             "Accept": "application/json",
-            "Authorization": "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode(),
+            "Authorization": _basic(name, secret),
             "Content-Type": "application/x-www-form-urlencoded",
             "User-Agent": "kcli",
         }
 
-    def _open(self, endpoint: Endpoint) -> HttpConnection:
-        """A connection, through the proxy of HTTPS_PROXY where NO_PROXY does not exempt the host."""
-        context = context_of("sasl.oauthbearer", self._authorities, "", "", None, check_hostname=True)
-        proxy = None if urllib.request.proxy_bypass(endpoint.host) else urllib.request.getproxies().get("https")
-        if not proxy:
-            return http.client.HTTPSConnection(
-                endpoint.host, endpoint.port, timeout=self._timeout, context=context
-            )
-        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        tunnel = http.client.HTTPSConnection(
-            parts.hostname or "", parts.port or 8080, timeout=self._timeout, context=context
+
+class _Connector:
+    """Opens connections, through the proxy of HTTPS_PROXY where NO_PROXY does not exempt the host.
+
+    A proxy sees the host and the port only: TLS is with the endpoint.
+    """
+
+    def __init__(self, authorities: str) -> None:
+        self._context = make_context(Stores(prefix="sasl.oauthbearer", ca_location=authorities))
+
+    def connect(self, endpoint: Endpoint, timeout: float) -> HttpConnection:
+        proxy = (
+            None if urllib.request.proxy_bypass(endpoint.host) else urllib.request.getproxies().get("https")
         )
-        tunnel.set_tunnel(endpoint.host, endpoint.port)
+        if not proxy:
+            return self._to(endpoint.host, endpoint.port, timeout)
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        tunnel = self._to(parts.hostname or "", parts.port or 8080, timeout)
+        headers = {}
+        if parts.username is not None:
+            headers["Proxy-Authorization"] = _basic(unquote(parts.username), unquote(parts.password or ""))
+        tunnel.set_tunnel(endpoint.host, endpoint.port, headers)
         return tunnel
+
+    def _to(self, host: str, port: int, timeout: float) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
+
+
+def _basic(name: str, secret: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
 
 def _json(body: bytes) -> dict[str, Any] | None:

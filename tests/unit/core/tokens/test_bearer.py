@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kcli.core.errors import AuthError
-from kcli.profiles.tokens.bearer import LONGEST, token_of
+from kcli.core.tokens.bearer import LONGEST, token_of
 
 ORIGIN = "the test"
 
@@ -44,7 +44,9 @@ def test_a_token_without_usable_claims_keeps_the_expiry_that_came_beside_it(text
     assert (token.expires_at, token.principal) == (7.0, "")
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "two words", "line\nbreak", "ctrl\x01a", "x=y", "é", "{}", "a" * (LONGEST + 1)])
+@pytest.mark.parametrize(
+    "text", ["", "  \n", "two words", "line\nbreak", "ctrl\x01a", "x=y", "é", "{}", "a" * (LONGEST + 1)]
+)
 def test_what_is_no_token_is_refused_without_being_shown(text: str) -> None:
     with pytest.raises(AuthError) as caught:
         token_of(text, ORIGIN, {})

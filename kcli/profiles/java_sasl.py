@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.profiles.jaas import parse_jaas
+from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import Pair, Report
 from kcli.profiles.secret_keys import JAAS
 
@@ -18,19 +19,12 @@ _MSK = "software.amazon.msk.auth.iam."
 _MECHANISM = "sasl.mechanism"
 _MSK_MECHANISM = "AWS_MSK_IAM"
 
-HANDLER_KEYS = (
-    "sasl.client.callback.handler.class",
-    "sasl.login.callback.handler.class",
-    "sasl.oauthbearer.jwt.retriever.class",
-)
 _AGREEING = {
     "sasl.oauthbearer.method": ("oidc", "default"),
     "sasl.oauthbearer.grant.type": ("client_credentials",),
     "sasl.oauthbearer.metadata.authentication.type": ("none",),
 }
 """Options of librdkafka, with the values that need nothing of kcli."""
-JAVA_SASL_KEYS = frozenset((JAAS, *HANDLER_KEYS, "sasl.login.class", *_AGREEING))
-
 _OAUTH_HANDLERS = frozenset((
     f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",
     f"{_SECURITY}oauthbearer.secured.OAuthBearerLoginCallbackHandler",

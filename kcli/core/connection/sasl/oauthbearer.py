@@ -67,6 +67,7 @@ class Tokens:
             kind = type(token).__name__
             raise ExchangeError(f"the provider of tokens returned no token but {kind}", "mend the provider")
         now = self._now()
+        self._fresh_until = self._valid_until = 0.0
         if token.expires_at is not None:
             if token.expires_at <= now:
                 raise ExchangeError(

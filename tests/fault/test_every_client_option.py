@@ -522,8 +522,8 @@ def sasl_kerberos_principal(cluster: FakeCluster) -> None:
 
 
 def sasl_kerberos_keytab(cluster: FakeCluster) -> None:
-    given = {"sasl_kerberos_principal": "me@R", "sasl_kerberos_keytab": "/k"}
-    assert _ticket(cluster, **given)["keytab"] == "/k"
+    given = {"sasl_kerberos_principal": "me@R", "sasl_kerberos_keytab": __file__}
+    assert _ticket(cluster, **given)["keytab"] == __file__
 
 
 def allow_plaintext_secrets(cluster: FakeCluster) -> None:

@@ -4,6 +4,8 @@ The tickets come from a key distribution center: the steps of the security conte
 layer is negotiated, as Kafka has none; TLS protects the connection.
 """
 
+import os
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
@@ -16,21 +18,24 @@ from kcli.core.options import ClientOptions
 NO_LAYER = 1
 """The bit of "no security layer" in the broker's offer, and the client's choice."""
 
-_REMEDY = "check the principal, its keytab or ticket (klist), and that the brokers accept this principal"
+_REMEDY = "check sasl.kerberos.service.name, the principal, its ticket (klist) or keytab, and what the brokers accept"
+_GET_TICKET = "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab"
 _HINTS = (
     (
-        "no kerberos credentials",
-        "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab",
+        "ticket expired",
+        "get a new ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab",
     ),
-    ("no credentials", "get a ticket with kinit, or set sasl.kerberos.principal and sasl.kerberos.keytab"),
-    ("ticket expired", "get a new ticket with kinit, or set sasl.kerberos.keytab"),
     (
         "not found in kerberos database",
         "check sasl.kerberos.service.name, and the host name that the broker advertises",
     ),
     ("clock skew", "set the clock of this machine: Kerberos allows five minutes of difference"),
     ("cannot contact any kdc", "check krb5.conf, and that the key distribution center is running"),
+    ("credentials", _GET_TICKET),
+    ("cache collection", _GET_TICKET),
 )
+_MINOR = re.compile(r"Minor \(\d+\): (.+)")
+"""The code of Kerberos says more than that of GSSAPI before it."""
 
 
 class Context(Protocol):
@@ -47,16 +52,22 @@ class Context(Protocol):
 
 
 def prepare(options: ClientOptions) -> Credentials:
-    """Kerberos as ``options`` describe it; ConfigError without the library, and for a keytab without a name."""
-    principal, keytab = options.sasl_kerberos_principal, options.sasl_kerberos_keytab
+    """Kerberos as ``options`` describe it; ConfigError without the library, and for a keytab that cannot be used."""
+    principal, keytab = options.sasl_kerberos_principal, os.path.expanduser(options.sasl_kerberos_keytab)
     if keytab and not principal:
         raise ConfigError(
             "sasl.kerberos.keytab without sasl.kerberos.principal",
             why="a keytab may hold the keys of several principals",
             do="set sasl.kerberos.principal; klist -k shows which there are",
         )
+    if keytab and not os.access(keytab, os.R_OK):
+        raise ConfigError(
+            f"sasl.kerberos.keytab names {keytab}, which cannot be read",
+            why="permission denied" if os.path.lexists(keytab) else "there is no such file",
+            do="correct the path, or its permissions",
+        )
     library = _library()
-    service = options.sasl_kerberos_service_name
+    service = options.sasl_kerberos_service_name or "kafka"
 
     def begin(host: str) -> Exchange:
         return gssapi(lambda: _Context(library, f"{service}@{host}", principal, keytab))
@@ -83,23 +94,23 @@ class _Context:
     """A context of the library, with its errors as ExchangeError."""
 
     def __init__(self, library: Any, service: str, principal: str, keytab: str) -> None:
-        self._library = library
+        self._library, self._principal, self._keytab = library, principal, keytab
         flags = library.RequirementFlag
         self._context = self._checked(
             lambda: library.SecurityContext(
                 name=library.Name(service, library.NameType.hostbased_service),
-                creds=self._credentials(principal, keytab),
+                creds=self._credentials(),
                 mech=library.MechType.kerberos,
                 flags=flags.mutual_authentication | flags.integrity,
                 usage="initiate",
             )
         )
 
-    def _credentials(self, principal: str, keytab: str) -> Any:
-        if not principal:
+    def _credentials(self) -> Any:
+        if not self._principal:
             return None
-        name = self._library.Name(principal, self._library.NameType.kerberos_principal)
-        store = {"client_keytab": keytab, "ccache": "MEMORY:"} if keytab else None
+        name = self._library.Name(self._principal, self._library.NameType.kerberos_principal)
+        store = {"client_keytab": self._keytab, "ccache": "MEMORY:"} if self._keytab else None
         return self._library.Credentials(name=name, usage="initiate", store=store)
 
     @property
@@ -120,8 +131,12 @@ class _Context:
         try:
             return act()
         except self._library.exceptions.GSSError as error:
-            why = " ".join(str(error).split())
+            text = " ".join(str(error).split())
+            minor = _MINOR.search(text)
+            why = minor[1] if minor is not None else text
             do = next((do for words, do in _HINTS if words in why.lower()), "")
+            if do == _GET_TICKET and self._keytab:
+                do = f"check that {self._keytab} has the present key of {self._principal}: klist -k {self._keytab}"
             raise ExchangeError(f"Kerberos refuses: {why}", do) from None
 
 

@@ -17,10 +17,11 @@ JAVA_KEYS = frozenset({
     "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
     "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms",
     "sasl.login.retry.backoff.ms", "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.header.urlencode",
+    "sasl.oauthbearer.expected.issuer",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
-    "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name", "security.providers",
+    "sasl.oauthbearer.jwt.validator.class", "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name",
+    "security.providers",
     "share.acknowledgement.mode",
     "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
@@ -35,8 +36,8 @@ LIBRDKAFKA_KEYS = frozenset({
     "consume.callback.max.messages", "consume_cb", "coordinator.query.interval.ms", "debug",
     "default_topic_conf", "delivery.report.only.error", "dr_cb", "dr_msg_cb", "enable.auto.offset.store",
     "enable.gapless.guarantee", "enable.partition.eof", "enable.random.seed", "enabled_events", "error_cb",
-    "fetch.error.backoff.ms", "fetch.queue.backoff.ms", "group.protocol.type", "https.ca.location",
-    "https.ca.pem", "interceptors", "internal.termination.signal", "log.connection.close", "log.queue",
+    "fetch.error.backoff.ms", "fetch.queue.backoff.ms", "group.protocol.type", "interceptors",
+    "internal.termination.signal", "log.connection.close", "log.queue",
     "log.thread.name", "log_cb", "log_level", "message.copy.max.bytes", "message.send.max.retries",
     "msg_order_cmp", "offset.store.method", "offset.store.path", "offset.store.sync.interval.ms",
     "offset_commit_cb", "opaque", "open_cb", "partitioner_cb", "plugin.library.paths",
@@ -76,6 +77,7 @@ _HANDLES = {
     "ssl_ca": "ssl.ca.location or ssl.ca.pem",
     "ssl_certificate": "ssl.certificate.location or ssl.certificate.pem",
     "ssl_key": "ssl.key.location or ssl.key.pem",
+    "https.ca.pem": "sasl.oauthbearer.ca.location",
     "ssl.ca.certificate.stores": "ssl.ca.location; without it the system's authorities are trusted",
 }
 _RESTRICTIONS = frozenset({
@@ -83,6 +85,10 @@ _RESTRICTIONS = frozenset({
     "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
     "ssl.certificate.verify_cb",
 })  # fmt: skip
+_OTHER_TOKENS = (
+    "name the token with sasl.oauthbearer.token.file, a program that prints it with sasl.oauthbearer.token.command, "
+    "or an endpoint for client credentials with sasl.oauthbearer.token.endpoint.url"
+)
 BROKER_SASL_KEYS = frozenset({
     "sasl.enabled.mechanisms", "sasl.kerberos.principal.to.local.rules", "sasl.mechanism.controller.protocol",
     "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class", "sasl.server.max.receive.size",
@@ -90,6 +96,31 @@ BROKER_SASL_KEYS = frozenset({
 })  # fmt: skip
 """Options of brokers, which images of Kafka read from variables KAFKA_SASL_…"""
 _OAUTH_WITHOUT_PREFIX = ("enable.sasl.oauthbearer.unsecure.jwt", "oauthbearer_token_refresh_cb")
+_UNSECURED = ("unsecured tokens prove nothing: they are for tests of brokers only", _OTHER_TOKENS)
+_BY_ASSERTION = (
+    "kcli authenticates with a client id and a secret, not with signed assertions",
+    _OTHER_TOKENS,
+)
+_UNSUPPORTED_SASL = {
+    "enable.sasl.oauthbearer.unsecure.jwt": _UNSECURED,
+    "sasl.oauthbearer.config": _UNSECURED,
+    "oauthbearer_token_refresh_cb": ("it is a function of a program", _OTHER_TOKENS),
+    "sasl.oauthbearer.metadata.authentication.": (
+        "kcli asks no service of a cloud for tokens",
+        _OTHER_TOKENS,
+    ),
+    "sasl.oauthbearer.assertion.": _BY_ASSERTION,
+    "sasl.oauthbearer.grant.type": _BY_ASSERTION,
+    "sasl.login.": (
+        "it configures the login modules of Java's clients",
+        "give sasl.mechanism with the options of that mechanism",
+    ),
+    "sasl.client.": (
+        "it configures the login modules of Java's clients",
+        "give sasl.mechanism with the options of that mechanism",
+    ),
+}
+"""Why not and what to do instead, by the beginning of the key."""
 
 
 def is_foreign(key: str) -> bool:
@@ -112,15 +143,11 @@ def is_sasl(key: str) -> bool:
     return key.startswith("sasl.") or key in _OAUTH_WITHOUT_PREFIX
 
 
-def unsupported_sasl(key: str) -> str:
-    """Why this version cannot do what an option of SASL requests; empty for an unknown option."""
-    if key.startswith("sasl.kerberos."):
-        return "this version does not authenticate with Kerberos (GSSAPI)"
-    if key.startswith("sasl.oauthbearer.") or key in _OAUTH_WITHOUT_PREFIX:
-        return "this version does not request tokens by itself"
-    if key.startswith("sasl.login."):
-        return "it configures the login modules of Java's clients"
-    return ""
+def unsupported_sasl(key: str) -> tuple[str, str] | None:
+    """Why kcli cannot do what an option of SASL requests, and what to do; None for an unknown option."""
+    if is_foreign(key):
+        return None
+    return next((told for start, told in _UNSUPPORTED_SASL.items() if key.startswith(start)), None)
 
 
 def unsupported_tls(key: str) -> tuple[str, str] | None:

@@ -74,6 +74,50 @@ class ClientOptions:
         "returns a kcli.core.connection.sasl.token.Token; called in a thread of its own",
         in_code=True,
     )
+    sasl_oauthbearer_token_file: str = option(
+        "", "file with the token of OAUTHBEARER, read again before the token expires"
+    )
+    sasl_oauthbearer_token_command: str = option(
+        "",
+        "program that prints the token of OAUTHBEARER, with its arguments; run without a shell, again before it expires",
+    )
+    sasl_oauthbearer_token_endpoint_url: str = option(
+        "", "https address that grants tokens for client credentials (KIP-768)"
+    )
+    sasl_oauthbearer_client_id: str = option(
+        "",
+        "the client that the token endpoint knows",
+        aliases=("sasl.oauthbearer.client.credentials.client.id",),
+    )
+    sasl_oauthbearer_client_secret: Secret = option(
+        _NO_SECRET,
+        "the secret of sasl.oauthbearer.client.id",
+        aliases=("sasl.oauthbearer.client.credentials.client.secret",),
+        secret=True,
+    )
+    sasl_oauthbearer_scope: str = option("", "the scope that is requested from the token endpoint")
+    sasl_oauthbearer_extensions: str = option(
+        "", "SASL extensions sent with the token: NAME=VALUE, several separated by commas (KIP-342)"
+    )
+    sasl_oauthbearer_header_urlencode: bool = option(
+        False, "encode client id and secret for the token endpoint as URLs, as RFC 6749 wants it"
+    )
+    sasl_oauthbearer_ca_location: str = option(
+        "",
+        "PEM file of the authorities to trust for the token endpoint, instead of the system's",
+        aliases=("https.ca.location",),
+    )
+    sasl_aws_region: str = option("", "AWS region of AWS_MSK_IAM; unset: the region in the broker's name")
+    sasl_aws_profile: str = option(
+        "", "profile of AWS's configuration for AWS_MSK_IAM; unset: AWS_PROFILE, or the default credentials"
+    )
+    sasl_kerberos_service_name: str = option(
+        "kafka", "the brokers' service for GSSAPI: the part of their principals before the slash"
+    )
+    sasl_kerberos_principal: str = option("", "the principal of GSSAPI; unset: that of the ticket cache")
+    sasl_kerberos_keytab: str = option(
+        "", "keytab with the key of sasl.kerberos.principal; unset: the ticket cache is used"
+    )
     allow_plaintext_secrets: bool = option(
         False,
         "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",
@@ -335,12 +379,28 @@ WHOLE_BATCHES = 0x7FFF_FFFF
 
 ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
 
+_MECHANISMS_OF = {
+    "sasl_username": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "sasl_password": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "sasl_oauthbearer_": ("OAUTHBEARER",),
+    "sasl_aws_": ("AWS_MSK_IAM",),
+    "sasl_kerberos_": ("GSSAPI",),
+}
+"""By the beginning of an option's name."""
+
 N = TypeVar("N", int, float)
 
 
 def key_of(name: str) -> str:
     """The option's name in files and on the command line: ``linger_ms`` → ``linger.ms``."""
     return name.replace("_", ".")
+
+
+def mechanisms_of(name: str) -> tuple[str, ...]:
+    """The SASL mechanisms that use the option ``name``; empty for an option that is not of a mechanism."""
+    if not name.startswith("sasl_"):
+        return ()
+    return next((users for start, users in _MECHANISMS_OF.items() if name.startswith(start)), ())
 
 
 class Vocabulary:

@@ -1,14 +1,13 @@
-"""Java's ways to configure SASL as kcli's options: login modules of JAAS, and classes of callback handlers. Pure.
+"""Other clients' ways to configure SASL as kcli's options: login modules of JAAS, classes, and ways to get tokens. Pure.
 
 Classes are names here, compared with those that are known: none is ever loaded. Sources: the classes' documentation
-in Apache Kafka 4.x, and aws-msk-iam-auth.
+in Apache Kafka 4.x, aws-msk-iam-auth, and librdkafka's CONFIGURATION.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.core.options import is_option
 from kcli.profiles.jaas import parse_jaas
 from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import Pair, Report
@@ -20,10 +19,19 @@ _MSK = "software.amazon.msk.auth.iam."
 _MECHANISM = "sasl.mechanism"
 _MSK_MECHANISM = "AWS_MSK_IAM"
 
+_AGREEING = {
+    "sasl.oauthbearer.method": ("oidc", "default"),
+    "sasl.oauthbearer.grant.type": ("client_credentials",),
+    "sasl.oauthbearer.metadata.authentication.type": ("none",),
+}
+"""Options of librdkafka, with the values that need nothing of kcli."""
 _OAUTH_HANDLERS = frozenset((
     f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",
     f"{_SECURITY}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
     f"{_SECURITY}oauthbearer.internals.OAuthBearerSaslClientCallbackHandler",
+    f"{_SECURITY}oauthbearer.DefaultJwtRetriever",
+    f"{_SECURITY}oauthbearer.ClientCredentialsJwtRetriever",
+    f"{_SECURITY}oauthbearer.FileJwtRetriever",
 ))  # fmt: skip
 _MSK_HANDLERS = frozenset((f"{_MSK}IAMClientCallbackHandler", f"{_MSK}IAMOAuthBearerLoginCallbackHandler"))
 
@@ -41,6 +49,8 @@ def translated(pairs: Iterable[Pair], report: Report) -> list[Pair]:
         try:
             if pair.key == JAAS:
                 found += _of_module(pair)
+            elif pair.key in _AGREEING:
+                found += _of_librdkafka(pair)
             else:
                 last += _of_handler(pair)
         except ConfigError as error:
@@ -59,17 +69,12 @@ def _of_module(pair: Pair) -> list[Pair]:
             why=f"kcli runs no classes; it understands the options of {known}",
             do="use one of them, or sasl.mechanism with sasl.username and sasl.password_file",
         )
-    return [_option(key, text, pair, name) for key, text in mapping(module.options, pair)]
+    return [Pair(key, text, pair.origin) for key, text in mapping(module.options, pair)]
 
 
-def _option(key: str, text: str, pair: Pair, module: str) -> Pair:
-    if not is_option(key):
-        raise ConfigError(
-            f"sasl.jaas.config: {module.rpartition('.')[2]} is not supported yet (from {pair.origin})",
-            why=f"this version of kcli has no option {key}",
-            do="use another mechanism that the brokers offer",
-        )
-    return Pair(key, text, pair.origin)
+def _of_librdkafka(pair: Pair) -> list[Pair]:
+    """Nothing for what kcli does anyway; the pair itself, which is then refused by its key, for anything else."""
+    return [] if pair.text.strip().lower() in _AGREEING[pair.key] else [pair]
 
 
 def _of_handler(pair: Pair) -> list[Pair]:
@@ -78,7 +83,7 @@ def _of_handler(pair: Pair) -> list[Pair]:
         return []
     if name in _MSK_HANDLERS:
         # Amazon's brokers offer both mechanisms on one port; kcli has one of them.
-        return [_option(_MECHANISM, _MSK_MECHANISM, pair, name)] if "OAuth" in name else []
+        return [Pair(_MECHANISM, _MSK_MECHANISM, pair.origin)] if "OAuth" in name else []
     raise ConfigError(
         f"{pair.key} names {pair.text.strip()}, which kcli does not know (from {pair.origin})",
         why="kcli runs no classes of Java",
@@ -125,32 +130,43 @@ def _oauth(options: Mapping[str, str], pair: Pair) -> Mapped:
 def _kerberos(options: Mapping[str, str], pair: Pair) -> Mapped:
     """A ticket of the cache (``kinit``) needs no option; a keytab is named with its principal."""
     _known(options, _KERBEROS, pair)
-    if options.get("useKeyTab", "false").lower() != "true":
-        return _taken(options, {"serviceName": "sasl.kerberos.service.name"})
-    return _taken(
-        options,
-        {
-            "keyTab": "sasl.kerberos.keytab",
-            "principal": "sasl.kerberos.principal",
-            "serviceName": "sasl.kerberos.service.name",
-        },
-    )
+    keys = {"principal": "sasl.kerberos.principal", "serviceName": "sasl.kerberos.service.name"}
+    if options.get("useKeyTab", "false").lower() == "true":
+        if not options.get("keyTab"):
+            raise ConfigError(
+                f"sasl.jaas.config: useKeyTab without keyTab (from {pair.origin})",
+                why="kcli does not know which keytab Java would use",
+                do='name it with keyTab="PATH"',
+            )
+        keys["keyTab"] = "sasl.kerberos.keytab"
+    if options.get("ticketCache"):
+        raise ConfigError(
+            f"sasl.jaas.config: ticketCache is not supported (from {pair.origin})",
+            why="the Kerberos libraries of the system choose the ticket cache",
+            do="set the variable KRB5CCNAME, and take ticketCache out",
+        )
+    return _taken(options, keys)
 
 
 def _msk(options: Mapping[str, str], pair: Pair) -> Mapped:
-    keys = {
-        "awsProfileName": "sasl.aws.profile",
-        "awsRoleArn": "sasl.aws.role.arn",
-        "awsRoleSessionName": "sasl.aws.role.session.name",
-        "awsStsRegion": "sasl.aws.region",
-    }
-    _known(options, (*keys, "awsDebugCreds", "awsMaxRetries", "awsMaxBackOffTimeMs"), pair)
-    return _taken(options, keys)
+    _known(options, _MSK_OPTIONS, pair)
+    if options.get("awsRoleArn"):
+        raise ConfigError(
+            f"sasl.jaas.config: awsRoleArn is not supported (from {pair.origin})",
+            why="AWS's own configuration says which role is assumed",
+            do="give a profile in ~/.aws/config this role_arn, and name it with awsProfileName or sasl.aws.profile",
+        )
+    return _taken(options, {"awsProfileName": "sasl.aws.profile"})
 
 
 _KERBEROS = (
     "useKeyTab", "keyTab", "principal", "storeKey", "useTicketCache", "ticketCache", "renewTGT", "doNotPrompt",
     "serviceName", "debug", "refreshKrb5Config", "isInitiator", "useFirstPass", "tryFirstPass", "storePass", "clearPass",
+)  # fmt: skip
+
+_MSK_OPTIONS = (
+    "awsProfileName", "awsRoleArn", "awsRoleExternalId", "awsRoleSessionName", "awsStsRegion", "awsDebugCreds",
+    "awsMaxRetries", "awsMaxBackOffTimeMs",
 )  # fmt: skip
 
 _MODULES: dict[str, Callable[[Mapping[str, str], Pair], Mapped]] = {

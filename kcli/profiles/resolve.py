@@ -15,8 +15,15 @@ from kcli.core.options import ClientOptions, build, field_of, is_option, key_of,
 from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
-from kcli.profiles.secret_keys import COMMAND, JAAS, SecretSource, holds_secret, secret_source, source_key
-from kcli.profiles.sifting import check_protocol, is_refused, sifted
+from kcli.profiles.secret_keys import (
+    JAAS,
+    SecretSource,
+    holds_secret,
+    runs_command,
+    secret_source,
+    source_key,
+)
+from kcli.profiles.sifting import check_protocol, is_refused, sifted, without_other_mechanisms
 from kcli.profiles.sources import BROKERS, Gathered, Sources, gather
 from kcli.serde.registry.keys import is_registry_key
 
@@ -85,7 +92,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if need_broker and not named:
         ranked = [_of_sandbox(sources), *_without_brokers(ranked)]
     check_protocol(ranked, report)
-    pairs, ignored = sifted(ranked, report)
+    pairs, ignored = sifted(without_other_mechanisms(ranked, report), report)
     values, origins = parsed(pairs, report)
     notes = _said(origins, found.kafka)
     if sources.flags.get("bootstrap.servers") == "":
@@ -246,7 +253,7 @@ def check_file(
 ) -> None:
     """The same for one file with these pairs."""
     secret = any(holds_secret(pair.key, pair.text) for pair in pairs)
-    runs = any((source_key(pair.key) or ("", ""))[1] == COMMAND for pair in pairs)
+    runs = any(runs_command(pair.key) for pair in pairs)
     state = sources.file_state(path)
     if state is None or not (secret or runs):
         return

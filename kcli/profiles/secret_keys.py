@@ -14,6 +14,7 @@ from kcli.serde.registry.keys import is_registry_key
 FILE, COMMAND, KEYRING = "file", "command", "keyring"
 KEYRING_PREFIX = "keyring:"
 JAAS = "sasl.jaas.config"
+TOKEN_COMMAND = "sasl.oauthbearer.token.command"  # noqa: S105 - an option's name
 LIMIT = 64 << 10
 """Bytes of a secret that is read: a private key with its chain is less."""
 
@@ -46,6 +47,12 @@ def source_key(key: str) -> tuple[str, str] | None:
         if stem not in (key, JAAS) and not is_option(key) and is_secret_key(stem):
             return stem, kind
     return None
+
+
+def runs_command(key: str) -> bool:
+    """Whether the value of ``key`` is a command that kcli runs."""
+    named = source_key(key)
+    return key == TOKEN_COMMAND or (named is not None and named[1] == COMMAND)
 
 
 def secret_source(key: str, text: str, origin: str) -> SecretSource | None:

@@ -5,13 +5,13 @@ obey is refused, as going on without it would reach another cluster, or the same
 from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
-from kcli.core.options import is_option
+from kcli.core.options import field_of, is_option, mechanisms_of, option_field
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.secret_keys import source_key
 from kcli.serde.registry.keys import is_registry_key
 
 _PROTOCOL = "security.protocol"
-_CREDENTIALS = "give sasl.mechanism with sasl.username and sasl.password_file"
+_MECHANISM = "sasl.mechanism"
 
 
 def sifted(
@@ -53,7 +53,7 @@ def is_unsupported(key: str) -> bool:
         unsupported_tls,
     )
 
-    return unsupported_tls(key) is not None or bool(unsupported_sasl(key))
+    return unsupported_tls(key) is not None or unsupported_sasl(key) is not None
 
 
 def is_refused(key: str) -> bool:
@@ -76,6 +76,57 @@ def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
             if pair.key.startswith("sasl.") and pair.text and (is_option(pair.key) or source_key(pair.key)):
                 report(_without_sasl(pair, protocol))
                 return
+
+
+def without_other_mechanisms(ranked: Sequence[Sequence[Pair]], report: Report) -> list[list[Pair]]:
+    """The pairs without the options of SASL mechanisms other than the one that is chosen.
+
+    They are overruled where a stronger source chooses the mechanism. Otherwise they are reported: what they were to do
+    would not happen. An empty value is no option.
+    """
+    mechanism, rank_of_mechanism = _chosen_mechanism(ranked)
+    if not mechanism:
+        return list(map(list, ranked))
+    empty = {_field_name(pair.key): not pair.text for source in ranked for pair in source}
+    found: list[list[Pair]] = []
+    for rank, source in enumerate(ranked):
+        found.append([])
+        for pair in source:
+            name = _field_name(pair.key)
+            users = mechanisms_of(name)
+            if not users or mechanism in users:
+                found[-1].append(pair)
+            elif rank >= rank_of_mechanism and not empty[name]:
+                report(_of_another_mechanism(pair, mechanism, users))
+    return found
+
+
+def _chosen_mechanism(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
+    """The mechanism that wins, and the rank of its source; empty for none, or for one that does not exist."""
+    found = [
+        (pair.text.strip(), rank)
+        for rank, source in enumerate(ranked)
+        for pair in source
+        if _field_name(pair.key) == "sasl_mechanism"
+    ]
+    name, rank = found[-1] if found else ("", -1)
+    known = field_of(_MECHANISM).metadata["choices"]
+    return next((one for one in known if one.lower() == name.lower()), ""), rank
+
+
+def _field_name(key: str) -> str:
+    """The name of the option that a key gives, or says where to read; empty for a key of no client."""
+    named = source_key(key)
+    found = option_field(named[0] if named is not None else key)
+    return found.name if found is not None else ""
+
+
+def _of_another_mechanism(pair: Pair, mechanism: str, users: Sequence[str]) -> ConfigError:
+    return ConfigError(
+        f"{_named(pair.key, pair.origin)} has no effect",
+        why=f"{_MECHANISM} is {mechanism}, and it is an option of {' and '.join(users)}",
+        do=f"leave it out, or choose -X {_MECHANISM}={users[-1]}",
+    )
 
 
 def chosen_protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
@@ -101,11 +152,12 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
     )
 
     key, _text, origin = pair
-    why_not = unsupported_sasl(key)
-    if why_not and not is_foreign(key):
+    refused = unsupported_sasl(key)
+    if refused is not None:
         if overruled and not protocol.startswith("SASL"):
             return True
-        raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why_not, do=_CREDENTIALS)
+        why, do = refused
+        raise ConfigError(f"{_named(key, origin)} is not supported", why=why, do=do)
     refused = unsupported_tls(key)
     if refused is not None:
         if overruled and protocol.endswith("PLAINTEXT"):

@@ -1,4 +1,4 @@
-"""Every test runs in exactly one of `make test`, `make test-brokers` and `make chaos`: none forgotten, none run twice."""
+"""Every test runs in exactly one of the targets of `make`: none forgotten, none run twice."""
 
 import os
 import re
@@ -11,8 +11,8 @@ import pytest
 from _pytest.mark.expression import Expression
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ("test", "test-brokers", "chaos")
-MARKERS = ("integration", "brokers", "soak")
+TARGETS = ("test", "test-brokers", "test-kerberos", "chaos")
+MARKERS = ("integration", "brokers", "kerberos", "soak")
 
 
 def runs_of_pytest(target: str) -> list[list[str]]:

@@ -128,6 +128,20 @@ SASL = {
     "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
     "allow_plaintext_secrets": True,
 }  # fmt: skip
+OTHER_MECHANISMS: list[dict[str, Any]] = [
+    {
+        "sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token_file": "/t", "sasl_oauthbearer_token_command": "c d",
+        "sasl_oauthbearer_token_endpoint_url": "https://h/", "sasl_oauthbearer_client_id": "c",
+        "sasl_oauthbearer_client_secret": Secret("hunter2"), "sasl_oauthbearer_scope": "s",
+        "sasl_oauthbearer_extensions": "a=b", "sasl_oauthbearer_header_urlencode": True,
+        "sasl_oauthbearer_ca_location": "/ca",
+    },
+    {"sasl_mechanism": "AWS_MSK_IAM", "sasl_aws_region": "eu-central-1", "sasl_aws_profile": "p"},
+    {
+        "sasl_mechanism": "GSSAPI", "sasl_kerberos_service_name": "s", "sasl_kerberos_principal": "p",
+        "sasl_kerberos_keytab": "/k",
+    },
+]  # fmt: skip
 IN_CODE = "sasl_oauthbearer_token_provider"
 CREATES = "allow_auto_create_topics"
 
@@ -264,9 +278,10 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STR
 
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
-    in_tables = COMMON.keys() | TLS.keys() | SASL.keys()
+    others = {name: value for table in OTHER_MECHANISMS for name, value in table.items()}
+    in_tables = COMMON.keys() | TLS.keys() | SASL.keys() | others.keys()
     assert names(ClientOptions) == {"bootstrap_servers", "cluster_id", CREATES, IN_CODE} | in_tables
-    for name, value in {**COMMON, **TLS, **SASL}.items():
+    for name, value in {**COMMON, **TLS, **SASL, **others}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 
 
@@ -287,6 +302,13 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     with clients(stop=True) as opened:
         here.inside(line, "-b", "h:1", *(word for name, value in SASL.items() for word in x(name, value)))
     assert {name: getattr(opened[0], name) for name in SASL} == SASL | {"sasl_password": Secret("hunter2")}
+    for table in OTHER_MECHANISMS:
+        given = {"security_protocol": "SASL_SSL", **table}
+        with clients(stop=True) as opened:
+            here.inside(
+                line, "-b", "h:1", *(word for name, value in given.items() for word in x(name, value))
+            )
+        assert {name: getattr(opened[0], name) for name in given} == given
 
 
 def test_a_live_rewind_gives_options_to_its_barrier_too(here: Here) -> None:
@@ -315,6 +337,16 @@ def test_credentials_are_refused_where_nothing_is_authenticated(here: Here, line
     for name in SASL.keys() - {"security_protocol", "allow_plaintext_secrets"}:
         code, err = here.inside(line, *x(name, SASL[name]))
         assert (code, f"{key_of(name)} (-X) has no effect" in err) == (2, True), err
+
+
+@pytest.mark.parametrize("table", OTHER_MECHANISMS, ids=lambda table: table["sasl_mechanism"])
+def test_options_of_another_mechanism_are_refused(here: Here, table: dict[str, Any]) -> None:
+    for name in table.keys() - {"sasl_mechanism"}:
+        given = ("-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanism=PLAIN", *x(name, table[name]))
+        code, err = here.inside("topics list", *given)
+        assert (code, f"{key_of(name)} (-X) has no effect" in err) == (2, True), err
+        assert f"an option of {table['sasl_mechanism']}" in err
+        assert "\n  why: sasl.mechanism is PLAIN" in err
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -40,6 +41,12 @@ class Sasl:
     session_grace: float = 0.0
     """Seconds for which an ended session still serves: this cluster shares its processor with its clients."""
     iterations: int = 4_096
+    access_keys: dict[str, str] = field(default_factory=dict)
+    """Secret access keys of AWS_MSK_IAM by their ids, which are the users."""
+    region: str = "eu-central-1"
+    """The region in which a request has to be signed."""
+    service: str = "kafka@127.0.0.1"
+    """This broker for GSSAPI; every principal is accepted."""
     tamper: Callable[[str, bytes], bytes] | None = None
     """Makes another message of a server's: ``first`` or ``final`` of SCRAM, ``challenge`` of OAUTHBEARER."""
     wrong_password: str = "Authentication failed: Invalid username or password"
@@ -170,7 +177,43 @@ def _oauthbearer(sasl: Sasl) -> Server:
     return user, b""
 
 
+def _aws_msk_iam(sasl: Sasl) -> Server:
+    sent = json.loads((yield b""))
+    if sent.pop("version") != "2020_10_22":
+        raise DeniedError("unknown version")
+    host, _agent, signature = sent.pop("host"), sent.pop("user-agent"), sent.pop("x-amz-signature")
+    user, day, region, service, end = sent["x-amz-credential"].split("/")
+    if (region, service, end) != (sasl.region, "kafka-cluster", "aws4_request"):
+        raise DeniedError(f"[1]: Access denied: Credential should be scoped to {sasl.region}")
+    names = {name: name.title().replace("Signedheaders", "SignedHeaders") for name in sent}
+    query = sorted((quote(names[name], safe=""), quote(value, safe="")) for name, value in sent.items())
+    parameters = "&".join(f"{name}={value}" for name, value in query)
+    request = f"GET\n/\n{parameters}\nhost:{host}\n\nhost\n{hashlib.sha256().hexdigest()}"
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    text = f"AWS4-HMAC-SHA256\n{sent['x-amz-date']}\n{day}/{region}/{service}/{end}\n{digest}"
+    key = b"AWS4" + sasl.access_keys.get(user, "").encode()
+    for part in (day, region, service, end):
+        key = hmac.digest(key, part.encode(), "sha256")
+    if user not in sasl.access_keys or hmac.new(key, text.encode(), "sha256").hexdigest() != signature:
+        raise DeniedError("[2]: Access denied")
+    return user, json.dumps({"version": "2020_10_22", "request-id": "1-2-3"}).encode()
+
+
+def _gssapi(sasl: Sasl) -> Server:
+    """With the tokens of ``tests/fake/kerberos.py``."""
+    ticket = json.loads((yield b""))
+    if ticket["service"] != sasl.service:
+        raise DeniedError(
+            "Authentication failed during authentication due to invalid credentials with SASL mechanism GSSAPI"
+        )
+    assert (yield b"AP-REP") == b""
+    assert (yield b"<\x01\x00\x00\x00>") == b"<\x01\x00\x00\x00>"
+    return ticket["principal"] or "of-the-cache", b""
+
+
 _SERVERS: dict[str, Any] = {
+    "AWS_MSK_IAM": _aws_msk_iam,
+    "GSSAPI": _gssapi,
     "PLAIN": _plain,
     "SCRAM-SHA-256": lambda sasl: _scram("sha256", sasl),
     "SCRAM-SHA-512": lambda sasl: _scram("sha512", sasl),

@@ -5,6 +5,7 @@ to their clients is tested in ``tests/cli/test_every_option.py``.
 """
 
 import dataclasses
+import json
 import socket
 import ssl
 import time
@@ -28,10 +29,12 @@ from kcli.core.secret import Secret
 from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fake.kerberos import installed
 from tests.fake.peers import PEERS, Peer
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.fault.watching import Heard
+from tests.identity_provider import Granted, IdentityProvider
 
 NAMES = [field.name for field in dataclasses.fields(ClientOptions)]
 
@@ -357,12 +360,19 @@ def allow_auto_create_topics(cluster: FakeCluster) -> None:
         assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
 
 
-ALICE = Sasl(users={"alice": "secret"}, tokens={"abc": "alice"})
+ALICE = Sasl(
+    users={"alice": "secret"},
+    tokens={"abc": "alice"},
+    mechanisms=("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
+    access_keys={"AKIDENV": "secret", "AKIDFILE": "another"},
+)
 
 
 def _first_message(cluster: FakeCluster, **values: Any) -> bytes:
-    """The first message of a mechanism, from a client with these credentials."""
-    given = {"sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": Secret("secret")}
+    """The first message of a mechanism, from a client with these credentials; by default those of a user."""
+    given: dict[str, Any] = {"sasl_mechanism": "PLAIN"} | values
+    if given["sasl_mechanism"] in ("PLAIN", "SCRAM-SHA-512"):
+        given = {"sasl_username": "alice", "sasl_password": Secret("secret")} | given
     given |= {"security_protocol": "SASL_PLAINTEXT", "allow_plaintext_secrets": True, **values}
     cluster.settings.sasl = ALICE
     try:
@@ -392,7 +402,128 @@ def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
         return Token(value=Secret("abc"))
 
     message = _first_message(cluster, sasl_mechanism="OAUTHBEARER", sasl_oauthbearer_token_provider=provider)
-    assert message == b"n,,\x01auth=Bearer abc\x01\x01"
+    assert message == BEARER
+
+
+BEARER = b"n,,\x01auth=Bearer abc\x01\x01"
+
+
+def sasl_oauthbearer_token_file(cluster: FakeCluster) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "token")
+        path.write_text("abc\n")
+        given = {"sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token_file": str(path)}
+        assert _first_message(cluster, **given) == BEARER
+
+
+def sasl_oauthbearer_token_command(cluster: FakeCluster) -> None:
+    given = {"sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token_command": "echo abc"}
+    assert _first_message(cluster, **given) == BEARER
+
+
+def sasl_oauthbearer_extensions(cluster: FakeCluster) -> None:
+    given = {"sasl_oauthbearer_token_command": "echo abc", "sasl_oauthbearer_extensions": "a=b, c=d"}
+    message = _first_message(cluster, sasl_mechanism="OAUTHBEARER", **given)
+    assert message == b"n,,\x01auth=Bearer abc\x01a=b\x01c=d\x01\x01"
+
+
+def _granted(cluster: FakeCluster, **values: Any) -> Granted:
+    """What an identity provider was sent before the client logged in with the token that it got."""
+    with TemporaryDirectory() as folder:
+        authority = Authority(Path(folder))
+        with IdentityProvider(authority.broker("localhost")) as provider:
+            given = {
+                "sasl_mechanism": "OAUTHBEARER",
+                "sasl_oauthbearer_token_endpoint_url": provider.url,
+                "sasl_oauthbearer_client_id": "k:li",
+                "sasl_oauthbearer_client_secret": Secret("hunter2"),
+                "sasl_oauthbearer_ca_location": str(authority.ca),
+            }
+            assert _first_message(cluster, **{**given, **values}) == BEARER
+            (seen,) = provider.requests
+            return seen
+
+
+def sasl_oauthbearer_token_endpoint_url(cluster: FakeCluster) -> None:
+    assert _granted(cluster).path == "/oauth2/token"
+
+
+def sasl_oauthbearer_client_id(cluster: FakeCluster) -> None:
+    assert _granted(cluster, sasl_oauthbearer_client_id="another").user == "another"
+
+
+def sasl_oauthbearer_client_secret(cluster: FakeCluster) -> None:
+    sent = _granted(
+        cluster, sasl_oauthbearer_client_id="id", sasl_oauthbearer_client_secret=Secret("another")
+    )
+    assert sent.password == "another"
+
+
+def sasl_oauthbearer_scope(cluster: FakeCluster) -> None:
+    assert _granted(cluster).form == {"grant_type": ["client_credentials"]}
+    assert _granted(cluster, sasl_oauthbearer_scope="a b").form["scope"] == ["a b"]
+
+
+def sasl_oauthbearer_header_urlencode(cluster: FakeCluster) -> None:
+    assert _granted(cluster, sasl_oauthbearer_header_urlencode=True).user == "k%3Ali"
+
+
+def sasl_oauthbearer_ca_location(cluster: FakeCluster) -> None:
+    with pytest.raises(AuthError, match="the certificate of the token endpoint was not accepted"):
+        _granted(cluster, sasl_oauthbearer_ca_location="")
+
+
+def _signed(cluster: FakeCluster, **values: Any) -> str:
+    """The scope of the signature."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        Path(folder, "credentials").write_text(
+            "[other]\naws_access_key_id=AKIDFILE\naws_secret_access_key=another\n"
+        )
+        for name, text in {
+            "AWS_ACCESS_KEY_ID": "AKIDENV",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_SHARED_CREDENTIALS_FILE": f"{folder}/credentials",
+            "AWS_CONFIG_FILE": f"{folder}/config",
+        }.items():
+            patch.setenv(name, text)
+        patch.delenv("AWS_PROFILE", raising=False)
+        message = _first_message(
+            cluster, **{"sasl_mechanism": "AWS_MSK_IAM", "sasl_aws_region": "eu-central-1", **values}
+        )
+    return str(json.loads(message)["x-amz-credential"])
+
+
+def sasl_aws_region(cluster: FakeCluster) -> None:
+    assert "/eu-central-1/" in _signed(cluster)
+    with pytest.raises(AuthError, match="Credential should be scoped to eu-central-1"):
+        _signed(cluster, sasl_aws_region="us-west-2")
+
+
+def sasl_aws_profile(cluster: FakeCluster) -> None:
+    assert _signed(cluster).startswith("AKIDENV/")
+    assert _signed(cluster, sasl_aws_profile="other").startswith("AKIDFILE/")
+
+
+def _ticket(cluster: FakeCluster, **values: Any) -> dict[str, str]:
+    with pytest.MonkeyPatch.context() as patch:
+        installed(patch)
+        found: dict[str, str] = json.loads(_first_message(cluster, sasl_mechanism="GSSAPI", **values))
+        return found
+
+
+def sasl_kerberos_service_name(cluster: FakeCluster) -> None:
+    assert _ticket(cluster)["service"] == "kafka@127.0.0.1"
+    with pytest.raises(AuthError, match="authentication with GSSAPI failed"):
+        _ticket(cluster, sasl_kerberos_service_name="another")
+
+
+def sasl_kerberos_principal(cluster: FakeCluster) -> None:
+    assert _ticket(cluster, sasl_kerberos_principal="me@R")["principal"] == "me@R"
+
+
+def sasl_kerberos_keytab(cluster: FakeCluster) -> None:
+    given = {"sasl_kerberos_principal": "me@R", "sasl_kerberos_keytab": __file__}
+    assert _ticket(cluster, **given)["keytab"] == __file__
 
 
 def allow_plaintext_secrets(cluster: FakeCluster) -> None:
@@ -414,7 +545,11 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
         connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
         allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
-        sasl_oauthbearer_token_provider, allow_plaintext_secrets,
+        sasl_oauthbearer_token_provider, sasl_oauthbearer_token_file, sasl_oauthbearer_token_command,
+        sasl_oauthbearer_extensions, sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id,
+        sasl_oauthbearer_client_secret, sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode,
+        sasl_oauthbearer_ca_location, sasl_aws_region, sasl_aws_profile, sasl_kerberos_service_name,
+        sasl_kerberos_principal, sasl_kerberos_keytab, allow_plaintext_secrets,
     )
 }  # fmt: skip
 

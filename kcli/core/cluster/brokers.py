@@ -283,8 +283,12 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
         return None
     # Only for clients that authenticate.
     from kcli.core.cluster.authentication import Authentication
-    from kcli.core.connection.sasl.registry import login_of
+    from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 
+    if options.sasl_mechanism == OAUTHBEARER:
+        from kcli.core.tokens.provider import with_tokens  # only for clients with tokens
+
+        options = with_tokens(options)
     login = login_of(options)
     if not login.encrypted:
         hooks.log(

@@ -235,7 +235,7 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
 
 
 UNSUPPORTED: list[dict[str, Any]] = [
-    {"environ": {"KCLI_X_SASL_KERBEROS_KEYTAB": "x"}},
+    {"environ": {"KCLI_X_SASL_OAUTHBEARER_CONFIG": "x"}},
     {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
     {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
@@ -243,7 +243,7 @@ UNSUPPORTED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("sayer", UNSUPPORTED, ids=name_of)
 def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="not supported yet") as caught:
+    with pytest.raises(ConfigError, match="is not supported") as caught:
         resolved(SAYERS[0][1], sayer)
     assert caught.value.exit_code == 2
     assert "did you mean" not in caught.value.do
@@ -279,6 +279,45 @@ def test_credentials_that_would_not_be_used_are_refused_unless_the_protocol_was_
     if "properties" not in sayer:
         found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
         assert found.values["security_protocol"] == "PLAINTEXT"
+
+
+MECHANISMS_AND_OPTIONS = [
+    ("OAUTHBEARER", "sasl.username=me", "PLAIN and SCRAM-SHA-256 and SCRAM-SHA-512"),
+    ("OAUTHBEARER", "sasl.password_file=/hunter2", "PLAIN and"),
+    ("SCRAM-SHA-512", "sasl.oauthbearer.token.file=/t", "OAUTHBEARER"),
+    ("PLAIN", "sasl.oauthbearer.client.secret=hunter2", "OAUTHBEARER"),
+    ("plain", "sasl.aws.region=eu-central-1", "AWS_MSK_IAM"),
+    ("GSSAPI", "sasl.aws.profile=p", "AWS_MSK_IAM"),
+    ("AWS_MSK_IAM", "sasl.kerberos.keytab=/k", "GSSAPI"),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "option", "owner"), MECHANISMS_AND_OPTIONS)
+def test_an_option_of_another_mechanism_is_refused_unless_the_mechanism_was_chosen_later(
+    mechanism: str, option: str, owner: str
+) -> None:
+    text = f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\n{option}\n"
+    file: dict[str, Any] = {"files": ["f"], "read_file": {"f": text}.__getitem__}
+    with pytest.raises(ConfigError, match="has no effect") as caught:
+        resolved(SAYERS[0][1], file)
+    assert f"sasl.mechanism is {mechanism.upper()}" in caught.value.why
+    assert owner in caught.value.why
+    assert "f:3" in caught.value.what
+    assert "hunter2" not in f"{caught.value}{caught.value.do}"
+
+    weaker = {"files": ["f"], "read_file": {"f": f"security.protocol=SASL_SSL\n{option}"}.__getitem__}
+    found = resolved(SAYERS[0][1], weaker, {"properties": [f"sasl.mechanism={mechanism}"]})
+    assert set(found.values) == {"bootstrap_servers", "security_protocol", "sasl_mechanism"}
+
+
+def test_an_empty_value_takes_an_option_of_another_mechanism_away() -> None:
+    text = "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.kerberos.service.name=kafka\n"
+    found = resolved(
+        SAYERS[0][1],
+        {"files": ["f"], "read_file": {"f": text}.__getitem__},
+        {"properties": ["sasl.kerberos.service.name="]},
+    )
+    assert "sasl_kerberos_service_name" not in found.values
 
 
 def test_credentials_of_a_file_are_read() -> None:

@@ -14,7 +14,7 @@ from kcli.core import clock
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.sasl.token import Token
 from kcli.core.connection.steps import Compute
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, ConnectError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 
@@ -42,23 +42,32 @@ def prepare(options: ClientOptions) -> Credentials:
 
 
 class Tokens:
-    """``fetch`` runs in the worker thread, the rest in the loop's; each only replaces a field."""
+    """``fetch`` runs in the worker thread, the rest in the loop's; each only replaces fields."""
 
     def __init__(self, provider: Provider, *, now: Callable[[], float] = clock.wall) -> None:
         self._provider = provider
         self._now = now
         self._last: Token | None = None
-        self._fresh_until = 0.0
+        self._fresh_until = self._valid_until = 0.0
 
     def fetch(self) -> Token:
-        """A token that has not expired; ExchangeError if the provider returns none."""
+        """A token that has not expired; ExchangeError if the provider returns none.
+
+        Where the provider cannot be reached, the last token is used until it expires.
+        """
         if self._last is not None and self._now() < self._fresh_until:
             return self._last
-        token: Any = self._provider()
+        try:
+            token: Any = self._provider()
+        except ConnectError:
+            if self._last is not None and self._now() < self._valid_until:
+                return self._last  # an identity provider that restarts ends no session
+            raise
         if not isinstance(token, Token) or not token.value:
             kind = type(token).__name__
             raise ExchangeError(f"the provider of tokens returned no token but {kind}", "mend the provider")
         now = self._now()
+        self._fresh_until = self._valid_until = 0.0
         if token.expires_at is not None:
             if token.expires_at <= now:
                 raise ExchangeError(
@@ -66,12 +75,13 @@ class Tokens:
                     "get a new token; check the clock of this machine",
                 )
             self._fresh_until = now + _USED_FOR * (token.expires_at - now)
+            self._valid_until = token.expires_at
         self._last = token
         return token
 
     def forget(self) -> None:
         """A broker refused the token: the next connection uses another one."""
-        self._fresh_until = 0.0
+        self._fresh_until = self._valid_until = 0.0
 
     def principal(self) -> str:
         """Whose token it is, for messages."""

@@ -1,12 +1,13 @@
 """The mechanisms by name, and the checks that come before any byte is sent. A mechanism is a module with ``prepare``."""
 
+import dataclasses
 import importlib
 from typing import NamedTuple
 
 from kcli.core.connection.sasl.exchange import Credentials
 from kcli.core.connection.sasl.login import Login
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, field_of
+from kcli.core.options import ClientOptions, field_of, key_of, mechanisms_of
 
 
 class Mechanism(NamedTuple):
@@ -16,11 +17,14 @@ class Mechanism(NamedTuple):
     reveals: str = ""
 
 
+OAUTHBEARER = "OAUTHBEARER"
 MECHANISMS = {
     "PLAIN": Mechanism("plain", "password"),
     "SCRAM-SHA-256": Mechanism("scram"),
     "SCRAM-SHA-512": Mechanism("scram"),
-    "OAUTHBEARER": Mechanism("oauthbearer", "token"),
+    OAUTHBEARER: Mechanism("oauthbearer", "token"),
+    "AWS_MSK_IAM": Mechanism("aws_msk_iam", "signed request"),
+    "GSSAPI": Mechanism("gssapi"),
 }
 
 
@@ -34,13 +38,8 @@ def login_of(options: ClientOptions) -> Login:
             why=f"security.protocol={protocol} authenticates, with one of {known}",
             do="set it to the one that the brokers offer, for example -X sasl.mechanism=SCRAM-SHA-512",
         )
-    mechanism = MECHANISMS.get(name)
-    if mechanism is None:
-        raise ConfigError(
-            f"sasl.mechanism={name} is not supported yet",
-            why=f"this version has {', '.join(MECHANISMS)}",
-            do="use one of them, if the brokers offer it",
-        )
+    mechanism = MECHANISMS[name]
+    _check_options(options)
     encrypted = protocol == "SASL_SSL"
     if mechanism.reveals and not encrypted and not options.allow_plaintext_secrets:
         raise ConfigError(
@@ -50,3 +49,16 @@ def login_of(options: ClientOptions) -> Login:
         )
     credentials: Credentials = importlib.import_module(f"{__package__}.{mechanism.module}").prepare(options)
     return Login(name, credentials, encrypted=encrypted)
+
+
+def _check_options(options: ClientOptions) -> None:
+    """ConfigError for an option of another mechanism: what it was to do would not happen."""
+    name = options.sasl_mechanism
+    for field in dataclasses.fields(ClientOptions):
+        users = mechanisms_of(field.name)
+        if users and name not in users and getattr(options, field.name) != field.default:
+            raise ConfigError(
+                f"{key_of(field.name)} has no effect",
+                why=f"sasl.mechanism is {name}, and it is an option of {' and '.join(users)}",
+                do="leave it out, or choose that mechanism",
+            )

@@ -24,15 +24,10 @@ SETUP = 5.0
 
 
 def login(mechanism: str = "PLAIN") -> Login:
-    return login_of(
-        ClientOptions(
-            security_protocol="SASL_SSL",
-            sasl_mechanism=mechanism,
-            sasl_username="me",
-            sasl_password=Secret("x"),
-            sasl_oauthbearer_token_provider=lambda: Token(value=Secret("abc")),
-        )
-    )
+    given: dict[str, Any] = {"sasl_username": "me", "sasl_password": Secret("x")}
+    if mechanism == "OAUTHBEARER":
+        given = {"sasl_oauthbearer_token_provider": lambda: Token(value=Secret("abc"))}
+    return login_of(ClientOptions(security_protocol="SASL_SSL", sasl_mechanism=mechanism, **given))
 
 
 class Authenticated(Peer):

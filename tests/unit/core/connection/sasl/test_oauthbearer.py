@@ -8,6 +8,7 @@ import pytest
 from kcli.core.connection.sasl.exchange import ExchangeError
 from kcli.core.connection.sasl.oauthbearer import Tokens, first_message, oauthbearer
 from kcli.core.connection.sasl.token import Token
+from kcli.core.errors import ConnectError
 from kcli.core.secret import Secret
 from tests.unit.core.connection.sasl.conversing import accepted, computed, refused
 
@@ -109,6 +110,28 @@ def test_a_token_is_used_until_four_fifths_of_its_life_are_over() -> None:
     for at, count in ((0, 1), (79, 1), (80, 2), (159, 2), (161, 3)):
         provider.now = 1_000.0 + at
         assert tokens.fetch().value.reveal() == f"t{count}"
+
+
+def test_the_last_token_is_used_while_the_provider_cannot_be_reached() -> None:
+    """As long as it is valid, and no broker has refused it."""
+    clock, answers = [1_000.0], [token(expires_at=1_100.0), None, None, token("new"), None]
+
+    def provider() -> Token:
+        found = answers.pop(0)
+        if found is None:
+            raise ConnectError("the identity provider restarts")
+        return found
+
+    tokens = Tokens(provider, now=lambda: clock[0])
+    first = tokens.fetch()
+    clock[0] = 1_099.0
+    assert tokens.fetch() is first
+    tokens.forget()
+    with pytest.raises(ConnectError):
+        tokens.fetch()
+    assert tokens.fetch().value.reveal() == "new"
+    with pytest.raises(ConnectError):
+        tokens.fetch()  # its life is not known
 
 
 def test_a_token_of_unknown_life_is_fetched_for_each_connection() -> None:

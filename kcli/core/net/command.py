@@ -1,0 +1,117 @@
+"""Runs a program for what it prints: without a shell, without secrets in its environment, bounded in time and size.
+
+Used for secrets and tokens; what was printed is never in an error. Blocks its caller, so that a client's loop leaves it
+to the worker thread.
+"""
+
+import os
+import selectors
+import shlex
+import subprocess
+from collections.abc import Mapping
+
+from kcli.core.child_environment import child_environment
+from kcli.core.clock import monotonic
+
+_STDERR_KEPT = 4_096
+_STDERR_SHOWN = 300
+
+
+class CommandError(Exception):
+    """Why a program gave nothing, and what to do about it."""
+
+    def __init__(self, why: str, do: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.do = do
+
+
+def command_words(text: str) -> list[str]:
+    """The program and its arguments, split as a shell splits them; no shell runs."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise CommandError(str(error).lower(), "close the quotes") from None
+    if not words:
+        raise CommandError("there is no command in it", "write PROGRAM ARGUMENT…")
+    return words
+
+
+def command_output(
+    text: str, environ: Mapping[str, str], *, seconds: float, limit: int, wanted: str
+) -> bytes:
+    """What the program prints; CommandError if it fails, hangs or prints more than ``limit`` bytes.
+
+    ``wanted``: what it has to print, as in "the secret".
+    """
+    words = command_words(text)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell; the user's own configuration names it
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=child_environment(environ),
+        )  # in this process group: only so it may ask at the terminal
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise CommandError(why, f"check that {words[0]} is installed") from None
+    out, err = _output(process, seconds, limit)
+    if len(out) > limit:
+        raise CommandError(f"it printed more than {limit:,} bytes", f"it has to print {wanted} only")
+    if process.returncode:
+        raise CommandError(
+            f"it ended with exit status {process.returncode}{_shown(err)}",
+            f"run it by hand; it has to print {wanted} and nothing else",
+        )
+    return out
+
+
+def _output(process: subprocess.Popen[bytes], seconds: float, limit: int) -> tuple[bytes, bytes]:
+    """stdout, at most a little more than the limit, and the end of stderr; the process has ended."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = b"", b""
+    until = monotonic() + seconds
+    try:
+        with selectors.DefaultSelector() as selector:
+            for stream in (process.stdout, process.stderr):
+                selector.register(stream, selectors.EVENT_READ)
+            while selector.get_map() and len(out) <= limit:
+                left = until - monotonic()
+                ready = selector.select(left) if left > 0 else []
+                if not ready:  # or it writes to stderr without an end
+                    why = f"it ran for more than {seconds:g} s"
+                    raise CommandError(why, "run it by hand; perhaps it waits for an answer")
+                for key, _events in ready:
+                    part = os.read(key.fd, 1 << 16)
+                    if not part:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is process.stdout:
+                        out += part
+                    else:
+                        err = (err + part)[-_STDERR_KEPT:]
+        if len(out) <= limit:
+            _wait(process, until, seconds)
+        return out, err
+    finally:
+        if process.poll() is None:
+            process.kill()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], until: float, seconds: float) -> None:
+    """A program may close its output and go on."""
+    try:
+        process.wait(max(0.1, until - monotonic()))
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"it ran for more than {seconds:g} s", "it has to end") from None
+
+
+def _shown(stderr: bytes) -> str:
+    """The end of what it wrote to stderr, as one printable line."""
+    text = "".join(c if c.isprintable() else " " for c in stderr.decode("utf-8", "replace"))
+    text = " ".join(text.split())
+    return f": {text[-_STDERR_SHOWN:]}" if text else ""

@@ -53,10 +53,10 @@ def set_credentials(
     """Sets the credentials of a user. Returns the exit status."""
     chosen = rows.mechanisms_of(mechanisms) or (ScramMechanism.SCRAM_SHA_512,)
     source = password_source(name, password_file, password_command)
-    if source is None and not inv.dry_run:
-        check_can_be_typed(inv, name)
     with open_admin(inv) as admin:
         check_encrypted(admin.cluster.options)
+        if source is None and not inv.dry_run:
+            check_can_be_typed(inv, name)
         password = None if source is None else read_password(inv, source)
         cluster = connect(inv, admin)
         before = rows.credentials_of(admin, name)

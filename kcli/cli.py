@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
+    "users": ("kcli.commands.users:users", "list, set and delete users: their SCRAM credentials"),
     "doctor": ("kcli.commands.doctor:doctor", "find out why something does not work, step by step"),
     "mirror": (
         "kcli.commands.mirror:mirror",
@@ -47,6 +48,7 @@ ALIASES = {
     "group": "groups",
     "acl": "acls",
     "quota": "quotas",
+    "user": "users",
     "transactions": "txn",
 }
 """Singular nouns, and other words for a command, hidden."""

@@ -38,6 +38,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
+from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
 from tests.rewinding import QUICK, others, wait_for
 from tests.warm_kcli import WarmKcli
@@ -80,6 +81,9 @@ ADMIN = {
     "txn list": "",
     "txn describe": "--topic t",
     "txn abort": "--topic t --dry-run",
+    "users list": "",
+    "users set": "a --dry-run --allow-plaintext-secrets",
+    "users delete": "a --dry-run",
     "quotas list": "",
     "quotas alter": "--user a --set request_percentage=5 --dry-run",
     "doctor": "--topic t --group g",
@@ -221,6 +225,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
         put(cluster, "t", 0)
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+        cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
         yield Here(cluster, folder, warm)
 
 

@@ -21,6 +21,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
+USER = "u --password-file {password} --allow-plaintext-secrets"
 QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
@@ -60,6 +61,10 @@ LINES = [
     (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
     (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
     ("quotas list", "QuotaList", "Quota"),
+    (f"users set {USER} --dry-run", "UserSetPlan", "UserSetPlanItem"),
+    (f"users set {USER} --yes", "UserSetReport", "UserSetReportItem"),
+    ("users list", "UserList", "User"),
+    ("users delete u --dry-run", "UserDeletePlan", "UserDeletePlanItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
 ]
@@ -96,7 +101,9 @@ def kcli() -> Iterator[WarmKcli]:
 def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKcli, tmp_path: Path) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
-    files = {"file": file}
+    files = {"file": file, "password": tmp_path / "password"}
+    files["password"].write_text("x")
+    files["password"].chmod(0o600)
     for name, broker in (("moves", "moved"), ("moving", "moving")):
         files[name] = tmp_path / f"{name}.json"
         row = {"topic": broker, "partition": 0, "replicas": [1]}
@@ -118,16 +125,22 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
     assert json.loads(run("groups export g", "ndjson"))["kind"] == "OffsetExport"
     (cancelled,) = run("reassign cancel --all --yes", "ndjson").splitlines()  # only once
     assert json.loads(cancelled)["kind"] == "ReassignmentCancelReportItem"
+    (deleted,) = run("users delete u --yes", "ndjson").splitlines()  # likewise
+    assert json.loads(deleted)["kind"] == "UserDeleteReportItem"
+    run(f"users set {USER} --yes", "json")
+    assert json.loads(run("users delete u --yes", "json"))["kind"] == "UserDeleteReport"
     assert json.loads(run("reassign cancel --all", "json"))["kind"] == "ReassignmentCancelReport"
 
 
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
-        re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction)\b", section)
+        re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction|User)\b", section)
     )
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {
         "OffsetExport",
         "ReassignmentCancelReport",
         "ReassignmentCancelReportItem",
+        "UserDeleteReport",
+        "UserDeleteReportItem",
     }

@@ -8,6 +8,7 @@ from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
     alter_client_quotas,
     alter_partition_reassignments,
+    alter_user_scram_credentials,
     consumer_group_describe,
     create_acls,
     create_partitions,
@@ -25,6 +26,7 @@ from kcli.core.protocol.messages import (
     describe_producers,
     describe_quorum,
     describe_transactions,
+    describe_user_scram_credentials,
     elect_leaders,
     end_txn,
     fetch,
@@ -187,6 +189,9 @@ _NAMED: dict[type[Request], Named] = {
     ),
 }
 _IN_ORDER: dict[type[Request], InOrder] = {
+    alter_user_scram_credentials.AlterUserScramCredentialsRequest: InOrder(
+        "upsertions", "results", alter_user_scram_credentials.AlterUserScramCredentialsResult
+    ),
     create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
     alter_client_quotas.AlterClientQuotasRequest: InOrder(
         "entries", "entries", alter_client_quotas.AlteredQuotas
@@ -214,6 +219,7 @@ READ_ONLY = frozenset(
         describe_producers.DescribeProducersRequest,
         describe_quorum.DescribeQuorumRequest,
         describe_transactions.DescribeTransactionsRequest,
+        describe_user_scram_credentials.DescribeUserScramCredentialsRequest,
         list_transactions.ListTransactionsRequest,
         list_partition_reassignments.ListPartitionReassignmentsRequest,
     }
@@ -244,6 +250,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     describe_acls.DescribeAclsResponse: {"resources": []},
     describe_client_quotas.DescribeClientQuotasResponse: {"entries": None},
     delete_acls.DeleteAclsFilterResult: {"matching_acls": []},
+    describe_user_scram_credentials.DescribeUserScramCredentialsResponse: {"results": []},
     list_transactions.ListTransactionsResponse: {"transaction_states": []},
     list_partition_reassignments.ListPartitionReassignmentsResponse: {"topics": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},

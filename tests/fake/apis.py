@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnReques
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -32,6 +33,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -76,6 +78,7 @@ from tests.fake.replica_admin import (
 from tests.fake.sasl import sasl_authenticate, sasl_handshake
 from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
+from tests.fake.user_admin import alter_user_scram_credentials, describe_user_scram_credentials
 
 if TYPE_CHECKING:
     from tests.fake.state import Context, Handler
@@ -146,6 +149,8 @@ APIS: tuple[Api, ...] = (
     Api(DeleteAclsRequest, 1, 3, delete_acls),
     Api(DescribeClientQuotasRequest, 0, 1, describe_client_quotas),
     Api(AlterClientQuotasRequest, 0, 1, alter_client_quotas),
+    Api(DescribeUserScramCredentialsRequest, 0, 0, describe_user_scram_credentials),
+    Api(AlterUserScramCredentialsRequest, 0, 0, alter_user_scram_credentials),
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),

@@ -31,7 +31,8 @@ SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"},
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
-Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed.
+Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed; scram (``scram_store``), with which
+SCRAM logins are checked.
 Not simulated: replication record by record (replicas share one log), recompression by the
 broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
@@ -48,6 +49,7 @@ from tests.fake.knobs import Knobs
 from tests.fake.node import HOST, Node
 from tests.fake.node_controls import NodeControls
 from tests.fake.quota_admin import Entity
+from tests.fake.scram_store import ScramStore
 from tests.fake.script import Script
 from tests.fake.settings import Settings
 from tests.fake.state import State
@@ -142,6 +144,11 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def quotas(self) -> dict[Entity, dict[str, float]]:
         """What is stored; may be changed."""
         return self._state.quotas
+
+    @property
+    def scram(self) -> ScramStore:
+        """The SCRAM credentials; may be changed."""
+        return self._state.scram
 
     def close(self) -> None:
         """Resets all connections and gives the ports back."""

@@ -5,6 +5,7 @@ from copy import copy
 from typing import Any
 
 from kcli.core.protocol.api import Response
+from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from kcli.core.types import TopicPartition
@@ -13,6 +14,7 @@ from tests.fake.group_requests import GROUP_APIS
 from tests.fake.groups.refusal import refusal
 from tests.fake.journal import Seen
 from tests.fake.producer_admin import mark_all, no_markers
+from tests.fake.user_admin import refused_users
 
 
 class Refusal:
@@ -43,6 +45,8 @@ class Refusal:
             return refusal(seen.request, seen.version, self._code)
         if seen.kind is WriteTxnMarkersRequest:
             return no_markers(seen.request, self._code)
+        if isinstance(seen.request, AlterUserScramCredentialsRequest):
+            return refused_users(seen.request, self._code)
         made = seen.kind.response()
         if self._top:
             self._mark(made, "error_code")

@@ -20,6 +20,7 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.fake.codes import Code
+from tests.fake.scram_store import DIGESTS, ScramStore
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -31,7 +32,10 @@ Server = Generator[bytes, bytes, tuple[str, bytes]]
 
 @dataclass(slots=True)
 class Sasl:
-    """Who may come in. May be changed while the cluster runs (``cluster.settings.sasl``)."""
+    """Who may come in. May be changed while the cluster runs (``cluster.settings.sasl``).
+
+    ``users`` have a SCRAM credential of each mechanism, until clients change them (``cluster.scram``).
+    """
 
     users: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -85,10 +89,10 @@ class Session:
         self._mechanism = mechanism
         return 0
 
-    def authenticate(self, sasl: Sasl, message: bytes) -> SaslAuthenticateResponse:
+    def authenticate(self, sasl: Sasl, scram: ScramStore, message: bytes) -> SaslAuthenticateResponse:
         try:
             if self._server is None:
-                self._server = _SERVERS[self._mechanism](sasl)
+                self._server = _SERVERS[self._mechanism](sasl, scram)
                 next(self._server)
             return SaslAuthenticateResponse(auth_bytes=self._server.send(message), error_message=None)
         except StopIteration as end:
@@ -121,47 +125,52 @@ async def sasl_authenticate(ctx: "Context", request: SaslAuthenticateRequest) ->
     sasl = ctx.state.settings.sasl
     if sasl is None:
         return SaslAuthenticateResponse(error_code=Code.ILLEGAL_SASL_STATE, error_message=None)
-    return ctx.session.authenticate(sasl, bytes(request.auth_bytes))
+    return ctx.session.authenticate(sasl, ctx.state.scram, bytes(request.auth_bytes))
 
 
 # --- mechanisms ----------------------------------------------------------------------------------------
 
 
-def _plain(sasl: Sasl) -> Server:
+def _plain(sasl: Sasl, _scram: ScramStore) -> Server:
     authorized, user, password = (part.decode() for part in (yield b"").split(b"\0"))
     if sasl.users.get(user) != password or authorized not in ("", user):
         raise DeniedError(sasl.wrong_password)
     return user, b""
 
 
-def _scram(digest: str, sasl: Sasl) -> Server:
+_INVALID = "Authentication failed during authentication due to invalid credentials"
+
+
+def _scram(mechanism: int, sasl: Sasl, store: ScramStore) -> Server:
+    digest = DIGESTS[mechanism]
     first = (yield b"").decode()
-    found = re.fullmatch(r"n,,(n=((?:[^,=]|=2C|=3D)+),r=([\x21-\x2b\x2d-\x7e]+))", first)
+    # As in Kafka's ScramMessages: names are ASCII.
+    found = re.fullmatch(
+        r"n,,(n=((?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+),r=([\x21-\x2b\x2d-\x7e]+))", first
+    )
     if found is None:
-        raise DeniedError("Invalid SCRAM client first message format")
+        raise DeniedError(_INVALID)
     bare, name, nonce = found.groups()
     user = name.replace("=2C", ",").replace("=3D", "=")
-    if user not in sasl.users:
-        raise DeniedError("Authentication failed during authentication due to invalid credentials")
-    salt, whole = b"salt of " + user.encode(), nonce + "server"
-    honest = f"r={whole},s={base64.b64encode(salt).decode()},i={sasl.iterations}".encode()
+    credential = store.find(user, mechanism)
+    if credential is None:
+        raise DeniedError(_INVALID)
+    whole = nonce + "server"
+    salt, iterations = base64.b64encode(credential.salt).decode(), credential.iterations
+    honest = f"r={whole},s={salt},i={iterations}".encode()
     challenge = sasl.edited("first", honest)
     final = (yield challenge).decode()
     without_proof, _, proof = final.rpartition(",p=")
-    salted = hashlib.pbkdf2_hmac(digest, sasl.users[user].encode(), salt, sasl.iterations)
     message = ",".join((bare, challenge.decode("latin-1"), without_proof)).encode()
-    key = hmac.new(salted, b"Client Key", digest).digest()
-    stored = hashlib.new(digest, key).digest()
-    signature = hmac.new(stored, message, digest).digest()
-    expected = bytes(x ^ y for x, y in zip(key, signature, strict=True))
-    if without_proof != f"c=biws,r={whole}" or base64.b64decode(proof) != expected:
-        raise DeniedError("Authentication failed during authentication due to invalid credentials")
-    server_key = hmac.new(salted, b"Server Key", digest).digest()
-    verifier = base64.b64encode(hmac.new(server_key, message, digest).digest())
+    signature = hmac.new(credential.stored_key, message, digest).digest()
+    key = bytes(x ^ y for x, y in zip(base64.b64decode(proof), signature, strict=False))
+    if without_proof != f"c=biws,r={whole}" or hashlib.new(digest, key).digest() != credential.stored_key:
+        raise DeniedError(_INVALID)
+    verifier = base64.b64encode(hmac.new(credential.server_key, message, digest).digest())
     return user, sasl.edited("final", b"v=" + verifier)
 
 
-def _oauthbearer(sasl: Sasl) -> Server:
+def _oauthbearer(sasl: Sasl, _scram: ScramStore) -> Server:
     first = (yield b"").decode()
     found = re.fullmatch(
         r"n,(?:a=[^,]*)?,\x01auth=Bearer ([-_.+/=~a-zA-Z0-9]+)((?:\x01[a-zA-Z]+=[^\x01]+)*)\x01\x01", first
@@ -215,7 +224,7 @@ _SERVERS: dict[str, Any] = {
     "AWS_MSK_IAM": _aws_msk_iam,
     "GSSAPI": _gssapi,
     "PLAIN": _plain,
-    "SCRAM-SHA-256": lambda sasl: _scram("sha256", sasl),
-    "SCRAM-SHA-512": lambda sasl: _scram("sha512", sasl),
+    "SCRAM-SHA-256": lambda sasl, store: _scram(1, sasl, store),
+    "SCRAM-SHA-512": lambda sasl, store: _scram(2, sasl, store),
     "OAUTHBEARER": _oauthbearer,
 }

@@ -14,6 +14,7 @@ from tests.fake.journal import Journal
 from tests.fake.producer_ids import ProducerIds
 from tests.fake.quota_admin import Entity
 from tests.fake.sasl import Session
+from tests.fake.scram_store import ScramStore
 from tests.fake.settings import Settings
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -40,6 +41,7 @@ class State:
         """What was set on brokers and groups, by kind and name; topics have theirs."""
         self.acls: set[Acl] = set()
         self.quotas: dict[Entity, dict[str, float]] = {}
+        self.scram = ScramStore(settings)
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

@@ -21,6 +21,10 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kcli.core.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -44,6 +48,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -165,6 +170,9 @@ def requests(version, topic_id):
         ops=[QuotaOp(key="request_percentage", value=5.0)],
     )
     yield AlterClientQuotasRequest(entries=[limited])
+    yield DescribeUserScramCredentialsRequest(users=None)
+    stored = ScramCredentialUpsertion(name="a", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
+    yield AlterUserScramCredentialsRequest(deletions=[], upsertions=[stored])
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.passwords import asked_password, lacks_password
+from kcli.commands.shared.passwords import asked_password, lacks_password, leave_no_core
 from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only_refusal
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
@@ -121,7 +121,7 @@ class Configuration:
                 password = asked_password(found.values, self._talk, no_input=self._values.no_input)
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
             if any(isinstance(value, Secret) and value for value in found.values.values()):
-                _leave_no_core()
+                leave_no_core()
             self._revealed = found
         return self._revealed
 
@@ -168,11 +168,3 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
-
-
-def _leave_no_core() -> None:
-    """A crash writes no core file from now on: it would contain the secrets."""
-    import resource  # only where there are secrets
-
-    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

@@ -28,6 +28,19 @@ _TOPIC_VERBS = {
     "--topic": "topics are named without a flag: `{path} TOPIC`",
 }
 
+_USER_VERBS = {
+    "--describe": "`kcli users list NAME` does that",
+    "--list": "`kcli users list` does that",
+    "--alter": "`kcli users set NAME` does that, and asks for the password",
+    "--delete": "`kcli users delete NAME` does that",
+    "--add-config": "`kcli users set NAME` sets a password, which it asks for; --mechanism and --iterations choose how",
+    "--delete-config": "`kcli users delete NAME --mechanism SCRAM-SHA-512` does that",
+    "--entity-name": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
+    "--entity-type": "`kcli users` is about users only: leave it out",
+    "--user": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
+    "--password": "leave it out: `kcli users set NAME` asks for it, or reads it with --password-file FILE",
+}
+
 _EVERYWHERE = {
     "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
     "--property": "-f FORMAT chooses what is printed of a record and what is read, as in -f '%k\\t%v\\n'",
@@ -55,11 +68,10 @@ _CONSUME = {
     "--include": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
 }
 
-_BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
+_BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "users": _USER_VERBS, "consume": _CONSUME}
 
 _FUTURE = {
     "kcli": {
-        "users": "kafka-configs.sh --entity-type users does that",
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",
@@ -94,6 +106,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
         **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
         **dict.fromkeys(("security", "permissions"), "`kcli acls list`, `kcli acls create`"),
+        **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         "attach": "name the brokers with -b HOST:PORT",
@@ -115,6 +128,13 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("dump", "backup", "save"), "`{path} export GROUP`"),
         **dict.fromkeys(("restore", "load"), "`{path} import FILE`"),
         **dict.fromkeys(("kick", "evict"), "`{path} remove-members GROUP`"),
+    },
+    "kcli users": {
+        **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
+        **dict.fromkeys(
+            ("add", "new", "create", "alter", "update", "upsert", "passwd", "password"), "`{path} set NAME`"
+        ),
+        **dict.fromkeys(("rm", "remove", "drop"), "`{path} delete NAME`"),
     },
     "kcli topics": {
         **dict.fromkeys(("ls", "get"), "`{path} list`"),

@@ -1,4 +1,6 @@
-"""Asks at the terminal for the password that a SASL mechanism needs and that no source gives."""
+"""Passwords that are typed at the terminal: the one that a SASL mechanism needs and that no source gives; and what any
+command with a secret does first.
+"""
 
 import os
 from collections.abc import Mapping
@@ -25,7 +27,7 @@ def lacks_password(values: Mapping[str, Any]) -> bool:
 def asked_password(values: Mapping[str, Any], talk: Talk, *, no_input: bool) -> Secret:
     """The password that is typed; ConfigError without a terminal, with ``--no-input``, or without an answer."""
     user, brokers = values["sasl_username"], values.get("bootstrap_servers", "")
-    if no_input or not talk.isatty or not _has_terminal():
+    if no_input or not talk.isatty or not has_terminal():
         raise ConfigError(
             f"there is no password for user {user}",
             why=f"sasl.mechanism is {values['sasl_mechanism']}, and "
@@ -44,10 +46,18 @@ def asked_password(values: Mapping[str, Any], talk: Talk, *, no_input: bool) -> 
     return Secret(text)
 
 
-def _has_terminal() -> bool:
+def has_terminal() -> bool:
     """Whether the process has a terminal, even if stdin is something else."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:
         return False
     return True
+
+
+def leave_no_core() -> None:
+    """A crash writes no core file from now on: it would contain the secrets."""
+    import resource  # only where there are secrets
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

@@ -18,7 +18,7 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import acls, elections, fencing, hanging, partitions, quotas, records  # noqa: F401 - which operations has
+    from kcli.core.admin import acls, elections, fencing, hanging, partitions, quotas, records, users  # noqa: F401 - which operations has
     from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
+    from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
 
 
 class Admin:
@@ -301,6 +302,29 @@ class Admin:
         operations.quotas.alter_quotas(
             self.cluster, entity, changes, self._start(), validate_only=validate_only
         )
+
+    def describe_scram_credentials(
+        self, users: Sequence[str] | None = None
+    ) -> dict[str, dict[ScramMechanism | int, int] | KcliError]:
+        """The iterations of each user's SCRAM credentials by mechanism (KIP-554): of all users, or of these.
+
+        NotFoundError for a user without credentials.
+        """
+        return operations.users.describe_scram_credentials(
+            self.cluster, None if users is None else several(users), self._start()
+        )
+
+    def alter_scram_credentials(
+        self,
+        changes: Mapping[ScramCredential, ScramUpsertion | None],
+        *,
+        unsure: set[ScramCredential] | None = None,
+    ) -> dict[ScramCredential, KcliError | None]:
+        """Sets SCRAM credentials, as made by ``users.upsertion``, or deletes those whose value is None (KIP-554).
+
+        None on success; see ``users.alter_scram_credentials``.
+        """
+        return operations.users.alter_scram_credentials(self.cluster, changes, self._start(), unsure=unsure)
 
     # --- groups --------------------------------------------------------------------------------------
 

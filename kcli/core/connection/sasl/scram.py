@@ -30,7 +30,8 @@ FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 1_000_000
 """RFC 5802 requires at least the former; more than the latter would keep this process busy for seconds."""
 _NONCE_BYTES = 24
 _GS2_HEADER = "n,,"  # no channel binding, no authorization id
-_DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+"""hashlib's name of the hash function, by mechanism."""
 _NOT_THIS_BROKER = "check that this is the broker you mean: it does not behave as SCRAM requires"
 
 
@@ -45,7 +46,7 @@ class Challenge(NamedTuple):
 def prepare(options: ClientOptions) -> Credentials:
     """The credentials that ``options`` name; ConfigError without them."""
     user, password = user_and_password(options)
-    digest = _DIGESTS[options.sasl_mechanism]
+    digest = DIGESTS[options.sasl_mechanism]
     return Credentials(
         lambda: user, lambda _host: scram(user, password, digest), lambda: (password,), CHECK_PASSWORD
     )
@@ -57,9 +58,7 @@ def scram(user: str, password: Secret, digest: str, *, nonce: str = "") -> Excha
     first = f"n={escaped(user)},r={nonce}"
     server_first = _text((yield (_GS2_HEADER + first).encode()))
     challenge = parse_challenge(server_first, nonce)
-    salted = yield Compute(
-        lambda: hashlib.pbkdf2_hmac(digest, password.reveal().encode(), challenge.salt, challenge.iterations)
-    )
+    salted = yield Compute(lambda: salted_password(password, challenge.salt, challenge.iterations, digest))
     without_proof = f"c={base64.b64encode(_GS2_HEADER.encode()).decode()},r={challenge.nonce}"
     signed = f"{first},{server_first},{without_proof}".encode()
     client_key = hmac.digest(salted, b"Client Key", digest)
@@ -71,6 +70,14 @@ def scram(user: str, password: Secret, digest: str, *, nonce: str = "") -> Excha
         raise ExchangeError(
             "the broker's signature is wrong: it does not know the password", _NOT_THIS_BROKER
         )
+
+
+def salted_password(password: Secret, salt: bytes, iterations: int, digest: str) -> bytes:
+    """What both sides derive their keys from; it is sufficient to authenticate as the user.
+
+    Also for a new credential, so that what is stored and what a client proves agree.
+    """
+    return hashlib.pbkdf2_hmac(digest, password.reveal().encode(), salt, iterations)
 
 
 def escaped(user: str) -> str:

@@ -28,7 +28,7 @@ class ScramCredentialUpsertion(Struct):
     salted_password: bytes = field(BYTES)
 
     def __repr__(self) -> str:
-        """Without the salted password, which is as good as the password for who has it."""
+        """Without the salted password, with which anyone can authenticate as the user."""
         return f"ScramCredentialUpsertion(name={self.name!r}, mechanism={self.mechanism}, iterations={self.iterations})"
 
 

@@ -1,0 +1,53 @@
+"""What ``kcli users list`` does."""
+
+from __future__ import annotations
+
+from kcli.commands._user_rows import CREDENTIAL, Iterations, in_order, mechanisms_of, without_credentials
+from kcli.commands.shared.cluster import connect, open_admin, unique
+from kcli.commands.shared.context import Invocation
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.users import mechanism_name
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.output.listing import list_rows
+
+
+def list_selected(inv: Invocation, names: tuple[str, ...], mechanisms: tuple[str, ...]) -> int:
+    """Lists the selected credentials. Returns the exit status."""
+    wanted = mechanisms_of(mechanisms)
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = _described(inv, admin, names)
+    rows = [
+        {"user": user, "mechanism": mechanism_name(mechanism), "iterations": found[user][mechanism]}
+        for user in sorted(found)
+        for mechanism in in_order(found[user])
+        if not wanted or mechanism in wanted
+    ]
+    if not rows and (found or not names):
+        inv.talk.note(
+            "no credential is of this mechanism" if found else "the cluster has no SCRAM credentials"
+        )
+    with list_rows(
+        inv.out, "UserList", "User", CREDENTIAL, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
+        for row in rows:
+            printed.add(row)
+    return inv.finish(done=bool(found))
+
+
+def _described(inv: Invocation, admin: Admin, names: tuple[str, ...]) -> dict[str, Iterations]:
+    """The users that have credentials; errors of the others are reported."""
+    described = admin.describe_scram_credentials(unique(names) if names else None)
+    found: dict[str, Iterations] = {}
+    known: list[str] | None = None
+    for user, credentials in described.items():
+        if isinstance(credentials, NotFoundError):
+            if known is None:
+                known = list(admin.describe_scram_credentials())
+            inv.failed(without_credentials(user, known))
+        elif isinstance(credentials, KcliError):
+            inv.failed(credentials)
+        else:
+            found[user] = credentials
+    return found

@@ -2,12 +2,10 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.checks.source_calls import calls, places
 
 NOT_REPLACED = {
     # The primitives themselves.
@@ -40,17 +38,6 @@ READABLE = {
 """Files that others may read."""
 
 
-def calls(tree: ast.AST, path: str = "") -> Iterator[tuple[str, ast.Call]]:
-    """Each call, with the qualified name of the function that it is in."""
-    for node in ast.iter_child_nodes(tree):
-        inner = path
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = f"{path}.{node.name}".lstrip(".")
-        elif isinstance(node, ast.Call):
-            yield path, node
-        yield from calls(node, inner)
-
-
 def writes(call: ast.Call) -> bool:
     """Whether a call creates, opens for writing, or writes a file."""
     name = ast.unparse(call.func)
@@ -65,29 +52,18 @@ def writes(call: ast.Call) -> bool:
     return name in ("os.mkfifo", "os.mknod", "shutil.copy", "shutil.copyfile", "shutil.move")
 
 
-WORDS = r"open\(|tempfile|write_text|write_bytes|replace_file|os\.mk|shutil"
+def replaces(call: ast.Call) -> bool:
+    """Whether a call replaces a file as a whole."""
+    return ast.unparse(call.func) == "replace_file"
 
 
-def places(wanted: str) -> dict[str, list[ast.Call]]:
-    """``file:function`` of kcli below ``kcli/`` with the calls that write, or that replace a file."""
-    found: dict[str, list[ast.Call]] = {}
-    for path in sorted((ROOT / "kcli").rglob("*.py")):
-        text = path.read_text()
-        if not re.search(WORDS, text):
-            continue
-        for function, call in calls(ast.parse(text)):
-            replaces = ast.unparse(call.func) == "replace_file"
-            if replaces if wanted == "replace" else writes(call):
-                found.setdefault(f"{path.relative_to(ROOT / 'kcli')}:{function}", []).append(call)
-    return found
-
-
+WORDS = r"open\(|tempfile|write_text|write_bytes|os\.mk|shutil"
 NO_FILE = {"commands/shared/passwords.py": "the terminal", "commands/shared/exit.py": "/dev/null"}
 
 
 @pytest.mark.case("X18")
 def test_every_writer_replaces_its_file_or_says_why_not() -> None:
-    found = {place for place in places("write") if place.partition(":")[0] not in NO_FILE}
+    found = {place for place in places(WORDS, writes) if place.partition(":")[0] not in NO_FILE}
     assert found == set(NOT_REPLACED)
 
 
@@ -95,7 +71,7 @@ def test_every_writer_replaces_its_file_or_says_why_not() -> None:
 def test_what_is_replaced_is_private_unless_it_is_listed() -> None:
     modes = {
         place: [ast.unparse(word.value) for call in calls for word in call.keywords if word.arg == "mode"]
-        for place, calls in places("replace").items()
+        for place, calls in places("replace_file", replaces).items()
     }
     assert {place for place, given in modes.items() if set(given) - {"0o600", "384"}} == set(READABLE)
 

@@ -90,8 +90,8 @@ def test_on_a_failure_the_old_content_stays_and_nothing_else(
 
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
-        patch.setattr(os, call, fail)
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(OSError, match="No space left"):
         replace_file(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]

@@ -21,7 +21,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos chaos lost-lines rewind-ledger fuzz sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers test-kerberos chaos lost-lines rewind-ledger fuzz sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -35,6 +35,8 @@ help:
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
+	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo 'make clean      removes what was built, and the caches of the tools'
@@ -100,6 +102,21 @@ check: venv-dev
 docs: venv
 	@$(PY) -m kcli.docgen
 	@$(PY) -m tests.checks.traceability
+
+# Tools of their own, because no other target needs them.
+SUPPLY := $(CACHE)/supply
+$(SUPPLY)/ready: | venv
+	@$(PY) -m venv $(SUPPLY)
+	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
+	@touch $@
+
+lock: $(SUPPLY)/ready
+	@sh tools/lock.sh $(SUPPLY)/bin
+
+# --strict: a package whose advisories cannot be read is a failure.
+audit: $(SUPPLY)/ready
+	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock || \
+	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.commands import _acl_rows as rows
 from kcli.commands._acl_selection import selection
 from kcli.commands._acls_list import matching
-from kcli.commands._read_back import ReadBackError, wait_until_empty
+from kcli.commands._read_back import wait_until_empty
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
@@ -16,6 +16,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.flows.read_back import ReadBackError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -79,7 +80,9 @@ def _created(inv: Invocation, admin: Admin, missing: Sequence[AclBinding]) -> di
             inv, admin, lambda: set(made) - matching(admin, [binding.filter for binding in made])
         )
     except KcliError as error:
-        inv.failed(ReadBackError(f"{counted(len(made), 'ACL')} created, but not read back", error, _SEE))
+        inv.failed(
+            ReadBackError(f"{counted(len(made), 'ACL')} created, but not read back", why=str(error), do=_SEE)
+        )
         return status | dict.fromkeys(made, _UNKNOWN)
     for binding in absent:
         inv.failed(

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.commands import _acl_rows as rows
 from kcli.commands._acl_selection import Selection, selection
 from kcli.commands._acls_list import note_none, selected_acls
-from kcli.commands._read_back import ReadBackError, wait_until_empty
+from kcli.commands._read_back import wait_until_empty
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
@@ -16,6 +16,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.flows.read_back import ReadBackError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -117,7 +118,9 @@ def _read_again(
     try:
         again = wait_until_empty(inv, admin, left)
     except KcliError as error:
-        inv.failed(ReadBackError(f"{counted(len(away), 'ACL')} deleted, but not read back", error, _SEE))
+        inv.failed(
+            ReadBackError(f"{counted(len(away), 'ACL')} deleted, but not read back", why=str(error), do=_SEE)
+        )
         return dict.fromkeys(away, _UNKNOWN)
     for binding in rows.in_order(again):
         inv.failed(

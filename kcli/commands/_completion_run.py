@@ -56,7 +56,7 @@ def path_of(shell: str) -> tuple[Path, str]:
 def _write(path: Path, text: str) -> None:
     """Replaces a script that kcli generated, but no other file."""
     try:
-        if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="repath"):
+        if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
             raise FileExistsRefusedError(
                 f"{path} already exists", why="kcli did not generate it", do="move it to another folder"
             )

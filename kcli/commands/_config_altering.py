@@ -13,7 +13,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
 from kcli.core.errors import KcliError
-from kcli.flows.config_changes import NotAppliedError, PlannedChange, make, read_back, rejected
+from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
+from kcli.flows.read_back import NotAppliedError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 

@@ -9,6 +9,7 @@ from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows import ranges
 from kcli.output.listing import list_rows
+from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
 COLUMNS = tuple(map(Column, ("topic", "partition", "from_offset", "to_offset")))
@@ -42,6 +43,6 @@ def dry_run(
         return 0
     for tp, span in spans.items():
         end = "without end" if span.stop is None else f"to {span.stop}"
-        out.text(f"{tp}: from {starts.get(tp, span.start)} {end}\n")
+        out.shown(visible_line(f"{tp}: from {starts.get(tp, span.start)} {end}") + "\n")
     out.flush()
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands._quota_entity import ENTITY, entity_parts, entity_row, number, unit
-from kcli.commands._read_back import ReadBackError, wait_until_empty
+from kcli.commands._read_back import wait_until_empty
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
@@ -28,6 +28,7 @@ from kcli.flows.quotas import (
     parse_plain,
     planned,
 )
+from kcli.flows.read_back import NotAppliedError, ReadBackError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -40,12 +41,6 @@ _COLUMNS = (
     Column("unit", spare=1),
     Column("status"),
 )
-
-
-class NotAppliedError(KcliError):
-    """The value that was read back is not the one that was set."""
-
-    exit_code = 7
 
 
 def alter(
@@ -196,14 +191,14 @@ def _altered(
     try:
         wrong = wait_until_empty(inv, admin, lambda: not_applied(effective, _read(admin, entity)))
     except KcliError as error:
-        inv.failed(ReadBackError(f"the quotas of {entity} were changed, but not read back", error, see))
+        inv.failed(
+            ReadBackError(f"the quotas of {entity} were changed, but not read back", why=str(error), do=see)
+        )
         return dict.fromkeys(keys, "unknown")
     for change in wrong:
         inv.failed(
             NotAppliedError(
-                f"{change.key} of {entity} was changed, and does not have the new value",
-                why="another client has changed it since, or the brokers have not applied it yet",
-                do=see,
+                f"{change.key} of {entity} was changed, and does not have the new value", [change.key], do=see
             )
         )
     bad = {change.key for change in wrong}

@@ -8,20 +8,10 @@ from typing import TypeVar
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic
-from kcli.core.errors import KcliError
 
 C = TypeVar("C", bound=Collection[object])
 
 _PAUSE = 0.1
-
-
-class ReadBackError(KcliError):
-    """A change was confirmed and could not be read back."""
-
-    exit_code = 6
-
-    def __init__(self, what: str, error: KcliError, do: str) -> None:
-        super().__init__(what, why=str(error), do=do)
 
 
 def wait_until_empty(inv: Invocation, admin: Admin, wrong: Callable[[], C]) -> C:

@@ -18,7 +18,7 @@ from kcli.core.clock import monotonic
 from kcli.core.error_codes import NO_REASSIGNMENT_IN_PROGRESS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.config_changes import VISIBLE_WITHIN
+from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table

@@ -22,7 +22,7 @@ from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.config_changes import VISIBLE_WITHIN
+from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.reassign.journal import ReassignmentJournals
 from kcli.flows.reassign.moves import (
     Move,

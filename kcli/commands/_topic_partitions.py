@@ -9,7 +9,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
-from kcli.flows.config_changes import VISIBLE_WITHIN, NotAppliedError, ReadBackError
+from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 from kcli.output.progress import counted
 
 _POLL = 0.05

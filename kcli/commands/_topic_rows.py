@@ -217,7 +217,7 @@ def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
     if topic.topic_id:
         parts.append(f"id {topic.topic_id}")
     lines = [f"{visible_line(topic.name)}: {', '.join(parts)}"]
-    lines += [f"  {key} = {visible_line(str(value))}" for key, value in (overrides(entries) or {}).items()]
+    lines += [visible_line(f"  {key} = {value}") for key, value in (overrides(entries) or {}).items()]
     return "\n".join(lines) + "\n\n"
 
 

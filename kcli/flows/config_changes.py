@@ -12,13 +12,12 @@ from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.flows.config_values import list_words, same_value
+from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 
 HIDDEN = "(hidden)"
 """Shown to people in place of a secret."""
 _DEFAULT = "default"
 _LISTENER = "listener.name."
-VISIBLE_WITHIN = 5.0
-"""Seconds in which a change has to be visible: brokers receive it from the controller a moment later."""
 _PAUSE = 0.05
 _EDITS = (ConfigOp.APPEND, ConfigOp.SUBTRACT)
 
@@ -27,23 +26,6 @@ class ReadOnlyKeyError(KcliError):
     """A key that brokers change only at their start."""
 
     exit_code = 7
-
-
-class NotAppliedError(KcliError):
-    """The values of ``keys`` that were read back are not the ones that were set."""
-
-    exit_code = 7
-
-    def __init__(self, what: str, keys: Collection[str], *, do: str) -> None:
-        why = "another client changed it since, or the broker has not received the change yet"
-        super().__init__(what, why=why, do=do)
-        self.keys = keys
-
-
-class ReadBackError(KcliError):
-    """A change was confirmed and could not be read back."""
-
-    exit_code = 6
 
 
 class PlannedChange(NamedTuple):

@@ -116,7 +116,12 @@ class Separated(Rows):
         sign, special, _ = _SEPARATED[self.form]
         lines = "" if self.form == "name" else self._blocks.lines(block)
         between = len(block) * (len(self.columns) - 1)
-        if lines.count("\n") != len(block) or lines.count(sign) != between or _has(special, lines):
+        if (
+            self.out.isatty
+            or lines.count("\n") != len(block)
+            or lines.count(sign) != between
+            or _has(special, lines)
+        ):
             super().add_block(block)
             return
         self._head()
@@ -134,14 +139,15 @@ class Separated(Rows):
             self._line([column.key for column in self.columns])
 
     def _line(self, cells: list[str]) -> None:
-        """Checks the whole line for characters to be escaped: most have none."""
+        """Checks the whole line for characters to be escaped: most have none. A terminal gets visible text only."""
         sign, special, escaped = _SEPARATED[self.form]
+        if self.out.isatty:
+            cells = [visible_line(cell) for cell in cells]
         line = sign.join(cells)
         if self.form == "name":
             if line in self._named:
                 return  # of one name there may be several rows, a partition each
             self._named.add(line)
-            line = visible_line(line) if self.out.isatty else line
         elif "\n" in line or _has(special, line) or line.count(sign) >= len(cells):
             line = sign.join(map(escaped, cells))
         self.out.text(line + "\n")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from kcli.files.atomic import replace_file
+
 
 @dataclass(frozen=True, slots=True)
 class Jar:
@@ -42,10 +44,8 @@ def write_jar_list(cache: Path, version: str, jars: Sequence[Jar]) -> None:
     """Record ``jars`` as complete, in one step."""
     path = _list_path(cache, version)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
     document = {"version": version, "jars": [asdict(jar) for jar in jars]}
-    draft.write_text(json.dumps(document, indent=1), "utf-8")
-    draft.replace(path)
+    replace_file(os.fspath(path), json.dumps(document, indent=1).encode(), sync=False)
 
 
 def cached_versions(cache: Path) -> list[str]:

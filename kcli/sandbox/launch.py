@@ -42,7 +42,7 @@ def write_files(home: Path, state: SandboxState, material: Material | None) -> N
 
     ``material``: that of a secure sandbox.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     (home / LOG4J2_NAME).write_text(LOG4J2, "utf-8")
     (home / LOG4J1_NAME).write_text(LOG4J1, "utf-8")
     for node in state.nodes:

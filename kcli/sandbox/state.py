@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from kcli.files.atomic import replace_file
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.identity import ProcessId
 
@@ -137,10 +138,8 @@ def read_state(home: Path) -> SandboxState | None:
 
 def write_state(home: Path, state: SandboxState) -> None:
     """Replace the state in ``home``."""
-    home.mkdir(parents=True, exist_ok=True)
-    draft = home / f".{FILE_NAME}.{os.getpid()}"
-    draft.write_text(to_json(state), "utf-8")
-    draft.replace(home / FILE_NAME)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(os.fspath(home / FILE_NAME), to_json(state).encode(), sync=False)
 
 
 def to_json(state: SandboxState) -> str:

@@ -54,14 +54,15 @@ def test_install_writes_it_and_says_what_is_left_to_do(shell: str, tmp_path: Pat
     assert os.listdir(place.parent) == [place.name]
 
 
-def test_a_completion_script_of_another_program_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [b"# mine\n", b"# caf\xe9\n"])
+def test_a_completion_script_of_another_program_is_kept(tmp_path: Path, text: bytes) -> None:
     place = tmp_path / PLACES["bash"]
     place.parent.mkdir(parents=True)
-    place.write_text("# mine\n")
+    place.write_bytes(text)
     done = completion(tmp_path, "bash", "--install")
     assert done.returncode == 7
     assert f"{place} already exists" in done.stderr
-    assert place.read_text() == "# mine\n"
+    assert place.read_bytes() == text
 
 
 def test_a_position_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ _MESSAGES = "kcli.core.protocol.messages."
 LINES = [
     *(f"{command} {rest}".strip() for command, rest in ADMIN.items()),
     "groups describe g --members",
+    *(f"groups describe g -o {form}" for form in ("csv", "tsv", "yaml")),
+    "topics list -o csv",
+    "groups rewind g --to earliest --dry-run --export",
+    "consume ^t --dry-run",
+    "consume t -e -o csv",
     "consume t -e",
     "consume t -e -o table",
     "consume t -e -o json",

@@ -41,7 +41,7 @@ class LagOutput(ExitStack):
             from kcli.commands.groups._openmetrics import openmetrics  # only with -o openmetrics
 
             for line in openmetrics(chain.from_iterable(groups)):
-                self._out.text(line)
+                self._out.shown(line)
         elif self._watched and form in ("table", "wide", "plain"):
             self._show_table(at_ms, groups)
         else:

@@ -175,7 +175,7 @@ class _Run:
             for item in group.items
             if item.new is not None
         ]
-        self.inv.out.text(csv_lines(rows, with_group=len(plan.groups) > 1))
+        self.inv.out.shown(csv_lines(rows, with_group=len(plan.groups) > 1))
         self.inv.out.flush()
 
     # what is requested

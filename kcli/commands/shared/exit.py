@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import signal
-import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -16,7 +15,7 @@ import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import BrokerError, KcliError
-from kcli.output.sanitise import visible
+from kcli.output.sanitise import visible, visible_json
 
 SIGNALS = frozenset((129, 130, 143))
 _BEFORE_PARTLY = (5, 4, 7, 3, 2)
@@ -67,7 +66,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
             do="free space, or write to another file; the output is incomplete",
         )
     if values is not None and values.debug is not None:
-        sys.excepthook(type(error), error, error.__traceback__)
+        print_traceback(error)
     code, what, why, do = describe(error)
     print_error(code, what, why, do, values)
     return code
@@ -121,11 +120,23 @@ def _failed(error: KcliError) -> str:
     return f"{step} failed" if verb.endswith("ing") or verb in ("fetch", "JoinGroup") else error.what
 
 
+def print_traceback(error: BaseException) -> None:
+    """On stderr, for ``--debug``. A message may quote a peer: it is one line, with everything unprintable visible."""
+    import traceback  # only for --debug
+
+    for part in traceback.format_exception(error):
+        is_frame = part[:1].isspace() or part.startswith("Traceback ")
+        text = visible(part.rstrip("\n"))
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(text if is_frame else text.replace("\n", "\\n"), err=True)
+
+
 def error_document(code: int, what: str, why: str, do: str) -> str:
     """The error as one line of JSON, for ``-o json`` and ``-o ndjson``."""
     import json  # only with JSON output
 
-    return json.dumps({"kind": "Error", "code": code, "what": what, "why": why, "do": do}, ensure_ascii=False)
+    document = {"kind": "Error", "code": code, "what": what, "why": why, "do": do}
+    return visible_json(json.dumps(document, ensure_ascii=False))
 
 
 def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | None) -> None:

@@ -12,8 +12,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.config_changes import VISIBLE_WITHIN, ReadBackError
 from kcli.flows.config_values import list_words
+from kcli.flows.read_back import VISIBLE_WITHIN, ReadBackError
 from kcli.flows.reassign.moves import Move
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

@@ -21,6 +21,10 @@ class AlterableConfig(Struct):
     config_operation: int = field(INT8)
     value: str | None = field(STRING, nullable="0+")
 
+    def __repr__(self) -> str:
+        """Without the value, which may be a password."""
+        return f"AlterableConfig(name={self.name!r}, config_operation={self.config_operation})"
+
 
 class AlterConfigsResource(Struct):
     resource_type: int = field(INT8)

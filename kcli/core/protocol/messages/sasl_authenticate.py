@@ -13,6 +13,9 @@ class SaslAuthenticateResponse(Response):
     auth_bytes: bytes = field(BYTES)
     session_lifetime_ms: int = field(INT64, "1+", default=0)
 
+    def __repr__(self) -> str:
+        return f"SaslAuthenticateResponse(error_code={self.error_code}, auth_bytes=(hidden))"
+
 
 class SaslAuthenticateRequest(
     Request, key=36, versions=(0, 2), flexible=2, response=SaslAuthenticateResponse

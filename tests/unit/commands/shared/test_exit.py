@@ -59,6 +59,21 @@ def test_broker_text_cannot_draw_on_the_terminal(capsys: pytest.CaptureFixture[s
     assert err.count("\n") == 2
 
 
+@pytest.mark.case("C13", "X21")
+@pytest.mark.parametrize("output", [None, "json"])
+def test_neither_a_traceback_nor_json_of_a_broker_s_text_can(
+    output: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "\x1b[2J\x9b\u202e\nkcli: all is well"
+    try:
+        raise BrokerError(42, "topic x", message=text) from KcliError(text)
+    except BrokerError as error:
+        _code, err = settled(error, GlobalValues(output=output, debug=()), capsys)
+    assert "Traceback" in err
+    assert not set("\x1b\x9b\u202e") & set(err)
+    assert not [line for line in err.splitlines() if line.startswith("kcli: all")]
+
+
 @pytest.mark.parametrize("kind", ["json", "ndjson"])
 def test_json_errors(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, err = settled(KcliError("w", why="y", do="d"), GlobalValues(output=kind), capsys)

@@ -147,6 +147,19 @@ def test_an_address_needs_no_thread_and_no_lookup_of_names(rig: Rig) -> None:
     assert made()[0].addresses == rig.found
 
 
+@pytest.mark.case("S6", "X15")
+def test_a_broker_at_a_refused_address_is_available_and_fails_at_once(rig: Rig) -> None:
+    """Its address is never in backoff: callers that wait until it is over get the refusal without delay."""
+    node = Node(7, "a b", 9092)
+    for _ in range(2):
+        assert rig.brokers.available(node, FETCH, rig.clock())
+        future = rig.ask(node, FETCH)
+        rig.turn()
+        assert future.error is not None
+        assert "broker 7 advertises 'a b'" in future.error.what
+    assert (made(), rig.lookups) == ([], [])
+
+
 def test_a_failure_ends_in_the_future(rig: Rig) -> None:
     future = rig.ask()
     rig.fail()

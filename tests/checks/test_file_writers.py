@@ -1,0 +1,91 @@
+"""Every place of kcli that writes a file: through `replace_file`, or for a reason that is written here."""
+
+import ast
+import re
+
+import pytest
+
+from tests.checks.source_calls import calls, places
+
+NOT_REPLACED = {
+    # The primitives themselves.
+    "files/atomic.py:replace_file": "the one place",
+    "files/lock.py:file_lock": "a lock: its file is created with mode 0600 by filelock, and holds a pid",
+    # Private, and appended to.
+    "flows/failed_file.py:FailedFile._open": "records are appended, mode 0600",
+    "flows/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
+    "core/net/tls/context.py:_readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
+    "serde/protobuf/protoc.py:compile_texts": "schemas, in a private folder for a moment",
+    "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
+    "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",
+    # The user names the file, and what it holds is on the screen too.
+    "flows/lag/recording.py:append_sample": "offsets, appended to the file of --record",
+    # The sandbox: below a folder of mode 0700, without secrets.
+    "sandbox/fetch.py:Fetcher._fetch": "a published jar, whose digest is compared before it has its name",
+    "sandbox/formatting.py:_remove_private_files": "the log of a broker",
+    "sandbox/launch.py:write_files": "how brokers write their logs, and where ZooKeeper listens",
+    "sandbox/process.py:spawn": "the log of a broker",
+    "sandbox/process.py:run": "the log of a broker",
+    "flows/round_trip.py:generate_lines": "generated lines of the demo, in a private folder",
+    # Development.
+    "docgen/__main__.py:main": "the pages of this project",
+}
+READABLE = {
+    "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
+    "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
+    "commands/_completion_run.py:_write": "a script of this project, for a shell",
+}
+"""Files that others may read."""
+
+
+def writes(call: ast.Call) -> bool:
+    """Whether a call creates, opens for writing, or writes a file."""
+    name = ast.unparse(call.func)
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if name.startswith("tempfile.") or name.endswith((".write_text", ".write_bytes")):
+        return True
+    if name == "os.open":
+        return any(flag in ast.unparse(given[1]) for flag in ("O_WRONLY", "O_RDWR", "O_CREAT", "flags"))
+    if name == "open" or name.endswith(".open"):
+        modes = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        return any(re.fullmatch(r"[wax][bt]?\+?|r[bt]?\+[bt]?", mode) for mode in modes)
+    return name in ("os.mkfifo", "os.mknod", "shutil.copy", "shutil.copyfile", "shutil.move")
+
+
+def replaces(call: ast.Call) -> bool:
+    """Whether a call replaces a file as a whole."""
+    return ast.unparse(call.func) == "replace_file"
+
+
+WORDS = r"open\(|tempfile|write_text|write_bytes|os\.mk|shutil"
+NO_FILE = {"commands/shared/passwords.py": "the terminal", "commands/shared/exit.py": "/dev/null"}
+
+
+@pytest.mark.case("X18")
+def test_every_writer_replaces_its_file_or_says_why_not() -> None:
+    found = {place for place in places(WORDS, writes) if place.partition(":")[0] not in NO_FILE}
+    assert found == set(NOT_REPLACED)
+
+
+@pytest.mark.case("X18")
+def test_what_is_replaced_is_private_unless_it_is_listed() -> None:
+    modes = {
+        place: [ast.unparse(word.value) for call in calls for word in call.keywords if word.arg == "mode"]
+        for place, calls in places("replace_file", replaces).items()
+    }
+    assert {place for place, given in modes.items() if set(given) - {"0o600", "384"}} == set(READABLE)
+
+
+def test_a_writer_is_found() -> None:
+    for line in (
+        "open(p, 'wb')",
+        "p.open('a')",
+        "p.write_text(t)",
+        "os.open(p, os.O_WRONLY)",
+        "tempfile.mkdtemp()",
+    ):
+        ((_, call),) = calls(ast.parse(line))
+        assert writes(call), line
+    for line in ("open(p)", "p.open('rb')", "os.open(p, os.O_RDONLY)", "channel.open(addresses)"):
+        ((_, call),) = calls(ast.parse(line))
+        assert not writes(call), line

@@ -1,0 +1,126 @@
+"""What kcli writes on a terminal: text of peers through one sanitiser, control sequences from a short list only.
+
+That no control of a peer gets through is tried in `tests/cli/test_hostile_text.py`, by every command; here nobody may go
+round the sanitiser unseen.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.checks.source_calls import ROOT, calls, places
+
+SANITISED = (
+    "output/talk.py:Talk.write", "output/records.py:RecordSink._write",
+    "output/style.py:TableRows.close", "output/style.py:TableRows._print", "output/tables.py:Aligned.close",
+    "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
+    "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
+    "commands/shared/confirm.py:_asked", "commands/shared/confirm.py:_answered",
+    "commands/_cluster_rows.py:print_state", "commands/_topic_rows.py:print_descriptions",
+    "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
+    "commands/_sandbox_run.py:_log_line", "commands/_txn_describe_run.py:_describe_id",
+)  # fmt: skip
+"""They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
+ESCAPED = (
+    "output/envelope.py:JsonDocument.put", "output/envelope.py:JsonDocument.close",
+    "output/envelope.py:JsonDocument._begin", "output/envelope.py:JsonLines.put", "output/envelope.py:YamlDocument.put",
+    "output/envelope.py:YamlDocument.close", "output/envelope.py:YamlDocument._begin",
+    "output/progress.py:Progress._write", "commands/_reassign_plan_run.py:plan",
+)  # fmt: skip
+"""Documents, whose strings their format escapes."""
+OWN = (
+    # Numbers and words of kcli's own, and what the user typed.
+    "commands/_completion_run.py:run", "commands/_demo_run.py:show_all", "commands/_demo_run.py:_throw_away_kafka",
+    "commands/_demo_stage.py:Stage.command", "commands/_demo_stage.py:Stage.line",
+    "commands/groups/_describe_run.py:DescribeRun._print_records",
+    "commands/groups/_lag_output.py:LagOutput._show_table",
+    "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
+    "docgen/__main__.py:main",
+    # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
+    "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",
+    # The stream itself.
+    "output/stdout.py:Output.write",
+)  # fmt: skip
+
+WORDS = r"\.text\(|\.write\(|print\(|click\.echo|secho"
+STREAMS = (
+    r"((.*\.)?_?out\.(text|write)|.*\bstream\.write|below\.write|print|click\.s?echo|sys\.std\w+\.write)"
+)
+
+
+def shows(call: ast.Call) -> bool:
+    """Whether a call writes on stdout or stderr as it is."""
+    name = ast.unparse(call.func)
+    if name == "os.write":
+        return ast.unparse(call.args[0]) in ("1", "2")
+    return re.fullmatch(STREAMS, name) is not None
+
+
+@pytest.mark.case("X21", "C13")
+def test_every_writer_to_a_terminal_is_known() -> None:
+    found = {
+        place
+        for place in places(WORDS, shows)
+        if not place.startswith(("flows/mirror", "core/", "profiles/"))
+    }
+    assert found == {*SANITISED, *ESCAPED, *OWN}
+
+
+SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|[78])")
+
+
+def strings(path: Path) -> list[str]:
+    """The strings of a module, without docstrings."""
+    tree = ast.parse(path.read_text())
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+
+
+def foreign_sequences(text: str) -> str:
+    """What is left of control sequences without colours, erasing and moving the cursor."""
+    return "".join(re.findall("[\x1b\x9b\x9d\x90].*", SEQUENCE.sub("", text.replace("\x1b[1;", ""))))
+
+
+@pytest.mark.case("X24")
+def test_no_sequence_sets_a_title_a_link_or_the_clipboard() -> None:
+    """They begin with ESC ] (OSC), ESC P (DCS) or their C1 forms."""
+    found = {
+        path.name: text
+        for path in (ROOT / "kcli").rglob("*.py")
+        for text in strings(path)
+        if foreign_sequences(text) and path.name != "sanitise.py"
+    }
+    assert not found
+
+
+@pytest.mark.case("X31")
+@pytest.mark.parametrize(
+    "text", ["\x1b]0;title\x07", "\x1b]8;;http://h\x1b\\", "\x1b]52;c;eA==\x07", "\x9d0;t", "\x1bPq"]
+)
+def test_such_a_sequence_is_found(text: str) -> None:
+    assert foreign_sequences(f"a {text} b")
+
+
+def test_the_sequences_in_use_are_not() -> None:
+    assert not foreign_sequences("\x1b[1;31mred\x1b[0m \r\x1b[K \x1b[H\x1b[J \x1b7\r \x1b8")
+
+
+@pytest.mark.case("X31")
+def test_a_writer_is_found() -> None:
+    for line in (
+        "print(x)",
+        "click.echo(x)",
+        "inv.out.text(x)",
+        "os.write(1, x)",
+        "inv.talk.stream.write(x)",
+    ):
+        ((_, call),) = calls(ast.parse(line))
+        assert shows(call), line
+    for line in ("inv.out.shown(x)", "file.write(x)", "os.write(fd, x)", "talk.note(x)"):
+        ((_, call),) = calls(ast.parse(line))
+        assert not shows(call), line

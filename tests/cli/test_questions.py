@@ -1,0 +1,119 @@
+"""Commands that change something ask first: without an answer nothing is done, nor by a dry run; by ``--yes`` it is.
+
+The table of commands is that of the command tree: a new one needs a line in ``test_every_option.py``, or a reason here.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.test_acls import acl
+from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
+from tests.in_process import Done, kcli
+from tests.rewinding import QUICK, others
+
+WITHOUT_A_QUESTION = {
+    "produce": "it only adds records",
+    "topics create": "it only adds a topic",
+    "mirror": "it asks where the target has records: tests/cli/test_mirror_runs.py",
+}
+MEMBER = "member"
+LINES = {"groups remove-members": "groups remove-members live"}
+CHANGES = {
+    "AlterClientQuotas", "AlterPartitionReassignments", "AlterUserScramCredentials", "CreateAcls", "CreatePartitions",
+    "CreateTopics", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn",
+    "IncrementalAlterConfigs", "InitProducerId", "LeaveGroup", "OffsetCommit", "OffsetDelete", "Produce",
+    "TxnOffsetCommit", "WriteTxnMarkers",
+}  # fmt: skip
+
+
+class World:
+    """A cluster in which every command has something to do."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.cluster = stack.enter_context(FakeCluster(4, topics={"t": 3}))
+        self.folder = folder
+        self._stack = stack
+        put(self.cluster, "t", 0)
+        commit(self.cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+        (folder / "offsets.csv").write_text("g,t,0,3\n")
+
+    def prepare(self, path: str) -> None:
+        """What takes a moment, for the command that needs it."""
+        match path.split(maxsplit=1)[0], path:
+            case "acls", _:
+                self.cluster.acls.add(acl("User:bob allow read topic t literal *"))
+            case "elect-leaders", _:
+                self.cluster.move_leader("t", 0, 2)
+            case "reassign", _:
+                rows = [{"topic": "t", "partition": 0, "replicas": [4, 2, 1]}]
+                (self.folder / "moves.json").write_text(json.dumps({"version": 1, "partitions": rows}))
+                if path == "reassign cancel":
+                    self.cluster.settings.hold_reassignments = True
+                    assert self.run("reassign run {dir}/moves.json", "--yes").code == 0
+            case "txn", _:
+                self._hang()
+            case _, "groups remove-members":
+                self._stack.enter_context(
+                    others(self.cluster.bootstrap, "t", "live", 1, client_id=MEMBER, **QUICK)
+                )
+                self.cluster.wait_until(lambda: self.cluster.group_members("live"))
+
+    def _hang(self) -> None:
+        node = self.cluster.coordinator("transaction", "x")
+        one = RawTransaction(self._stack.enter_context(RawClient(self.cluster.address(node))), "x")
+        assert one.init() == 0
+        one.client = self._stack.enter_context(RawClient(self.cluster.address(self.cluster.leader("t", 1))))
+        assert one.produce(0, b"a", partition=1) == 0
+
+    def run(self, line: str, *more: str) -> Done:
+        words = line.format(dir=self.folder).split()
+        folders = {"XDG_STATE_HOME": str(self.folder / "state"), "XDG_CONFIG_HOME": str(self.folder)}
+        with patch("sys.stdin", io.StringIO("y\n")):  # no terminal
+            return kcli(*words, *more, bootstrap=self.cluster.bootstrap, **folders)
+
+    def changes(self, since: int) -> list[str]:
+        """The requests of kcli from then on that changed something."""
+        seen = [one for one in self.cluster.requests[since:] if one.client_id != MEMBER]
+        return [
+            one.api for one in seen if one.api in CHANGES and not getattr(one.request, "validate_only", False)
+        ]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ExitStack() as stack:
+        yield World(tmp_path, stack)
+
+
+def test_every_exception_has_a_command() -> None:
+    assert WITHOUT_A_QUESTION.keys() | LINES.keys() <= CHANGING | SOMETIMES
+
+
+@pytest.mark.case("X25", "C18")
+@pytest.mark.parametrize("path", sorted((CHANGING | SOMETIMES) - WITHOUT_A_QUESTION.keys()))
+def test_nothing_is_changed_without_an_answer(world: World, path: str) -> None:
+    """The last run proves that the command had something to do."""
+    world.prepare(path)
+    line = LINES.get(path, line_of(path))
+    since = len(world.cluster.requests)
+    asked = world.run(line)
+    assert (asked.code, world.changes(since)) == (2, []), asked.err
+    plan, question = asked.err.split("kcli: confirmation required, and there is no terminal: ")
+    assert plan.strip()
+    assert question.splitlines()[0].endswith("?")
+    dry = world.run(line, "--dry-run")
+    assert (dry.code, world.changes(since)) == (0, []), dry.err
+    done = world.run(line, "--yes")
+    assert done.code == 0, done.err
+    assert world.changes(since)

@@ -21,7 +21,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger fuzz sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger fuzz bombs sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -31,6 +31,7 @@ help:
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
 	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes: half an hour (SEED FUZZ)'
+	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
@@ -80,6 +81,9 @@ rewind-ledger: venv-dev
 FUZZ ?= 10000000
 fuzz: venv-dev
 	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED)
+
+bombs: venv-dev
+	@$(PY) -m tests.hostile.bombs
 
 sanitize: venv-dev
 	@sh tools/sanitize.sh $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""Clients in sessions with a cluster whose responses are mutated on the way: ``python -m tests.hostile.live``. Not a test.
+"""Clients in sessions with a cluster whose responses are changed: ``python -m tests.hostile.live``. Not a test.
 
 Each session is a client that does something ordinary; some responses, from a random one on, are changed inside their
 frame or in its length. Each operation must end as usual or with an error of kcli's, within the time that it was given
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from unittest.mock import patch
 
 from kcli.core import Admin, Consumer, Producer
@@ -171,7 +171,10 @@ class Session:
 
     def _consumer(self, **own: Any) -> Consumer:
         return Consumer(
-            auto_offset_reset="earliest", fetch_max_wait_ms=20, default_api_timeout_ms=_MS, **self.options | own
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=20,
+            default_api_timeout_ms=_MS,
+            **self.options | own,
         )
 
     def _read(self, consumer: Consumer) -> None:
@@ -321,7 +324,7 @@ def _session(clusters: list[FakeCluster], tally: Tally, number: int) -> str:
 class Loopback:
     """Replaces name lookups: only loopback, and there only the ports of the clusters here or one that is closed."""
 
-    ports: set[int] = set()
+    ports: ClassVar[set[int]] = set()
     _plain = staticmethod(socket.getaddrinfo)
     _closed = 1
 
@@ -383,8 +386,8 @@ def main() -> int:
     tally = campaign(given.inputs, given.seed, given.threads)
     print(*tally.findings, sep="\n")
     print(
-        f"{tally.mutated:,} changed responses (seed {given.seed}) in {tally.sessions:,} sessions, {tally.refused:,} ended "
-        f"with an error, the latest operation by {tally.longest:.1f} s, {len(tally.findings)} findings, "
+        f"{tally.mutated:,} changed responses (seed {given.seed}) in {tally.sessions:,} sessions, "
+        f"{tally.refused:,} ended with an error, the latest operation by {tally.longest:.1f} s, {len(tally.findings)} findings, "
         f"{time.monotonic() - began:.0f} s"
     )
     return 1 if tally.findings else 0

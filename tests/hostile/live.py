@@ -387,8 +387,8 @@ def main() -> int:
     print(*tally.findings, sep="\n")
     print(
         f"{tally.mutated:,} changed responses (seed {given.seed}) in {tally.sessions:,} sessions, "
-        f"{tally.refused:,} ended with an error, the latest operation by {tally.longest:.1f} s, {len(tally.findings)} findings, "
-        f"{time.monotonic() - began:.0f} s"
+        f"{tally.refused:,} ended with an error, the latest operation by {tally.longest:.1f} s, "
+        f"{len(tally.findings)} findings, {time.monotonic() - began:.0f} s"
     )
     return 1 if tally.findings else 0
 

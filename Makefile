@@ -21,7 +21,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos chaos lost-lines rewind-ledger fuzz sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers test-kerberos chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -31,7 +31,9 @@ help:
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
-	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes: half an hour (SEED FUZZ)'
+	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets: 45 minutes (SEED FUZZ)'
+	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
+	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
@@ -84,10 +86,21 @@ lost-lines: venv-dev
 rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)
 
-# FUZZ is how many inputs, in as many processes as there are processors; what is found is kept below .cache/fuzz.
+# FUZZ is how many inputs, in as many processes as there are processors, and a hundredth as many over real sockets; what is
+# found is kept below .cache/fuzz.
 FUZZ ?= 10000000
 fuzz: venv-dev
 	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED)
+	@$(PY) -m tests.hostile.live --inputs $$(($(FUZZ) / 100)) --seed $(SEED)
+
+# Coverage-guided, each family of parsers for SECONDS; atheris has wheels for Python 3.11 to 3.13 on Linux.
+SECONDS ?= 60
+fuzz-guided: venv-dev
+	@$(PY) -m pip install --quiet --upgrade --no-deps --target $(CACHE)/atheris 'atheris>=3,<4'
+	@PYTHONPATH=$(CACHE)/atheris $(PY) -m tests.hostile.guided --seconds $(SECONDS)
+
+bombs: venv-dev
+	@$(PY) -m tests.hostile.bombs
 
 sanitize: venv-dev
 	@sh tools/sanitize.sh $(PYTEST_ARGS)

@@ -12,7 +12,7 @@ from typing import Protocol
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
-from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.errors import CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.filters.selection import Selection
 from kcli.flows.merge import Merger
@@ -139,12 +139,15 @@ class _Run:
         return self._limit is not None and self.result.records >= self._limit
 
     def write_batches(self, batches: Iterable[FetchedBatch]) -> bool:
-        """Writes the batches of one poll; returns False when the limit has cut them short."""
+        """Writes the batches of one poll; returns False when the limit or a stop has cut them short."""
         self.written = {}
         for fetched in batches:
             if self.full():
                 return False
-            last = self._one(fetched)
+            try:
+                last = self._one(fetched)
+            except StoppedError:
+                return False
             fetched.batch.forget_payload()
             self.result.bytes += fetched.batch.size
             if last >= 0 and self.full():

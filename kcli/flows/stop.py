@@ -2,7 +2,7 @@
 
 A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes waiting
 code. Python resumes an interrupted system call (PEP 475), so a loop that blocks must watch ``fileno()`` or be woken by
-a callable (``wake``).
+a callable (``wake``). A decompression in the thread of the ``with`` block ends early, by StoppedError.
 
 ``Stop`` is installed only when there is something to complete: before the first contact Ctrl-C is the plain
 KeyboardInterrupt, so that a broker that does not respond delays no one (``tests/cli/test_early_interrupts.py``).
@@ -11,7 +11,10 @@ KeyboardInterrupt, so that a broker that does not respond delays no one (``tests
 import os
 import signal
 from collections.abc import Callable
+from contextvars import Token
 from types import FrameType, TracebackType
+
+from kcli.core.codecs.interruption import stop_requested
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -34,6 +37,7 @@ class Stop:
         self._wakers: list[Callable[[], object]] = []
         self._pipe: tuple[int, int] | None = None
         self._before: dict[int, object] = {}
+        self._decompressing: Token[Callable[[], object]] | None = None
 
     def __bool__(self) -> bool:
         return self.signal != 0
@@ -51,6 +55,7 @@ class Stop:
                     self._before[number] = signal.signal(number, self._on_signal)
                 except ValueError:  # not the main thread: other code owns the signals
                     break
+        self._decompressing = stop_requested.set(self.__bool__)
         return self
 
     def __exit__(
@@ -59,6 +64,9 @@ class Stop:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._before.clear()
+        if self._decompressing is not None:
+            stop_requested.reset(self._decompressing)
+            self._decompressing = None
         if self._pipe is not None:
             for end in self._pipe:
                 os.close(end)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import CorruptRecordsError
+from kcli.core.errors import CorruptRecordsError, StoppedError
 from kcli.core.records.slice import cut_record
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.selection import Selection
@@ -80,6 +80,8 @@ def _newest(
                 selected = selection.select(fetched)
                 if selected is not None:
                     newest.add(fetched, selected)
+            except StoppedError:
+                return newest
             except CorruptRecordsError as error:
                 raise error.in_partition(fetched.tp) from error
             fetched.batch.forget_payload()

@@ -18,9 +18,9 @@ from kcli.core.codecs.decompress import (
     Inflater,
     decompress_stream,
     gzip_library,
-    zstd_window,
+    zstd_sizes,
 )
-from kcli.core.errors import ConfigError, CorruptRecordsError
+from kcli.core.errors import ConfigError, CorruptRecordsError, StoppedError
 from kcli.core.kernels.varint import Buffer
 
 DEFAULT_LIMIT = 256 << 20
@@ -56,7 +56,8 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
     """The decompressed ``data``, at most ``limit`` bytes.
 
     Raises CorruptRecordsError for any error of a codec, and if there would be more than ``limit`` bytes: then it names
-    the option that raises the limit, and no more than ``limit`` plus some buffers has been allocated.
+    the option that raises the limit, and no more than ``limit`` plus some buffers has been allocated. Raises StoppedError
+    when this thread is to stop (``interruption``).
     """
     if codec == Codec.NONE:
         return data
@@ -65,8 +66,8 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
         if codec == Codec.SNAPPY:
             snappy: Buffer = _library(codec).decompress_snappy(data, limit)
             return snappy
-        return decompress_stream(_decoder(codec), data, limit, _window(codec))
-    except (CorruptRecordsError, MemoryError):
+        return decompress_stream(_decoder(codec), data, limit, zstd_sizes if codec == Codec.ZSTD else None)
+    except (CorruptRecordsError, StoppedError, MemoryError):
         raise
     except CapExceededError:
         raise CorruptRecordsError(
@@ -118,10 +119,6 @@ def _decoder(codec: int) -> Callable[[], Decoder]:
         zstd: Callable[[], Decoder] = _library(codec).ZstdDecompressor
         return zstd
     raise CorruptRecordsError("record batch", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
-
-
-def _window(codec: int) -> Callable[[memoryview], int] | None:
-    return zstd_window if codec == Codec.ZSTD else None
 
 
 def _library(codec: int) -> Any:

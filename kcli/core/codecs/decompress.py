@@ -1,7 +1,7 @@
 """Decompresses frames in steps under a limit: gzip members, lz4 and zstd frames, one or several in a row.
 
 Peak memory is the limit plus some 32 MiB, whatever the data declares: input is fed in pieces, output is produced in
-steps into one growing buffer. Signals are handled between two steps.
+steps into one growing buffer. Signals are handled between two steps, and a stop that is requested ends it there.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from kcli.core.codecs.codec import CapExceededError
+from kcli.core.codecs.interruption import check_stop
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.varint import Buffer
 
@@ -72,15 +73,15 @@ def decompress_stream(
     new: Callable[[], Decoder],
     data: Buffer,
     limit: int,
-    window: Callable[[memoryview], int] | None = None,
+    sizes: Callable[[memoryview], tuple[int, int]] | None = None,
 ) -> bytes | bytearray:
-    """The content of all frames in ``data``. ``window`` returns the memory a frame's decoder needs for its window.
+    """The content of all frames in ``data``. ``sizes`` returns what a frame declares: its window and its content.
 
     Raises CapExceededError above ``limit`` bytes, CorruptRecordsError when the data ends early, and the library's own
     errors.
     """
     view = memoryview(data)
-    allowed = _allowance(view, limit, window)
+    allowed = _allowance(view, limit, sizes)
     decoder = new()
     head = decoder.decompress(view[:_PIECE], min(_FIRST_STEP, allowed + 1))
     if decoder.eof and len(view) <= _PIECE and not decoder.unused_data and len(head) <= allowed:
@@ -92,34 +93,40 @@ def decompress_stream(
         at = _finish_frame(decoder, view, at, out, allowed)
         if at == len(view):
             return out
-        allowed = _allowance(view[at:], limit, window)
+        allowed = _allowance(view[at:], limit, sizes)
         decoder = new()
     raise CorruptRecordsError("compressed data", why=f"it has more than {_MOST_FRAMES} frames")
 
 
-def zstd_window(frame: memoryview) -> int:
-    """The window size a zstd frame declares (RFC 8878, 3.1.1.1), 0 if the frame is of another type or truncated."""
+def zstd_sizes(frame: memoryview) -> tuple[int, int]:
+    """The sizes of the window and of the content that a zstd frame declares (RFC 8878, 3.1.1.1).
+
+    0 for what it does not declare, or if the frame is of another type or truncated.
+    """
     if len(frame) < 6 or bytes(frame[:4]) != b"\x28\xb5\x2f\xfd":
-        return 0
-    descriptor = frame[4]
-    if not descriptor & 0x20:
-        exponent, mantissa = frame[5] >> 3, frame[5] & 7
-        return (8 + mantissa) << (7 + exponent)
-    # A single segment: the window is the content, whose size follows the dictionary id.
-    at = 5 + (0, 1, 2, 4)[descriptor & 3]
-    width = (1, 2, 4, 8)[descriptor >> 6]
-    size = int.from_bytes(frame[at : at + width], "little")
-    return size + 256 if width == 2 else size
+        return 0, 0
+    descriptor, at, window = frame[4], 5, 0
+    single_segment = descriptor & 0x20
+    if not single_segment:
+        window = (8 + (frame[5] & 7)) << (7 + (frame[5] >> 3))
+        at = 6
+    at += (0, 1, 2, 4)[descriptor & 3]  # the dictionary id
+    width = (1 if single_segment else 0, 2, 4, 8)[descriptor >> 6]
+    content = int.from_bytes(frame[at : at + width], "little") + (256 if width == 2 else 0)
+    return (content if single_segment else window), content
 
 
-def _allowance(frame: memoryview, limit: int, window: Callable[[memoryview], int] | None) -> int:
+def _allowance(frame: memoryview, limit: int, sizes: Callable[[memoryview], tuple[int, int]] | None) -> int:
     """The output limit. A decoder's window fills with the output and holds a copy of its end.
 
     Windows of up to 32 MiB are free (zstd's levels below 21 need no more); anything above counts against the limit.
+    Raises CapExceededError for a frame that itself declares more than the limit.
     """
-    size = window(frame) if window else 0
+    window, content = sizes(frame) if sizes else (0, 0)
+    if content > limit:
+        raise CapExceededError
     budget = limit + _FREE_WINDOW
-    return min(limit, max(budget - size, budget // 2))
+    return min(limit, max(budget - window, budget // 2))
 
 
 def _finish_frame(decoder: Decoder, view: memoryview, at: int, out: bytearray, allowed: int) -> int:
@@ -127,6 +134,7 @@ def _finish_frame(decoder: Decoder, view: memoryview, at: int, out: bytearray, a
     while not decoder.eof:
         if len(out) > allowed:
             break
+        check_stop()
         piece = view[at:at]
         if decoder.needs_input:
             piece = view[at : at + _PIECE]

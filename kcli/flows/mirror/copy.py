@@ -21,7 +21,13 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ClosedError, CorruptRecordsError, KcliError, TransactionAbortableError
+from kcli.core.errors import (
+    ClosedError,
+    CorruptRecordsError,
+    KcliError,
+    StoppedError,
+    TransactionAbortableError,
+)
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
@@ -328,6 +334,8 @@ class Copy:
             offsets = offsets_taken(batch, first, stop)
             if self._by_key or self._clusters is not None:
                 rows = rows_taken(batch, first, stop)
+        except StoppedError:
+            return
         except CorruptRecordsError as error:
             self._cannot_be_read(copy, fetched, error.in_partition(fetched.tp))
             return
@@ -355,6 +363,8 @@ class Copy:
         except ClosedError:
             if not self._stop:
                 raise
+        except StoppedError:
+            copy.withdraw(sent)
         except TransactionAbortableError as error:
             self._abort(error)
         except CorruptRecordsError as error:

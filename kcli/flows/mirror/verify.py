@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import KcliError
+from kcli.core.errors import CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.digest import Chunk, PartitionDigest
 from kcli.flows.stop import Stop
@@ -88,9 +88,18 @@ class _Side:
             self.errors |= dict.fromkeys(failed, error)
             return
         for one in batches:
+            if one.tp in self.errors:
+                continue
             digest = self.digests[one.tp]
             before = digest.records
-            digest.update(one.batch, one.first, one.stop)
+            try:
+                digest.update(one.batch, one.first, one.stop)
+            except StoppedError:
+                return
+            except CorruptRecordsError as error:
+                self.errors[one.tp] = error.in_partition(one.tp)
+                self._consumer.pause(one.tp)
+            one.batch.forget_payload()  # a poll returns many batches
             self.records += digest.records - before
 
 

@@ -192,13 +192,26 @@ def test_zstd_of_unknown_size_is_read(level: int) -> None:
     assert decompress(4, packed) == LARGE
 
 
-def test_zstd_window_is_read_from_either_kind_of_header() -> None:
+def test_zstd_sizes_are_read_from_either_kind_of_header() -> None:
     stream = zstd.ZstdCompressor(level=22)
     streamed = memoryview(stream.compress(LARGE) + stream.flush())
 
-    assert decompress_module.zstd_window(streamed) == 128 << 20
-    assert decompress_module.zstd_window(memoryview(zstd.compress(bytes(1000)))) == 1000
-    assert decompress_module.zstd_window(memoryview(b"garbage garbage")) == 0
+    assert decompress_module.zstd_sizes(streamed) == (128 << 20, 0)
+    assert decompress_module.zstd_sizes(memoryview(zstd.compress(bytes(1000)))) == (1000, 1000)
+    assert decompress_module.zstd_sizes(memoryview(b"garbage garbage")) == (0, 0)
+    stream = zstd.ZstdCompressor()
+    stream.set_pledged_input_size(3 << 20)
+    sized = memoryview(stream.compress(bytes(3 << 20)) + stream.flush())
+    assert decompress_module.zstd_sizes(sized) == (2 << 20, 3 << 20)
+
+
+def test_a_zstd_frame_that_declares_more_than_the_cap_is_refused_before_it_is_decompressed() -> None:
+    """Also where the library would refuse it for its window, which no option of kcli raises."""
+    for head in (b"\xc0\x68", b"\xe0"):  # a window of 8 MiB, or none but the content
+        with pytest.raises(CorruptRecordsError) as caught:
+            decompress(4, b"\x28\xb5\x2f\xfd" + head + (1 << 36).to_bytes(8, "little"), 1 << 20)
+        assert "decompresses to more than 1048576 bytes" in caught.value.why
+        assert "max.decompressed.batch.bytes" in caught.value.do
 
 
 def test_zstd_window_counts_against_the_cap() -> None:

@@ -47,7 +47,7 @@ def authenticate(
         error = _refused_handshake(peer, login, response, again=again)
         raise error if isinstance(error, ConnectError) else login.refused(error)
     try:
-        lifetime_ms = yield from _converse(peer, login.credentials.begin(node.host), version)
+        lifetime_ms = yield from _converse(peer, login, login.credentials.begin(node.host), version)
     except ExchangeError as failed:
         raise login.refused(login.failure(peer, failed.why, failed.do)) from failed.__cause__
     except ConnectError:
@@ -59,7 +59,9 @@ def authenticate(
     return lifetime_ms / 1000 if lifetime_ms > 0 else float("inf")
 
 
-def _converse(peer: str, exchange: Exchange, version: int) -> Generator[Send | Compute, Any, int]:
+def _converse(
+    peer: str, login: Login, exchange: Exchange, version: int
+) -> Generator[Send | Compute, Any, int]:
     """Carries the messages of ``exchange``; returns the session's lifetime in milliseconds."""
     lifetime_ms = 0
     step = next(exchange)
@@ -71,7 +73,8 @@ def _converse(peer: str, exchange: Exchange, version: int) -> Generator[Send | C
             lifetime_ms = response.session_lifetime_ms
             received = response.auth_bytes
             if response.error_code != NONE:
-                refusal = _refusal(peer, response.error_code, response.error_message or "")
+                text = _one_line(login, response.error_message or "")
+                refusal = _refusal(peer, response.error_code, text)
                 step = exchange.throw(refusal)
                 continue
         try:
@@ -94,7 +97,7 @@ def _computed(step: Compute) -> Generator[Compute, Any, Any]:
 def _refusal(peer: str, code: int, message: str) -> ExchangeError:
     """The error for a SaslAuthenticate with an error code; ConnectError if the code is one that passes."""
     row = error_code(code)
-    text = _one_line(message) or row.text
+    text = message or row.text
     if row.retriable:
         raise ConnectError(f"{peer} cannot authenticate anybody at the moment", why=f"{row.name}: {text}")
     return ExchangeError(text if code == SASL_AUTHENTICATION_FAILED else f"{row.name} ({code}): {text}")
@@ -105,7 +108,7 @@ def _refused_handshake(
 ) -> AuthError | ConnectError:
     code = response.error_code
     if code == UNSUPPORTED_SASL_MECHANISM:
-        offered = ", ".join(map(_one_line, response.mechanisms[:_MOST_NAMES]))
+        offered = ", ".join(_one_line(login, name) for name in response.mechanisms[:_MOST_NAMES])
         return AuthError(
             f"{peer} does not offer the SASL mechanism {login.mechanism}",
             why=f"it offers {offered}" if offered else "it offers none",
@@ -126,5 +129,6 @@ def _refused_handshake(
     return AuthError(what, why=f"{row.name} ({code})", do="check the listener of the brokers")
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST_TEXT]
+def _one_line(login: Login, text: str) -> str:
+    """``text`` of a broker; hidden on both sides of the change, which may make a secret or hide one."""
+    return login.hidden(" ".join(login.hidden(text).split()))[:_LONGEST_TEXT]

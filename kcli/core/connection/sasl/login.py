@@ -44,9 +44,15 @@ class Login:
         return error
 
     def failure(self, peer: str, why: str, do: str = "") -> AuthError:
-        """The error for ``why``; a broker that knows a secret might repeat it there."""
-        for secret in self.credentials.secrets():
-            why = why.replace(secret.reveal(), "(hidden)")
+        """The error for ``why``, without the secrets."""
         return AuthError(
-            f"{peer}: authentication {self.who} failed", why=why, do=do or self.credentials.remedy
+            f"{peer}: authentication {self.who} failed",
+            why=self.hidden(why),
+            do=do or self.credentials.remedy,
         )
+
+    def hidden(self, text: str) -> str:
+        """``text`` of a broker without the secrets: one that knows a secret might repeat it."""
+        for secret in self.credentials.secrets():
+            text = text.replace(secret.reveal(), "(hidden)")
+        return text

@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas doctor mirror profile config sandbox demo completion help"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas transactions=txn" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion help"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -229,6 +229,26 @@ _kcli_command() {
             valued="--user --client-id --ip --set --unset -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli users")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list set delete"
+            aliases="" ;;
+        "kcli users list")
+            names="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli users set")
+            names="--mechanism --iterations --password-file --password-command -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--mechanism --iterations --password-file --password-command -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli users delete")
+            names="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli doctor")
             names="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -327,8 +347,8 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas doctor mirror profile config sandbox demo completion options profiles exit-codes"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas transactions=txn" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion options profiles exit-codes"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -368,6 +388,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="list alter"
+            aliases="" ;;
+        "kcli help users")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list set delete"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -719,6 +744,34 @@ _kcli_value() {
         "kcli quotas alter -o" | "kcli quotas alter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli quotas alter --color") reply="auto always never" ;;
         "kcli quotas alter --progress") reply="auto none bar json" ;;
+        "kcli users -F" | "kcli users --command-config") files=1 ;;
+        "kcli users -X" | "kcli users --command-property") keys="$_kcli_keys" ;;
+        "kcli users --profile") asked=profiles ;;
+        "kcli users -o" | "kcli users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli users --color") reply="auto always never" ;;
+        "kcli users --progress") reply="auto none bar json" ;;
+        "kcli users list --mechanism") reply="SCRAM-SHA-512 SCRAM-SHA-256" ;;
+        "kcli users list -F" | "kcli users list --command-config") files=1 ;;
+        "kcli users list -X" | "kcli users list --command-property") keys="$_kcli_keys" ;;
+        "kcli users list --profile") asked=profiles ;;
+        "kcli users list -o" | "kcli users list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli users list --color") reply="auto always never" ;;
+        "kcli users list --progress") reply="auto none bar json" ;;
+        "kcli users set --mechanism") reply="SCRAM-SHA-512 SCRAM-SHA-256" ;;
+        "kcli users set --password-file") files=1 ;;
+        "kcli users set -F" | "kcli users set --command-config") files=1 ;;
+        "kcli users set -X" | "kcli users set --command-property") keys="$_kcli_keys" ;;
+        "kcli users set --profile") asked=profiles ;;
+        "kcli users set -o" | "kcli users set --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli users set --color") reply="auto always never" ;;
+        "kcli users set --progress") reply="auto none bar json" ;;
+        "kcli users delete --mechanism") reply="SCRAM-SHA-512 SCRAM-SHA-256" ;;
+        "kcli users delete -F" | "kcli users delete --command-config") files=1 ;;
+        "kcli users delete -X" | "kcli users delete --command-property") keys="$_kcli_keys" ;;
+        "kcli users delete --profile") asked=profiles ;;
+        "kcli users delete -o" | "kcli users delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli users delete --color") reply="auto always never" ;;
+        "kcli users delete --progress") reply="auto none bar json" ;;
         "kcli doctor --topic") asked=topics ;;
         "kcli doctor --group") asked=groups ;;
         "kcli doctor -F" | "kcli doctor --command-config") files=1 ;;
@@ -898,6 +951,12 @@ _kcli_value() {
         "kcli help quotas -o" | "kcli help quotas --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help quotas --color") reply="auto always never" ;;
         "kcli help quotas --progress") reply="auto none bar json" ;;
+        "kcli help users -F" | "kcli help users --command-config") files=1 ;;
+        "kcli help users -X" | "kcli help users --command-property") keys="$_kcli_keys" ;;
+        "kcli help users --profile") asked=profiles ;;
+        "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help users --color") reply="auto always never" ;;
+        "kcli help users --progress") reply="auto none bar json" ;;
         "kcli help profile -F" | "kcli help profile --command-config") files=1 ;;
         "kcli help profile -X" | "kcli help profile --command-property") keys="$_kcli_keys" ;;
         "kcli help profile --profile") asked=profiles ;;

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands import _user_rows as rows
-from kcli.commands._read_back import ReadBackError, wait_until_empty
+from kcli.commands._read_back import wait_until_empty
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
@@ -14,6 +14,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -117,7 +118,7 @@ def _read_again(
         again = wait_until_empty(inv, admin, left)
     except KcliError as error:
         what = f"{counted(len(away), 'credential')} of user {user} deleted, but not read back"
-        inv.failed(ReadBackError(what, error, rows.SEE))
+        inv.failed(ReadBackError(what, why=str(error), do=rows.SEE))
         return dict.fromkeys(away, _UNKNOWN)
     for key in again:
         inv.failed(

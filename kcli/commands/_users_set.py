@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands import _user_rows as rows
-from kcli.commands._read_back import ReadBackError, wait_until_empty
+from kcli.commands._read_back import wait_until_empty
 from kcli.commands._users_password import check_can_be_typed, password_source, read_password, typed_password
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
@@ -22,6 +22,7 @@ from kcli.core.admin.users import (
 )
 from kcli.core.errors import KcliError
 from kcli.core.secret import Secret
+from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -152,7 +153,7 @@ def _read_back(
         bad = wait_until_empty(inv, admin, wrong)
     except KcliError as error:
         what = f"{counted(len(made), 'credential')} of user {user} set, but not read back"
-        inv.failed(ReadBackError(what, error, rows.SEE))
+        inv.failed(ReadBackError(what, why=str(error), do=rows.SEE))
         return dict.fromkeys(made, _UNKNOWN)
     for key in bad:
         inv.failed(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli import __version__
+from kcli.core import clock
 from kcli.core.connection.sasl.aws_signature import AwsCredentials, region_of, signed_payload
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.steps import Compute
@@ -59,7 +60,7 @@ def aws_msk_iam(keys: AccessKeys, host: str, region: str) -> Exchange:
     """One message: the signed request. The broker answers with JSON that has the id of the request."""
     region = region_of(host, region)
     credentials: AwsCredentials = yield Compute(keys.fetch)
-    now = datetime.now(UTC)
+    now = datetime.fromtimestamp(clock.wall(), UTC)
     answer = yield signed_payload(credentials, host, region, now, f"kcli/{__version__}")
     if not _accepted(bytes(answer)):
         raise ExchangeError(

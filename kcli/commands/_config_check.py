@@ -10,14 +10,14 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
-from kcli.core.options import key_of
+from kcli.core.options import key_of, names_file
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_command import command_words
-from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
+from kcli.profiles.secret_keys import COMMAND, FILE, TOKEN_COMMAND, SecretSource
 from kcli.profiles.secrets import read_secret_file
 from kcli.profiles.sources import Sources
 
@@ -70,7 +70,13 @@ def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
 
 
 def _check_secrets(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
-    for value in (*resolved.values.values(), *resolved.registry.values()):
+    tokens = str(resolved.values.get("sasl_oauthbearer_token_command", ""))
+    programs = (
+        [SecretSource(TOKEN_COMMAND, COMMAND, tokens, resolved.origins["sasl_oauthbearer_token_command"])]
+        if tokens
+        else []
+    )
+    for value in (*resolved.values.values(), *resolved.registry.values(), *programs):
         if isinstance(value, SecretSource):
             try:
                 _check_secret(value, warn)
@@ -94,13 +100,7 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
                 do="write the secret into it, as one line",
             )
     elif source.kind == COMMAND:
-        program = command_words(source)[0]
-        if shutil.which(program) is None:
-            raise ConfigError(
-                f"{source.key}: there is no program {program} (from {source.origin})",
-                why="it is not in PATH, or not executable",
-                do="install it, or name it with its path",
-            )
+        _check_command(source)
     elif find_spec("keyring") is None:
         raise ConfigError(
             f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
@@ -109,11 +109,22 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
         )
 
 
+def _check_command(source: SecretSource) -> None:
+    program = command_words(source)[0]
+    if shutil.which(program) is None:
+        raise ConfigError(
+            f"{source.key}: there is no program {program} (from {source.origin})",
+            why="it is not in PATH, or not executable",
+            do="install it, or name it with its path",
+        )
+
+
 def _check_files(resolved: Resolved, report: Report) -> None:
     """The files that options name have to be readable."""
     for name, value in (*resolved.values.items(), *resolved.registry.items()):
-        if name.endswith("_location") and value and not os.access(value, os.R_OK):
-            exists = os.path.lexists(value)
+        path = os.path.expanduser(value) if names_file(name) else ""
+        if path and not os.access(path, os.R_OK):
+            exists = os.path.lexists(path)
             origin = resolved.origins.get(name) or resolved.registry_origins[name]
             report(
                 ConfigError(

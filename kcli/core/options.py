@@ -452,6 +452,11 @@ field_of = _CLIENTS.field_of
 parse_pairs = _CLIENTS.parse_pairs
 
 
+def names_file(name: str) -> bool:
+    """Whether the value of the option ``name`` is the path of a file."""
+    return name.endswith("_location") or name in ("sasl_oauthbearer_token_file", "sasl_kerberos_keytab")
+
+
 def is_option(key: str) -> bool:
     """Whether ``key`` is a spelling of a client's option."""
     return key in _CLIENTS.fields
@@ -603,7 +608,7 @@ def build(options: type[O], values: Mapping[str, Any]) -> O:
 
 def _check_text(name: str, value: Any) -> None:
     """What is sent to brokers is UTF-8; only a file name may contain other bytes (PEP 383)."""
-    if not isinstance(value, str) or name.endswith("_location"):
+    if not isinstance(value, str) or names_file(name):
         return
     try:
         value.encode()

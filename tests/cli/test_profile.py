@@ -253,6 +253,28 @@ def test_config_check_lists_all_problems_of_all_sources(kcli: Kcli, home: Path) 
     assert len(items(done)) == len({json.dumps(row) for row in items(done)})
 
 
+def test_config_check_names_what_tokens_and_keytabs_lack(kcli: Kcli, home: Path) -> None:
+    common = 'security.protocol = "SASL_SSL"\nbootstrap.servers = "a:1"\n'
+    write(
+        home,
+        f'[profiles.a]\n{common}sasl.mechanism = "OAUTHBEARER"\nsasl.oauthbearer.token.file = "/no/token"\n'
+        f'[profiles.b]\n{common}sasl.mechanism = "OAUTHBEARER"\nsasl.oauthbearer.token.command = "no-such-program x"\n'
+        f'[profiles.c]\n{common}sasl.mechanism = "GSSAPI"\nsasl.kerberos.keytab = "/no/keytab"\n'
+        f'[profiles.d]\n{common}sasl.mechanism = "PLAIN"\nsasl.aws.region = "eu-central-1"\n',
+    )
+    done = kcli("config", "check", "-o", "json")
+    assert done.code == 2
+    found = " | ".join(row["what"] for row in items(done))
+    for part in (
+        "sasl.oauthbearer.token.file: /no/token cannot be read",
+        "sasl.oauthbearer.token.command: there is no program no-such-program",
+        "sasl.kerberos.keytab: /no/keytab cannot be read",
+        "sasl.aws.region",
+    ):
+        assert part in found, (part, found)
+    assert len(items(done)) == 4
+
+
 def test_config_check_is_content_with_what_is_right(kcli: Kcli, home: Path) -> None:
     write(home)
     done = kcli("config", "check")

@@ -239,20 +239,40 @@ def test_completion_authenticates_too(cluster: FakeCluster, file: Path, tmp_path
     assert "orders" in done.stdout, done.stderr
 
 
-def test_a_client_without_sasl_loads_nothing_of_it() -> None:
-    """Up to the first answer of a broker."""
+def loaded_by(cluster: FakeCluster, *options: str) -> set[str]:
+    """The modules that a command has loaded when it ends."""
     code = (
         "import sys\nfrom kcli.__main__ import run\n"
-        "code = run(['topics', 'list'])\nsys.stderr.write(' '.join(sys.modules))"
+        "code = run(['topics', 'list', *sys.argv[1:]])\nsys.stderr.write(' '.join(sys.modules))"
     )
-    with FakeCluster(1, topics={"t": 1}) as cluster:
-        env = environment(KCLI_BOOTSTRAP_SERVER=cluster.bootstrap)
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False
-        )
-        assert cluster.seen(SaslHandshakeRequest) == []
+    env = environment(KCLI_BOOTSTRAP_SERVER=cluster.bootstrap)
+    command = [sys.executable, "-c", code, *options]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     loaded = set(done.stderr.split())
     assert "kcli.core.cluster.brokers" in loaded
+    return loaded
+
+
+def test_a_client_without_sasl_loads_nothing_of_it() -> None:
+    """Up to the first answer of a broker."""
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        loaded = loaded_by(cluster)
+        assert cluster.seen(SaslHandshakeRequest) == []
     ours = {name for name in loaded if "sasl" in name or name.endswith((".worker", "cluster.authentication"))}
     assert not ours
     assert not loaded & {"hmac", "secrets", "ssl"}
+
+
+def test_a_client_with_a_token_in_a_file_loads_nothing_of_other_mechanisms(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(CANARY)
+    with FakeCluster(1, topics={"t": 1}, sasl=users()) as cluster:
+        loaded = loaded_by(
+            cluster,
+            *("-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=OAUTHBEARER"),
+            *("-X", f"sasl.oauthbearer.token.file={token}", "--allow-plaintext-secrets"),
+        )
+        assert cluster.seen(SaslHandshakeRequest) != []
+    assert "kcli.core.connection.sasl.oauthbearer" in loaded
+    others = {f"kcli.core.connection.sasl.{name}" for name in ("plain", "scram", "aws_msk_iam", "gssapi")}
+    assert not loaded & (others | {"botocore", "gssapi", "http.client", "ssl", "kcli.core.tokens.endpoint"})

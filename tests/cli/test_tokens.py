@@ -1,6 +1,9 @@
 """Tokens of OAUTHBEARER on the command line: from an identity provider over https, a file and a program."""
 
+import base64
 import itertools
+import select
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -243,3 +246,53 @@ def test_a_file_that_others_can_change_names_no_program(run: Kcli, tmp_path: Pat
     _, said = run("topics", "list", "-F", file, code=2)
     assert "every user can change it" in said
     assert "commands that kcli runs" in said
+
+
+def test_the_endpoint_is_reached_through_a_proxy_that_sees_no_secret(
+    run: Kcli, provider: IdentityProvider, file: str
+) -> None:
+    with Proxy() as proxy:
+        named = f"http://me:proxy-password@127.0.0.1:{proxy.port}"
+        run("topics", "list", "-F", file, HTTPS_PROXY=named, NO_PROXY="")
+        assert len(provider.requests) == 1
+        assert proxy.head.startswith(f"CONNECT localhost:{provider.port} HTTP/1.")
+        assert f"Proxy-Authorization: Basic {base64.b64encode(b'me:proxy-password').decode()}" in proxy.head
+        assert CANARY.encode() not in proxy.passed
+        run("topics", "list", "-F", file, HTTPS_PROXY="http://127.0.0.1:1", NO_PROXY="localhost")
+        assert len(provider.requests) == 2
+
+
+class Proxy:
+    """One tunnel, as a proxy of HTTP makes it."""
+
+    def __init__(self) -> None:
+        self.head = ""
+        self.passed = b""
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> "Proxy":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._thread.join(10)
+        self._listening.close()
+
+    def _serve(self) -> None:
+        client, _ = self._listening.accept()
+        with client:
+            while not self.head.endswith("\r\n\r\n"):
+                self.head += client.recv(1).decode()
+            port = int(self.head.split()[1].rpartition(":")[2])
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            with socket.create_connection(("127.0.0.1", port)) as server:
+                ends = {client: server, server: client}
+                while True:
+                    for end in select.select(list(ends), [], [], 10)[0]:
+                        data = end.recv(65_536)
+                        if not data:
+                            return
+                        self.passed += data
+                        ends[end].sendall(data)

@@ -120,7 +120,7 @@ class Configuration:
             if lacks_password(found.values):
                 password = asked_password(found.values, self._talk, no_input=self._values.no_input)
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
-            if any(isinstance(value, Secret) and value for value in found.values.values()):
+            if _has_tokens(found) or any(isinstance(one, Secret) and one for one in found.values.values()):
                 leave_no_core()
             self._revealed = found
         return self._revealed
@@ -168,3 +168,8 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
+
+
+def _has_tokens(found: Resolved) -> bool:
+    """Whether the client will have a secret that is not among its options."""
+    return found.uses("sasl_mechanism") and bool(found.values.get("sasl_mechanism"))

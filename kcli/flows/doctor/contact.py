@@ -89,7 +89,8 @@ class Contacts:
         """Contacts these brokers at the same time. A node with a negative id is an address that the user gave."""
         options = self._options
         tls, sasl = options.security_protocol.endswith("SSL"), options.security_protocol.startswith("SASL")
-        who = f"as {options.sasl_username} with " if options.sasl_username else "with "
+        user = options.sasl_username or options.sasl_kerberos_principal
+        who = f"as {user} with " if user else "with "
         found = [
             Contact(node, tls_wanted=tls, sasl_wanted=sasl, identity=who + options.sasl_mechanism)
             for node in nodes

@@ -3,11 +3,11 @@
 import re
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.importing.found import Found
+from kcli.profiles.importing.found import Found, Pairs
 from kcli.profiles.pairs import Pair
 from kcli.profiles.profile import MARKS
 from kcli.profiles.resolve import parsed, parsed_registry
-from kcli.profiles.sifting import sifted
+from kcli.profiles.sifting import sifted, without_other_mechanisms
 from kcli.serde.registry.keys import is_registry_key
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -15,14 +15,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 def checked(found: Found, path: str) -> Found:
     """The same, with what kcli does not understand among ``dropped``, and with a name that it accepts."""
-    pairs, dropped = [], list(found.dropped)
+    pairs: Pairs = []
+    dropped = list(found.dropped)
     for key, text in found.pairs:
         reason = "" if key in MARKS else _reason(Pair(key, text, path))
         if reason:
             dropped.append((key, reason))
         else:
             pairs.append((key, text))
-    return Found(profile_name(found.name), pairs, dropped)
+    pairs, others = _of_one_mechanism(pairs, path)
+    return Found(profile_name(found.name), pairs, dropped + others)
 
 
 def profile_name(text: str) -> str:
@@ -38,6 +40,15 @@ def check_name(name: str) -> None:
             why="a name has letters, digits, and _ . - after the first",
             do=f"did you mean {profile_name(name)!r}?",
         )
+
+
+def _of_one_mechanism(pairs: Pairs, path: str) -> tuple[Pairs, list[tuple[str, str]]]:
+    """Without the options of SASL mechanisms other than that of the profile; and those with the reason."""
+    errors: list[ConfigError] = []
+    (kept,) = without_other_mechanisms([[Pair(key, text, path) for key, text in pairs]], errors.append)
+    left = [(pair.key, pair.text) for pair in kept]
+    gone = [pair[0] for pair in pairs if pair not in left and pair[1]]
+    return left, [(key, error.why) for key, error in zip(gone, errors, strict=False)]
 
 
 def _reason(pair: Pair) -> str:

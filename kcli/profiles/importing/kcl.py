@@ -20,6 +20,8 @@ _REASONS = {
     "tls.cipher_suites": "kcli leaves the choice to OpenSSL",
     "tls.curve_preferences": "kcli leaves the choice to OpenSSL",
     "sasl.zid": "kcli logs in as the user itself",
+    "sasl.user": "kcli has AWS's credentials from where AWS's own tools look; sasl.aws.profile names a profile",
+    "sasl.pass": "kcli has AWS's credentials from where AWS's own tools look; sasl.aws.profile names a profile",
     "sasl.is_token": "kcli does not log in with delegation tokens",
 }
 
@@ -50,9 +52,9 @@ def _cluster(name: str, document: dict[str, Any]) -> Found:
         ("ssl.certificate.location", fields.text("tls.client_cert_path")),
         ("ssl.key.location", fields.text("tls.client_key_path")),
         ("sasl.mechanism", mechanism),
-        ("sasl.username", fields.text("sasl.user")),
-        ("sasl.password", fields.text("sasl.pass")),
     ]
+    if mechanism != "AWS_MSK_IAM":
+        pairs += [("sasl.username", fields.text("sasl.user")), ("sasl.password", fields.text("sasl.pass"))]
     if fields.flag("tls.insecure") or fields.flag("tls.insecure_skip_verify"):
         pairs.append(("enable.ssl.certificate.verification", "false"))
     kept = [(key, text) for key, text in pairs if text and "${" not in text]

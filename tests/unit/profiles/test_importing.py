@@ -166,6 +166,46 @@ def test_clusters_of_kaf() -> None:
     }
 
 
+def test_client_credentials_of_kaf() -> None:
+    text = """
+clusters:
+- name: oauth
+  brokers: [c:9092]
+  security-protocol: SASL_SSL
+  SASL: {mechanism: OAUTHBEARER, clientID: me, clientSecret: s, tokenURL: 'https://idp/token', scopes: [a, b]}
+"""
+    found = read("kaf", text)["oauth"]
+    assert dict(found.pairs) == {
+        "bootstrap.servers": "c:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.client.id": "me",
+        "sasl.oauthbearer.client.secret": "s",
+        "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+        "sasl.oauthbearer.scope": "a b",
+    }
+    assert not found.dropped
+
+
+def test_a_method_of_kcl_that_is_amazons() -> None:
+    text = 'seed_brokers = ["a:1"]\n[tls]\n[sasl]\nmethod = "aws-msk-iam"\nuser = "AKID"\npass = "hunter2"\n'
+    found = read("kcl", text)["own"]
+    assert dict(found.pairs)["sasl.mechanism"] == "AWS_MSK_IAM"
+    assert {key for key, _ in found.dropped} == {"sasl.user", "sasl.pass"}
+    assert "hunter2" not in str(found)
+
+
+def test_options_of_another_mechanism_are_listed_with_the_reason() -> None:
+    text = "bootstrap.servers=a:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n"
+    text += "sasl.username=u\nsasl.kerberos.service.name=kafka\nsasl.aws.region=\nsasl.oauthbearer.scope=s\n"
+    found = read("properties", text)["own"]
+    assert [key for key, _ in found.pairs][-2:] == ["sasl.mechanism", "sasl.username"]
+    assert found.dropped == [
+        ("sasl.kerberos.service.name", "sasl.mechanism is SCRAM-SHA-256, and it is an option of GSSAPI"),
+        ("sasl.oauthbearer.scope", "sasl.mechanism is SCRAM-SHA-256, and it is an option of OAUTHBEARER"),
+    ]
+
+
 def test_profiles_of_kcl_and_its_flat_file() -> None:
     found = read("kcl", KCL)
     assert dict(found["prod"].pairs) == {

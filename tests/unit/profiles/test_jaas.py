@@ -10,11 +10,13 @@ from kcli.core.errors import ConfigError
 from kcli.profiles.jaas import parse_jaas
 from kcli.profiles.java_sasl import translated
 from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.sifting import sifted
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
+AMAZON = "software.amazon.msk.auth.iam.IAMLoginModule"
 JAAS = "sasl.jaas.config"
 
 
@@ -71,6 +73,9 @@ def test_an_unknown_module_is_named_and_never_loaded() -> None:
     [
         (f'{SCRAM} required username="u" password="hunter2" tokenauth="true";', "tokenauth"),
         (f'{PLAIN} required usename="hunter2";', "'usename'"),
+        (f'{KERBEROS} required useKeyTab=true principal="hunter2";', "useKeyTab without keyTab"),
+        (f'{KERBEROS} required useTicketCache=true ticketCache="hunter2";', "ticketCache"),
+        (f'{AMAZON} required awsRoleArn="hunter2";', "awsRoleArn"),
         (f'{OAUTH} required unsecuredLoginStringClaim_sub="hunter2";', "unsecuredLoginStringClaim_sub"),
     ],
 )
@@ -80,8 +85,55 @@ def test_options_that_kcli_cannot_obey_are_named(text: str, what: str) -> None:
     assert "hunter2" not in f"{caught.value}{caught.value.do}"
 
 
+def test_client_credentials() -> None:
+    text = (
+        f'{OAUTH} required clientId="me" clientSecret="hunter2" scope="a b" extension_logicalCluster="lkc-1";'
+    )
+    assert options(text) == [
+        ("sasl.oauthbearer.client.id", "me"),
+        ("sasl.oauthbearer.client.secret", "hunter2"),
+        ("sasl.oauthbearer.scope", "a b"),
+        ("sasl.oauthbearer.extensions", "logicalCluster=lkc-1"),
+    ]
+
+
 def test_a_ticket_of_the_cache_needs_no_option() -> None:
     assert options(f"{KERBEROS} required useTicketCache=true renewTGT=true;") == []
+    assert options(f'{KERBEROS} required useTicketCache=true principal="me@R";') == [
+        ("sasl.kerberos.principal", "me@R")
+    ]
+
+
+def test_a_keytab() -> None:
+    text = (
+        f'{KERBEROS} required useKeyTab=true storeKey=true keyTab="/k" principal="me@R" serviceName="kafka";'
+    )
+    assert sorted(options(text)) == [
+        ("sasl.kerberos.keytab", "/k"),
+        ("sasl.kerberos.principal", "me@R"),
+        ("sasl.kerberos.service.name", "kafka"),
+    ]
+
+
+def test_the_module_of_amazon() -> None:
+    assert options(f"{AMAZON} required;") == []
+    assert options(f'{AMAZON} required awsProfileName="dev" awsDebugCreds="true";') == [
+        ("sasl.aws.profile", "dev")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "same", "other"),
+    [
+        ("sasl.oauthbearer.method", "OIDC", "magic"),
+        ("sasl.oauthbearer.grant.type", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+        ("sasl.oauthbearer.metadata.authentication.type", "none", "azure_imds"),
+    ],
+)
+def test_options_of_librdkafka_that_need_nothing(key: str, same: str, other: str) -> None:
+    assert options(same, key) == []
+    with pytest.raises(ConfigError, match=f"{key}"):
+        sifted([translated([Pair(key, other, "f:1")], raise_error)])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """AWS_MSK_IAM: the signed request, judged by botocore's own signer, and the broker's answer."""
 
 import json
+import sys
 from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
@@ -118,6 +119,14 @@ def test_the_access_key_comes_from_where_aws_tools_look(monkeypatch: pytest.Monk
     sent = json.loads(exchange.send(step.fn()))  # type: ignore[arg-type]
     assert sent["x-amz-credential"].startswith("AKIDENV/")
     assert found.user() == "AKIDENV"
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    with pytest.raises(ConfigError) as caught:
+        prepare(ClientOptions())
+    assert caught.value.exit_code == 2
+    assert "pip install 'kcli-kafka[msk-iam]'" in caught.value.do
 
 
 def test_a_profile_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -80,13 +80,15 @@ def is_password(cluster: FakeCluster, user: str, password: str, mechanism: int =
 # --- list --------------------------------------------------------------------------------------------------
 
 
-def test_all_credentials_are_listed(users: Users) -> None:
+def test_all_credentials_are_listed(users: Users, cluster: FakeCluster) -> None:
     assert [tuple(item.values())[-3:] for item in users.items("list")] == [
         ("alice", "SCRAM-SHA-256", 8_192),
         ("alice", "SCRAM-SHA-512", 4_096),
         ("bob smith", "SCRAM-SHA-512", 4_096),
     ]
     assert users("list -o name").out == "alice\nbob smith\n"
+    asked = cluster.seen(DescribeUserScramCredentialsRequest)
+    assert [seen.request.users for seen in asked] == [[], []]  # type: ignore[attr-defined]
     assert users("list -o tsv").out.splitlines()[0] == "user\tmechanism\titerations"
     assert json.loads(users("list -o ndjson").out.splitlines()[0])["kind"] == "User"
 
@@ -193,6 +195,7 @@ def test_a_dry_run_needs_no_password_and_changes_nothing(users: Users, cluster: 
 # --- where the password comes from -------------------------------------------------------------------------
 
 
+@pytest.mark.case("X16")
 def test_a_password_from_a_command_and_from_stdin(users: Users, cluster: FakeCluster, tmp_path: Path) -> None:
     path = tmp_path / "script"
     path.write_text("echo canary-of-a-command\n")
@@ -257,6 +260,7 @@ FIRST, AGAIN = "New password of carol: ", "New password of carol again: "
 TERMINAL = "set carol --allow-plaintext-secrets"
 
 
+@pytest.mark.case("X16")
 def test_a_password_is_typed_twice_and_not_shown(users: Users, cluster: FakeCluster) -> None:
     shown = users.on_terminal(
         TERMINAL, (ASKED, "y"), (FIRST, "canary-1"), (AGAIN, "canary-2"), (FIRST, CANARY), (AGAIN, CANARY)
@@ -276,6 +280,7 @@ def test_no_password_no_change(users: Users, cluster: FakeCluster) -> None:
     assert changed(cluster) == []
 
 
+@pytest.mark.case("X16", "R24")
 @pytest.mark.parametrize(
     "words",
     [
@@ -325,6 +330,7 @@ def test_what_is_refused(users: Users, cluster: FakeCluster, given: str, line: s
     assert changed(cluster) == []
 
 
+@pytest.mark.case("X10")
 def test_nothing_is_sent_without_encryption_unless_that_is_allowed(cluster: FakeCluster, given: str) -> None:
     plain = Kcli("users", cluster)
     for more in ("--yes", "--dry-run"):
@@ -389,6 +395,7 @@ def as_user(name: str, password_file: str, mechanism: str = "SCRAM-SHA-512") -> 
     return [word for key, value in pairs.items() for word in ("-X", f"{key}={value}")]
 
 
+@pytest.mark.case("X19", "R24")
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("name", ["carol", "a,b=c d"])
 def test_a_user_logs_in_with_what_was_set_until_it_is_deleted(

@@ -173,6 +173,8 @@ def test_a_group_without_permission_is_named_and_the_others_are_shown(
         (("configs", "describe", "topics", "T"), "no DESCRIBE_CONFIGS", "describe_configs --topic T"),
         (("configs", "describe", "brokers", "1"), "no DESCRIBE_CONFIGS", "describe_configs --cluster"),
         (("cluster", "describe"), "no DESCRIBE permission on the cluster", "describe --cluster"),
+        (("users", "list"), "no DESCRIBE permission on the cluster", "describe --cluster"),
+        (("users", "list", "alice"), "no DESCRIBE permission on the cluster", "describe --cluster"),
         (("groups", "describe", "G"), "no DESCRIBE permission on group G", "describe --group G"),
         (
             ("groups", "delete", "G-SEEN", "--yes"),

@@ -189,6 +189,7 @@ def test_a_dry_run_needs_no_password_and_changes_nothing(users: Users, cluster: 
     assert "SCRAM-SHA-512: 4096 iterations → 8192 iterations" in users("set alice --dry-run").out
     document = json.loads(users("set alice --dry-run -o json").out)
     assert (document["kind"], document["items"][0]["status"]) == ("UserSetPlan", "planned")
+    assert document["warnings"] == ["SCRAM-SHA-256 of user alice keeps its present password"]
     assert changed(cluster) == []
 
 
@@ -445,6 +446,31 @@ def test_who_changes_the_own_credentials_is_warned(tmp_path: Path, given: str) -
         assert cluster.scram.all() == {}
         cluster.scram.changed.clear()
         assert warning in said("set", "admin", *file, "--yes")
+
+
+def test_who_changes_the_own_password_and_loses_the_response_does_not_know(
+    tmp_path: Path, given: str
+) -> None:
+    """The next attempt cannot log in any more."""
+    own = tmp_path / "own"
+    own.write_text("admin's")
+    own.chmod(0o600)
+    with FakeCluster(1, sasl=Sasl(users={"admin": "admin's"})) as cluster:
+        cluster.swallow(AlterUserScramCredentialsRequest, "close")
+        by = (*as_user("admin", str(own)), "--allow-plaintext-secrets", "-o", "json")
+        done = kcli("users", "set", "admin", *given.split(), "--yes", *by, bootstrap=cluster.bootstrap)
+        assert done.code == 4, done.err
+        document = json.loads(done.out)
+        assert document["items"][0]["status"] == "unknown"
+        assert "this connection authenticates as admin" in document["warnings"][1]
+        assert "it is unknown whether SCRAM-SHA-512 of user admin was changed" in done.err
+
+
+def test_a_refusal_after_a_lost_response_is_a_failure(users: Users, cluster: FakeCluster, given: str) -> None:
+    cluster.drop(AlterUserScramCredentialsRequest, "close")
+    cluster.fail(AlterUserScramCredentialsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1, times=FOREVER)
+    (item,) = users.items(f"set carol {given} --yes", 4)
+    assert item["status"] == "failed"
 
 
 def test_a_protected_profile_requires_the_name(cluster: FakeCluster, tmp_path: Path, given: str) -> None:

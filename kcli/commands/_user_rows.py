@@ -8,8 +8,8 @@ from typing import Any
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import nearest
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
-from kcli.core.errors import ConnectError, KcliError, NotFoundError
+from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
@@ -23,11 +23,37 @@ Iterations = Mapping[ScramMechanism | int, int]
 SEE = "`kcli users list` shows the credentials"
 
 
-class UnknownChangeError(ConnectError):
-    """The response to a change was lost: the credential may be changed, or not."""
+class UnknownChangeError(KcliError):
+    """The response to a change was lost, and no later attempt has a result: the credential may be changed, or not."""
 
     def __init__(self, key: ScramCredential, error: KcliError) -> None:
         super().__init__(f"it is unknown whether {key} was changed", why=str(error), do=f"{SEE}; try again")
+        self.exit_code = error.exit_code
+
+
+def alter(
+    admin: Admin, changes: Mapping[ScramCredential, ScramUpsertion | None]
+) -> dict[ScramCredential, KcliError | None]:
+    """None for each credential that was changed, else the error: UnknownChangeError where a response was lost.
+
+    An error of the call as a whole is raised only if nothing was changed.
+    """
+    unsure: set[ScramCredential] = set()
+    try:
+        outcome = admin.alter_scram_credentials(changes, unsure=unsure)
+    except KcliError as error:  # as when this client has changed its own password, and cannot connect again
+        if not unsure:
+            raise
+        return {key: UnknownChangeError(key, error) for key in changes}
+    return {key: _change_error(key, error, unsure) for key, error in outcome.items()}
+
+
+def _change_error(
+    key: ScramCredential, error: KcliError | None, unsure: Collection[ScramCredential]
+) -> KcliError | None:
+    if error is None or key not in unsure or isinstance(error, BrokerError):
+        return error  # what a broker refuses, it refused in the lost response as well
+    return UnknownChangeError(key, error)
 
 
 def mechanisms_of(words: Iterable[str]) -> tuple[ScramMechanism, ...]:

@@ -39,8 +39,8 @@ def delete_credentials(inv: Invocation, name: str, mechanisms: tuple[str, ...]) 
         status = dict.fromkeys((ScramCredential(name, mechanism) for mechanism in chosen), _PLANNED)
         text = _text(name, cluster, before, chosen)
         if inv.dry_run:
+            _warn(inv, admin, name, chosen)  # first: the plan as a document has the warnings
             show_plan_only(inv, text, _COLUMNS, _rows(status, before), cluster, kind="UserDeletePlan")
-            _warn(inv, admin, name, chosen)
         else:
             confirm(
                 inv,
@@ -89,17 +89,16 @@ def _warn(inv: Invocation, admin: Admin, name: str, chosen: Sequence[ScramMechan
 
 def _deleted(inv: Invocation, admin: Admin, keys: Sequence[ScramCredential]) -> dict[ScramCredential, str]:
     """The status of each; errors and what changed meanwhile are reported."""
-    unsure: set[ScramCredential] = set()
     status: dict[ScramCredential, str] = {}
-    for key, error in admin.alter_scram_credentials(dict.fromkeys(keys), unsure=unsure).items():
+    for key, error in rows.alter(admin, dict.fromkeys(keys)).items():
         if error is None:
             status[key] = _DELETED
         elif isinstance(error, NotFoundError):
             status[key] = _GONE
             inv.talk.note(f"{key} was deleted by another client meanwhile")
         else:
-            status[key] = _UNKNOWN if key in unsure else _FAILED
-            inv.failed(rows.UnknownChangeError(key, error) if key in unsure else error)
+            status[key] = _UNKNOWN if isinstance(error, rows.UnknownChangeError) else _FAILED
+            inv.failed(error)
     away = [key for key, state in status.items() if state in (_DELETED, _GONE)]
     return status | _read_again(inv, admin, away, status) if away else status
 

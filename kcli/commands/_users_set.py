@@ -65,8 +65,8 @@ def set_credentials(
         text = _text(name, cluster, before, chosen, iterations)
         if inv.dry_run:
             plan = _rows(status, before, iterations)
+            _warn(inv, admin, name, before, chosen)  # first: the plan as a document has the warnings
             show_plan_only(inv, text, _COLUMNS, plan, cluster, kind="UserSetPlan")
-            _warn(inv, admin, name, before, chosen)
         else:
             confirm(
                 inv,
@@ -127,14 +127,13 @@ def _set(
 ) -> dict[ScramCredential, str]:
     """The status of each; errors are reported."""
     changes = {key: upsertion(password, ScramMechanism(key.mechanism), iterations) for key in keys}
-    unsure: set[ScramCredential] = set()
     status: dict[ScramCredential, str] = {}
-    for key, error in admin.alter_scram_credentials(changes, unsure=unsure).items():
+    for key, error in rows.alter(admin, changes).items():
         if error is None:
             status[key] = _SET
         else:
-            status[key] = _UNKNOWN if key in unsure else _FAILED
-            inv.failed(rows.UnknownChangeError(key, error) if key in unsure else error)
+            status[key] = _UNKNOWN if isinstance(error, rows.UnknownChangeError) else _FAILED
+            inv.failed(error)
     made = [key for key, state in status.items() if state == _SET]
     return status | _read_back(inv, admin, made, iterations) if made else status
 

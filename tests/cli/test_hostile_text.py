@@ -20,6 +20,7 @@ from tests.cli.test_every_option import ADMIN
 from tests.command import environment
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
+from tests.fake.scram_store import Credential
 from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("C13")
@@ -28,7 +29,7 @@ FORGED = "forged line"
 HOSTILE = f"\x1b]0;title\x07\x1b[31m\x9b3m\u202e\u200b\x7f\r\b\nkcli: {FORGED}"
 NAMES = frozenset({
     "topic", "name", "topic_name", "group_id", "key", "host", "protocol_type", "protocol_name", "group_state",
-    "group_type", "assignor_name", "leader", "member_id",
+    "group_type", "assignor_name", "leader", "member_id", "user",
 })  # fmt: skip
 """Fields that kcli finds its way by."""
 _HARMFUL = {chr(code) for code in (*range(32), *range(127, 160))} - {"\n", "\t"} | {"\u202e", "\u200b"}
@@ -123,6 +124,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCluste
         row = Record("t", 0, 0, 1_700_000_000_000, 0, text, text, ((HOSTILE, text),))
         cluster.append("t", 0, bytes(batch_of([row]).raw))
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(1, HOSTILE)})
+        cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
         yield cluster, Terminal(warm, cluster), folder
 
 

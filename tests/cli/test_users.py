@@ -80,13 +80,15 @@ def is_password(cluster: FakeCluster, user: str, password: str, mechanism: int =
 # --- list --------------------------------------------------------------------------------------------------
 
 
-def test_all_credentials_are_listed(users: Users) -> None:
+def test_all_credentials_are_listed(users: Users, cluster: FakeCluster) -> None:
     assert [tuple(item.values())[-3:] for item in users.items("list")] == [
         ("alice", "SCRAM-SHA-256", 8_192),
         ("alice", "SCRAM-SHA-512", 4_096),
         ("bob smith", "SCRAM-SHA-512", 4_096),
     ]
     assert users("list -o name").out == "alice\nbob smith\n"
+    asked = cluster.seen(DescribeUserScramCredentialsRequest)
+    assert [seen.request.users for seen in asked] == [[], []]  # type: ignore[attr-defined]
     assert users("list -o tsv").out.splitlines()[0] == "user\tmechanism\titerations"
     assert json.loads(users("list -o ndjson").out.splitlines()[0])["kind"] == "User"
 
@@ -187,12 +189,14 @@ def test_a_dry_run_needs_no_password_and_changes_nothing(users: Users, cluster: 
     assert "SCRAM-SHA-512: 4096 iterations → 8192 iterations" in users("set alice --dry-run").out
     document = json.loads(users("set alice --dry-run -o json").out)
     assert (document["kind"], document["items"][0]["status"]) == ("UserSetPlan", "planned")
+    assert document["warnings"] == ["SCRAM-SHA-256 of user alice keeps its present password"]
     assert changed(cluster) == []
 
 
 # --- where the password comes from -------------------------------------------------------------------------
 
 
+@pytest.mark.case("X16")
 def test_a_password_from_a_command_and_from_stdin(users: Users, cluster: FakeCluster, tmp_path: Path) -> None:
     path = tmp_path / "script"
     path.write_text("echo canary-of-a-command\n")
@@ -257,6 +261,7 @@ FIRST, AGAIN = "New password of carol: ", "New password of carol again: "
 TERMINAL = "set carol --allow-plaintext-secrets"
 
 
+@pytest.mark.case("X16")
 def test_a_password_is_typed_twice_and_not_shown(users: Users, cluster: FakeCluster) -> None:
     shown = users.on_terminal(
         TERMINAL, (ASKED, "y"), (FIRST, "canary-1"), (AGAIN, "canary-2"), (FIRST, CANARY), (AGAIN, CANARY)
@@ -276,6 +281,7 @@ def test_no_password_no_change(users: Users, cluster: FakeCluster) -> None:
     assert changed(cluster) == []
 
 
+@pytest.mark.case("X16", "R24")
 @pytest.mark.parametrize(
     "words",
     [
@@ -325,6 +331,7 @@ def test_what_is_refused(users: Users, cluster: FakeCluster, given: str, line: s
     assert changed(cluster) == []
 
 
+@pytest.mark.case("X10")
 def test_nothing_is_sent_without_encryption_unless_that_is_allowed(cluster: FakeCluster, given: str) -> None:
     plain = Kcli("users", cluster)
     for more in ("--yes", "--dry-run"):
@@ -389,6 +396,7 @@ def as_user(name: str, password_file: str, mechanism: str = "SCRAM-SHA-512") -> 
     return [word for key, value in pairs.items() for word in ("-X", f"{key}={value}")]
 
 
+@pytest.mark.case("X19", "R24")
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("name", ["carol", "a,b=c d"])
 def test_a_user_logs_in_with_what_was_set_until_it_is_deleted(
@@ -438,6 +446,31 @@ def test_who_changes_the_own_credentials_is_warned(tmp_path: Path, given: str) -
         assert cluster.scram.all() == {}
         cluster.scram.changed.clear()
         assert warning in said("set", "admin", *file, "--yes")
+
+
+def test_who_changes_the_own_password_and_loses_the_response_does_not_know(
+    tmp_path: Path, given: str
+) -> None:
+    """The next attempt cannot log in any more."""
+    own = tmp_path / "own"
+    own.write_text("admin's")
+    own.chmod(0o600)
+    with FakeCluster(1, sasl=Sasl(users={"admin": "admin's"})) as cluster:
+        cluster.swallow(AlterUserScramCredentialsRequest, "close")
+        by = (*as_user("admin", str(own)), "--allow-plaintext-secrets", "-o", "json")
+        done = kcli("users", "set", "admin", *given.split(), "--yes", *by, bootstrap=cluster.bootstrap)
+        assert done.code == 4, done.err
+        document = json.loads(done.out)
+        assert document["items"][0]["status"] == "unknown"
+        assert "this connection authenticates as admin" in document["warnings"][1]
+        assert "it is unknown whether SCRAM-SHA-512 of user admin was changed" in done.err
+
+
+def test_a_refusal_after_a_lost_response_is_a_failure(users: Users, cluster: FakeCluster, given: str) -> None:
+    cluster.drop(AlterUserScramCredentialsRequest, "close")
+    cluster.fail(AlterUserScramCredentialsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1, times=FOREVER)
+    (item,) = users.items(f"set carol {given} --yes", 4)
+    assert item["status"] == "failed"
 
 
 def test_a_protected_profile_requires_the_name(cluster: FakeCluster, tmp_path: Path, given: str) -> None:

@@ -7,6 +7,11 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kcli.core.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -17,6 +22,10 @@ from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest,
 from kcli.core.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -246,3 +255,45 @@ def disks(broker):
     yield "one", told([DescribableLogDirTopic(topic=broker.topic, partitions=[1])])
     yield "unknown", told([DescribableLogDirTopic(topic=broker.topic, partitions=[9])])
     yield "none", told([])
+
+
+def users(broker):
+    name = broker.topic
+
+    def alter(*changes):
+        """(mechanism, iterations) or (mechanism, None) to delete."""
+        upserts = [
+            ScramCredentialUpsertion(
+                name=name, mechanism=mechanism, iterations=number, salt=b"s" * 16, salted_password=b"p" * 64
+            )
+            for mechanism, number in changes
+            if number is not None
+        ]
+        deletions = [
+            ScramCredentialDeletion(name=name, mechanism=m) for m, number in changes if number is None
+        ]
+        ask = AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upserts)
+        return [
+            (row.user == name, row.error_code, row.error_message) for row in broker.client.ask(ask, 0).results
+        ]
+
+    def found(*names):
+        ask = DescribeUserScramCredentialsRequest(users=[UserName(name=one) for one in names])
+        answer = broker.client.ask(ask, 0)
+        return answer.error_code, [
+            (row.error_code, [(i.mechanism, i.iterations) for i in row.credential_infos])
+            for row in answer.results
+        ]
+
+    yield "unknown", found(name)
+    yield "nothing to delete", alter((1, None))
+    for mechanism, number in ((1, 4095), (1, 16385), (3, 4096), (0, 4096), (2, 4096), (1, 8192), (1, 4096)):
+        yield f"set {mechanism} {number}", alter((mechanism, number))
+    yield "then", until(lambda: found(name)[1] == [(0, [(1, 4096), (2, 4096)])])
+    yield "two of a user", alter((1, 5000), (2, 5000))
+    yield "set and delete", alter((1, 5000), (2, None))
+    yield "twice", found(name, name)
+    yield "delete", alter((2, None))
+    yield "left", until(lambda: found(name)[1] == [(0, [(1, 4096)])])
+    name = ""
+    yield "no name", [row[:2] for row in alter((1, 4096))]

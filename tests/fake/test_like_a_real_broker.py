@@ -40,6 +40,7 @@ SCENARIOS = (
     admin_scenarios.throttles,
     admin_scenarios.producers,
     admin_scenarios.disks,
+    admin_scenarios.users,
 )
 
 

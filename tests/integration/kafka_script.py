@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
+from tests.secure_kafka import SecureKafka
 
 CONFIGS = "kafka.admin.ConfigCommand"
 
@@ -20,18 +21,29 @@ def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _run(kafka, CONFIGS, *arguments)
 
 
+def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-configs.sh`` as a super user."""
+    file = kafka.file("admin-pkcs12")
+    address = kafka.options("admin-pkcs12")["bootstrap.servers"]
+    return _run_at(address, CONFIGS, "--command-config", file, *arguments)
+
+
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-reassign-partitions.sh``."""
     return _run(kafka, tools.REASSIGN_PARTITIONS, *arguments)
 
 
 def _run(kafka: Kafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _run_at(kafka.bootstrap, main, *arguments)
+
+
+def _run_at(bootstrap: str, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs it to its end. Skips where there is no Java, or its jars cannot be had."""
     command = tools.tool(main)
     if command is None:
         pytest.skip("there is no Java to run Kafka's script")
     return subprocess.run(
-        [*command, "--bootstrap-server", kafka.bootstrap, *arguments],
+        [*command, "--bootstrap-server", bootstrap, *arguments],
         capture_output=True,
         text=True,
         timeout=120,

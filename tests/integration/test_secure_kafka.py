@@ -1,16 +1,19 @@
 """A secure Kafka: each way to connect, each thing that is wrong with it, and each permission that is missing."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kcli.sandbox.security.names import CLIENT_FILES, MECHANISMS, MUTUAL_TLS
 from tests.certificates import Authority
 from tests.command import kcli
 from tests.identity_provider import IdentityProvider
+from tests.integration.kafka_script import secure_configs
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = pytest.mark.integration
@@ -198,6 +201,8 @@ def test_a_group_without_permission_is_named_and_the_others_are_shown(
         (("configs", "describe", "topics", "T"), "no DESCRIBE_CONFIGS", "describe_configs --topic T"),
         (("configs", "describe", "brokers", "1"), "no DESCRIBE_CONFIGS", "describe_configs --cluster"),
         (("cluster", "describe"), "no DESCRIBE permission on the cluster", "describe --cluster"),
+        (("users", "list"), "no DESCRIBE permission on the cluster", "describe --cluster"),
+        (("users", "list", "alice"), "no DESCRIBE permission on the cluster", "describe --cluster"),
         (("groups", "describe", "G"), "no DESCRIBE permission on group G", "describe --group G"),
         (
             ("groups", "delete", "G-SEEN", "--yes"),
@@ -253,6 +258,55 @@ def test_a_transactional_id_without_permission_is_named(secure_kafka: SecureKafk
     said = refusal(secure_kafka, "produce", topic, "--transactional-id", name)
     assert f"transaction {name}" in said
     assert "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in said
+
+
+CANARY = "canary-3e7a é Ⅸ"
+
+
+@pytest.mark.case("R24")
+def test_users_are_those_that_kafkas_script_and_librdkafka_know(
+    secure_kafka: SecureKafka, tmp_path: Path
+) -> None:
+    """Set by kcli and by the script, each listed by the other; what was set logs in until it is deleted."""
+    name, other = unused_name("user x,y="), unused_name("other")
+    path = tmp_path / "password"
+    path.write_text(CANARY)
+    path.chmod(0o600)
+    both = ("--mechanism", "SCRAM-SHA-256", "--mechanism", "SCRAM-SHA-512", "--password-file", str(path))
+    loud = ("--yes", "-vvv", "--debug", "-o", "json")
+    done = run(secure_kafka, "users", "set", name, *both, *loud, way="admin-certificate")
+    assert [item["status"] for item in json.loads(done.stdout)["items"]] == ["set", "set"]
+    for form in (CANARY, CANARY[:11]):
+        assert form.encode() not in done.stdout + done.stderr
+
+    added = f"SCRAM-SHA-512=[iterations=5000,password={unused_name('p')}]"
+    of_script = ("--alter", "--add-config", added, "--entity-type", "users", "--entity-name", other)
+    assert secure_configs(secure_kafka, *of_script).returncode == 0
+    listed = run(secure_kafka, "users", "list", other, "-o", "ndjson", way="admin-certificate").stdout
+    assert json.loads(listed) == {
+        "kind": "User",
+        "user": other,
+        "mechanism": "SCRAM-SHA-512",
+        "iterations": 5_000,
+    }
+    shown = secure_configs(secure_kafka, "--describe", "--entity-type", "users").stdout
+    assert f"'{name}' are SCRAM-SHA-256=iterations=8192, SCRAM-SHA-512=iterations=8192" in shown
+
+    mine = ("-X", f"sasl.username={name}", "-X", f"sasl.password_file={path}")
+    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        way = f"alice-{mechanism.lower()}"
+        judge = AdminClient(secure_kafka.judge(way, sasl_username=name, sasl_password=CANARY))
+        assert len(judge.list_topics(timeout=20).brokers) == 1
+        file = secure_kafka.options(way)
+        del file["sasl.password"], file["sasl.username"]
+        files = write_file(tmp_path / mechanism, file)
+        assert kcli("topics", "list", "-F", files, *mine, timeout=60).returncode == 0
+    run(secure_kafka, "users", "delete", name, "--yes", way="admin-certificate")
+    assert kcli("topics", "list", "-F", files, *mine, timeout=60).returncode == 4
+    admin = secure_kafka.admin()  # has to live until the response is read
+    with pytest.raises(KafkaException, match="RESOURCE_NOT_FOUND"):
+        admin.describe_user_scram_credentials([name])[name].result(30)
+    assert CANARY.encode() not in secure_kafka.sandbox.nodes[0].log.read_bytes()
 
 
 def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) -> None:

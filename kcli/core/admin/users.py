@@ -110,11 +110,10 @@ def describe_scram_credentials(
     NotFoundError for a user without credentials.
     """
     if users is not None and not users:
-        return {}  # to brokers an empty list means all
+        return {}
     wanted = None if users is None else list(dict.fromkeys(users))
-    request = DescribeUserScramCredentialsRequest(
-        users=None if wanted is None else [UserName(name=name) for name in wanted]
-    )
+    # An empty list means all. So does null, but brokers do not respond to it without the permission (Kafka 4.3.1).
+    request = DescribeUserScramCredentialsRequest(users=[UserName(name=name) for name in wanted or ()])
     what = "describing SCRAM credentials"
 
     def check(

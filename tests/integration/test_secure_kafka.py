@@ -227,7 +227,8 @@ def test_a_transactional_id_without_permission_is_named(secure_kafka: SecureKafk
     assert "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in said
 
 
-def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) -> None:
+@pytest.mark.case("R24")
+def test_no_password_is_in_a_command_line_an_environment_or_a_log(secure_kafka: SecureKafka) -> None:
     from kcli.sandbox.security.material import prepare
 
     passwords = [
@@ -237,5 +238,6 @@ def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) ->
     seen = state.log.read_bytes()
     if os.path.isdir("/proc"):
         seen += Path(f"/proc/{state.pid}/cmdline").read_bytes()
+        seen += Path(f"/proc/{state.pid}/environ").read_bytes()
     assert len(seen) > 10_000
     assert not [password for password in passwords if password in seen]

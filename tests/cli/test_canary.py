@@ -273,7 +273,7 @@ def test_no_broker_and_a_peer_that_is_none(home: Path, way: str) -> None:
     assert_clean(done.out, done.err)
 
 
-@pytest.mark.case("S12", "R24")
+@pytest.mark.case("S12", "R24", "X17")
 def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
     def crash(self: Admin) -> None:
         options = self.cluster.options
@@ -288,7 +288,7 @@ def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
     assert_clean(done.err)
 
 
-@pytest.mark.case("S12")
+@pytest.mark.case("S12", "X17")
 def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeCluster) -> None:
     limits: list[tuple[int, int]] = []
     with patch.object(resource, "setrlimit", lambda _what, limit: limits.append(limit)):
@@ -304,7 +304,7 @@ def shell(home: Path, cluster: FakeCluster, *more: str) -> "pexpect.spawn[str]":
     return pexpect.spawn(KCLI[0], words, env=variables, encoding="utf-8", timeout=20)
 
 
-@pytest.mark.case("R24")
+@pytest.mark.case("R24", "X16")
 def test_a_password_that_is_typed(home: Path, cluster: FakeCluster) -> None:
     child = shell(home, cluster, *LOUD)
     seen = ""

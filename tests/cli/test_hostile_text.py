@@ -22,7 +22,7 @@ from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.warm_kcli import WarmKcli
 
-pytestmark = pytest.mark.case("C13")
+pytestmark = pytest.mark.case("C13", "X21", "X24")
 
 FORGED = "forged line"
 HOSTILE = f"\x1b]0;title\x07\x1b[31m\x9b3m\u202e\u200b\x7f\r\b\nkcli: {FORGED}"

@@ -80,7 +80,7 @@ def test_the_lifetime_of_the_session_is_returned(lifetime_ms: int, seconds: floa
     assert outcome(login(), OFFERED, accepted(lifetime_ms)) == seconds
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 def test_a_refusal_is_shared_until_a_connection_is_permitted_to_try() -> None:
     who = login()
     with pytest.raises(AuthError, match="authentication as me with PLAIN failed"):
@@ -147,6 +147,7 @@ def provided(provider: Any) -> Login:
     return login_of(options("OAUTHBEARER", sasl_oauthbearer_token_provider=provider))
 
 
+@pytest.mark.case("X11")
 def test_work_is_handed_out_and_its_result_taken() -> None:
     who = provided(lambda: Token(value=Secret("abc"), principal="you"))
     steps = authenticate(NODE, who, APIS)
@@ -191,7 +192,7 @@ def test_every_mechanism_of_the_options_is_known_or_refused_in_one_place() -> No
             login_of(options(name))
 
 
-@pytest.mark.case("S5")
+@pytest.mark.case("S5", "X10")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_what_reveals_a_secret_needs_tls_or_permission(mechanism: str) -> None:
     more = {"sasl_oauthbearer_token_provider": lambda: Token(value=Secret("x"))}

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kcli.core.child_environment import child_environment
 from kcli.sandbox.identity import ProcessId, send
 
 
@@ -32,7 +33,7 @@ class Watchdog:
                 [sys.executable, "-S", "-m", "kcli.sandbox.watchdog"],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**child_environment(os.environ), "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"},
                 # A Ctrl-C in the terminal goes to the whole foreground group; this one must outlive it.
                 start_new_session=True,
             )

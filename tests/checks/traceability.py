@@ -18,7 +18,7 @@ CASES = "docs/cases.toml"
 PAGE = "docs/traceability.md"
 MILESTONES = {
     "mirror": "copying between clusters, benchmarks",
-    "live screen": "`top`, long runs",
+    "live screen": "`top`, `perf`, long runs",
     "spark": "jobs on Spark",
     "security": "SASL, TLS in full, profiles and secrets",
 }

@@ -1,5 +1,7 @@
 """A password that goes in by every way and through every command, and comes out nowhere (R24): neither on stdout and
 stderr at any verbosity, nor in tracebacks, files, and arguments or environments of children.
+
+What kcli writes is also checked to be its owner's alone. The table of commands is compared with the command tree.
 """
 
 import ast
@@ -7,6 +9,9 @@ import base64
 import os
 import resource
 import socket
+import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -14,10 +19,13 @@ from unittest.mock import patch
 import pexpect
 import pytest
 
+from kcli.cli import cli
 from kcli.core.admin.admin import Admin
+from kcli.core.cluster.brokers import Brokers
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.cli.test_every_option import ADMIN, MOVES, STREAMS
-from tests.command import KCLI, ROOT, environment
+from tests.checks.source_calls import places
+from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, STREAMS, leaves
+from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
@@ -32,6 +40,27 @@ FORMS = [
 PLAIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 JAAS = f'{PLAIN} required username="alice" password="{CANARY}";'
 LOUD = ("-vvv", "--debug")
+
+ALONE = {
+    "profile list": "-o json",
+    "profile show": "plain -o json",
+    "profile use": "file",
+    "profile add": "new -b h:1 --dry-run",
+    "profile remove": "plain --yes",
+    "profile import": "{dir}/client.properties --name other --dry-run",
+    "config show": "--origin",
+    "config check": "",
+    "sandbox up": "none --dry-run",
+    "sandbox down": "none",
+    "sandbox status": "-o json",
+    "sandbox logs": "none",
+    "demo": "--dry-run",
+    "completion": "bash",
+    "help": "profiles",
+}
+"""A line for each command that needs no cluster; some are refused."""
+OF_TWO = "mirror"
+LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items()] + [*STREAMS]
 
 
 def assert_clean(*texts: str) -> None:
@@ -49,9 +78,26 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
+OF_SCRIPTS = ("env", "pager", "pager-cmdline", "pager-environ", "kcli-cmdline")
+"""Files that the tests' own programs write."""
+CHILDREN: list[tuple[object, ...]] = []
+"""Program, arguments, folder and environment of all processes that this one starts."""
+sys.addaudithook(
+    lambda event, what: CHILDREN.append(what) if event in ("subprocess.Popen", "os.exec") else None
+)
+
+
+@pytest.fixture(autouse=True)
+def children() -> Iterator[list[tuple[object, ...]]]:
+    """Afterwards the canary was given to none of them."""
+    CHILDREN.clear()
+    yield CHILDREN
+    assert_clean(repr(CHILDREN))
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """Afterwards the canary is in the files of the test itself only."""
+    """Afterwards the canary is in the files of the test itself only, and all others are private."""
     own = {
         "password": CANARY,
         "client.properties": f"{COMMON}sasl.password={CANARY}\n",
@@ -68,10 +114,13 @@ def home(tmp_path: Path) -> Iterator[Path]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         path.chmod(0o600)
+    before = os.umask(0)
     yield tmp_path
+    os.umask(before)
     for path in tmp_path.rglob("*"):
         if path.is_file() and str(path.relative_to(tmp_path)) not in own:
             assert_clean(path.read_text(errors="replace"))
+            assert path.name in OF_SCRIPTS or not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
 COMMON = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.username=alice\n"
@@ -150,10 +199,42 @@ def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeClu
 
 
 @pytest.mark.case("R24")
-@pytest.mark.parametrize("line", [*(f"{name} {rest}".strip() for name, rest in ADMIN.items()), *STREAMS])
+def test_every_command_is_tried() -> None:
+    assert {*leaves(cli)} == {*ADMIN, *ALONE, OF_TWO, "produce", "consume"}
+    assert ALONE.keys() == NO_CLUSTER
+
+
+@pytest.mark.case("R24", "X18", "X19")
+@pytest.mark.parametrize("line", LINES)
 def test_every_command(home: Path, cluster: FakeCluster, line: str) -> None:
+    """As it should be, with a wrong password, and with an internal error."""
     done = run(home, cluster, line, "KCLI_X", *LOUD)
     assert done.code in (0, 1, 6), done.err  # g has no member to be removed
+    assert_clean(done.out, done.err)
+
+    with patch.object(cluster.settings, "sasl", Sasl(users={"alice": "another"})):
+        refused = run(home, cluster, line, "KCLI_X", *LOUD)
+    assert refused.code == 4, refused.err
+    assert_clean(refused.out, refused.err)
+
+    def crash(self: Brokers, *_: object) -> None:
+        assert self._options.sasl_password.reveal() == CANARY
+        raise RuntimeError(f"a defect {self._options} {vars(self)} {self._authentication!r}")
+
+    with patch.object(Brokers, "send", crash):
+        crashed = run(home, cluster, line, "KCLI_X", *LOUD)
+    assert crashed.code == 1, crashed.err
+    assert "Traceback" in crashed.err
+    assert "a defect" in crashed.err
+    assert_clean(crashed.out, crashed.err)
+
+
+@pytest.mark.case("R24", "X18")
+@pytest.mark.parametrize("line", [f"{name} {rest}".strip() for name, rest in ALONE.items()])
+def test_every_command_without_a_cluster(home: Path, cluster: FakeCluster, line: str) -> None:
+    done = run(home, cluster, line, "KCLI_X", *LOUD)
+    assert done.code in (0, 1, 2, 7), done.err
+    assert "internal error" not in done.err
     assert_clean(done.out, done.err)
 
 
@@ -192,7 +273,7 @@ def test_no_broker_and_a_peer_that_is_none(home: Path, way: str) -> None:
     assert_clean(done.out, done.err)
 
 
-@pytest.mark.case("S12", "R24")
+@pytest.mark.case("S12", "R24", "X17")
 def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
     def crash(self: Admin) -> None:
         options = self.cluster.options
@@ -207,7 +288,7 @@ def test_a_crash_with_its_traceback(home: Path, cluster: FakeCluster) -> None:
     assert_clean(done.err)
 
 
-@pytest.mark.case("S12")
+@pytest.mark.case("S12", "X17")
 def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeCluster) -> None:
     limits: list[tuple[int, int]] = []
     with patch.object(resource, "setrlimit", lambda _what, limit: limits.append(limit)):
@@ -223,7 +304,7 @@ def shell(home: Path, cluster: FakeCluster, *more: str) -> "pexpect.spawn[str]":
     return pexpect.spawn(KCLI[0], words, env=variables, encoding="utf-8", timeout=20)
 
 
-@pytest.mark.case("R24")
+@pytest.mark.case("R24", "X16")
 def test_a_password_that_is_typed(home: Path, cluster: FakeCluster) -> None:
     child = shell(home, cluster, *LOUD)
     seen = ""
@@ -260,26 +341,61 @@ def test_no_input_asks_for_no_password(home: Path, cluster: FakeCluster) -> None
     assert child.exitstatus == 2
 
 
-def test_every_child_gets_an_environment_that_was_chosen() -> None:
-    """``env=`` is written wherever a process is started."""
-    missing = []
-    for path in (ROOT / "kcli").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called.startswith("subprocess.") and called.split(".")[1] in (
-                "run",
-                "Popen",
-                "call",
-                "check_output",
-            ):
-                assert isinstance(node, ast.Call)
-                if "env" not in {keyword.arg for keyword in node.keywords}:
-                    missing.append(f"{path}:{node.lineno}")
-    assert not missing
+@pytest.mark.case("R24")
+def test_a_pager_is_given_neither_in_its_arguments_nor_in_its_environment(
+    home: Path, cluster: FakeCluster
+) -> None:
+    """As the system shows it to others, and for kcli itself too: its arguments have no secret."""
+    names = ("cmdline", "environ")
+    dump = "; ".join(f"cat /proc/$$/{name} > {home}/pager-{name}" for name in names)
+    (home / "pager").write_text(f"{dump}; cat /proc/$PPID/cmdline > {home}/kcli-cmdline; cat")
+    secrets = variables("KCLI_X_", f"{COMMON}sasl.password={CANARY}")
+    words = environment(
+        cluster.bootstrap, XDG_CONFIG_HOME=str(home), KCLI_PAGER=f"sh {home}/pager", TERM="xterm", **secrets
+    )
+    child = pexpect.spawn(
+        KCLI[0], [*KCLI[1:], "help", "options", *LOUD], env=words, encoding="utf-8", timeout=20
+    )
+    shown = child.read()
+    child.close()
+    assert child.exitstatus == 0
+    assert "sasl.password" in shown
+    for name in ("pager-cmdline", "pager-environ", "kcli-cmdline"):
+        assert (home / name).read_bytes()
+    assert_clean(shown)  # the fixture reads the files
 
 
-def test_the_canary_can_be_found() -> None:
-    """The test can fail: each form of the canary is recognised."""
+STARTS = ("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput")
+NOT_BY_SUBPROCESS = ("os.system", "os.popen", "os.spawn", "os.exec", "os.posix_spawn", "pty.spawn")
+
+
+@pytest.mark.case("R24")
+def test_every_child_gets_an_environment_without_options_of_clients() -> None:
+    """Wherever a process is started, ``env=`` is ``child_environment`` or written out."""
+
+    def starts(call: ast.Call) -> bool:
+        name = ast.unparse(call.func)
+        return name.startswith(NOT_BY_SUBPROCESS) or name in [f"subprocess.{start}" for start in STARTS]
+
+    found = {
+        place: [ast.unparse(word.value) for call in calls for word in call.keywords if word.arg == "env"]
+        for place, calls in places(r"subprocess|os\.(system|popen|spawn|exec|posix)|pty", starts).items()
+    }
+    assert len(found) == 8
+    assert found.pop("output/pager.py:_piped") == ["environ"]  # tried above
+    assert found.pop("sandbox/identity.py:_ps") == ["{'LC_ALL': 'C', 'TZ': 'UTC0'}"]
+    assert not [
+        place for place, given in found.items() if len(given) != 1 or "child_environment(" not in given[0]
+    ]
+
+
+@pytest.mark.case("X31")
+def test_the_canary_can_be_found(children: list[tuple[object, ...]]) -> None:
+    """The test can fail: each form of the canary is recognised, also in the environment of a child."""
+    subprocess.run(["true"], env={"SECRET": CANARY})
+    with pytest.raises(AssertionError):
+        assert_clean(repr(children))
+    children.clear()
     for form in (CANARY, CANARY.encode().hex(), base64.b64encode(f"\0alice\0{CANARY}".encode()).decode()):
         with pytest.raises(AssertionError):
             assert_clean(f"… {form} …")

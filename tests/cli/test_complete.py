@@ -240,6 +240,7 @@ def test_nothing_is_reported_about_an_invalid_request(home: Home, arguments: lis
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+@pytest.mark.case("X20")
 def test_what_is_kept_is_private_and_no_secret(home: Home, cluster: FakeCluster) -> None:
     home.ask("topics", "", "-b", cluster.bootstrap)
     (path,) = home.files()

@@ -282,6 +282,7 @@ def test_a_change_that_brokers_show_a_moment_later_is_waited_for(cluster: FakeCl
     ok(run(cluster, "alter topics orders --set retention.ms=6 --yes"))
 
 
+@pytest.mark.case("X19")
 def test_a_secret_is_never_shown(cluster: FakeCluster) -> None:
     """``run`` checks all output; the canary is on the command line, which is warned of."""
     line = f"alter brokers 1 --set ssl.keystore.password={SECRET}"

@@ -109,6 +109,7 @@ def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_done(
     assert offsets(cluster) == [0, 0, 0]
 
 
+@pytest.mark.case("X25")
 def test_a_rewind_is_journalled_read_back_and_undone_and_redone(cluster: FakeCluster, rewind: Kcli) -> None:
     before = committed(cluster)
     done = rewind("g", "--to", "earliest", "--yes")
@@ -337,7 +338,7 @@ def test_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCluste
     assert not rewind.journals()
 
 
-@pytest.mark.case("O10")
+@pytest.mark.case("O10", "X25")
 def test_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind: Kcli) -> None:
     """A member that comes between plan and execution."""
     hold: Hold = cluster.hold(OffsetFetchRequest, when=plain)
@@ -355,7 +356,7 @@ def test_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind: Kc
 # --- what can happen on the way ----------------------------------------------------------------------
 
 
-@pytest.mark.case("O15")
+@pytest.mark.case("O15", "X25")
 @pytest.mark.parametrize("moment", ["journal written", "after the first commit", "before the read-back"])
 def test_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "h", {T0: OffsetAndMetadata(3, "x"), T2: OffsetAndMetadata(4)})

@@ -23,7 +23,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
 from tests.warm_kcli import WarmKcli
 
-pytestmark = pytest.mark.case("C13")
+pytestmark = pytest.mark.case("C13", "X21", "X24")
 
 FORGED = "forged line"
 HOSTILE = f"\x1b]0;title\x07\x1b[31m\x9b3m\u202e\u200b\x7f\r\b\nkcli: {FORGED}"

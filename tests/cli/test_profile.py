@@ -298,6 +298,22 @@ def test_commands_use_the_profile(kcli: Kcli, home: Path, cluster: FakeCluster) 
     assert kcli("-v", "topics", "list", "-o", "name").out == "t\n"
 
 
+@pytest.mark.case("X26")
+@pytest.mark.parametrize(
+    "line",
+    ["topics delete t --yes", "produce t /dev/null", "consume t -e", "groups rewind g --to earliest --yes"],
+)
+def test_a_cluster_with_another_id_gets_no_request_but_for_its_metadata(
+    kcli: Kcli, home: Path, cluster: FakeCluster, line: str
+) -> None:
+    write(home, f'[profiles.here]\nbootstrap.servers = "{cluster.bootstrap}"\ncluster_id = "another"\n')
+    since = len(cluster.requests)
+    done = kcli(*line.split(), "--profile", "here")
+    assert done.code == 7, done.err
+    assert "belong to cluster fake-kafka-cluster-id0, not to another" in done.err
+    assert {one.api for one in cluster.requests[since:]} <= {"ApiVersions", "Metadata"}
+
+
 @pytest.mark.case("X20")
 def test_completion_offers_the_names(kcli: Kcli, home: Path) -> None:
     write(home)

@@ -91,7 +91,7 @@ def test_records_there_and_back_by_each_mechanism(
     assert mechanism in run("consume", "orders", "-p", "0", "-e", *given)[0].split()
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 @pytest.mark.parametrize(
     "command", ["topics list", "produce orders", "consume orders -e", "consume orders -e -g g", "groups lag"]
 )
@@ -152,7 +152,7 @@ def test_a_listener_with_sasl_and_a_client_without(run: Kcli, cluster: FakeClust
     assert len(cluster.connections) - before <= 12
 
 
-@pytest.mark.case("S5")
+@pytest.mark.case("S5", "X10")
 @pytest.mark.parametrize("command", ["topics list", "produce orders", "consume orders -e", "groups list"])
 def test_a_password_over_a_plain_connection_is_refused_before_any_contact(
     run: Kcli, cluster: FakeCluster, file: Path, command: str
@@ -205,7 +205,7 @@ def test_options_that_cannot_be_used(
     assert len(cluster.connections) == before
 
 
-@pytest.mark.case("R24")
+@pytest.mark.case("R24", "X19")
 def test_traces_show_who_and_for_how_long_and_no_secret(run: Kcli, cluster: FakeCluster, file: Path) -> None:
     assert cluster.settings.sasl is not None
     cluster.settings.sasl.session_lifetime_ms = 90_000

@@ -427,7 +427,7 @@ def test_tls(here: Here, row: Row) -> None:
     assert not out
 
 
-@pytest.mark.case("N4")
+@pytest.mark.case("N4", "X9")
 def test_tls_on_a_plaintext_port_and_the_reverse(here: Here) -> None:
     """Exit 3."""
     here.cluster.use_tls(good(here))
@@ -445,6 +445,7 @@ def test_tls_on_a_plaintext_port_and_the_reverse(here: Here) -> None:
     assert "does not speak TLS on this port" in err
 
 
+@pytest.mark.case("X9")
 @pytest.mark.parametrize(
     "line",
     ["topics list", "consume orders -e -g readers", "groups rewind g --topic orders --to earliest --dry-run"],

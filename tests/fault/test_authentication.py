@@ -51,7 +51,7 @@ def test_each_mechanism_authenticates(mechanism: str) -> None:
     assert CANARY not in "".join(heard.said("debug", "info", "warning"))
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_wrong_secret_is_sent_once_to_one_of_three_brokers(mechanism: str) -> None:
     with FakeCluster(3, topics={"t": 3}, sasl=users()) as cluster:
@@ -73,7 +73,7 @@ def test_an_unknown_user_is_named() -> None:
         assert attempts(cluster) == 1
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X19")
 def test_a_broker_that_repeats_the_secret_in_its_error_is_not_quoted() -> None:
     sasl = users(wrong_password=f"user alice: {WRONG} is\n\x1b[31mwrong")
     with FakeCluster(1, topics={"t": 1}, sasl=sasl) as cluster:
@@ -128,7 +128,7 @@ def test_a_listener_with_sasl_is_named_to_a_client_without() -> None:
         assert len(cluster.connections) <= 12
 
 
-@pytest.mark.case("S5")
+@pytest.mark.case("S5", "X10")
 @pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
 @pytest.mark.parametrize("client", [Admin, Consumer, Producer])
 def test_secrets_are_not_sent_without_encryption_unless_allowed(
@@ -144,7 +144,7 @@ def test_secrets_are_not_sent_without_encryption_unless_allowed(
         assert cluster.connections == []
 
 
-@pytest.mark.case("S5")
+@pytest.mark.case("S5", "X10")
 def test_scram_without_encryption_is_allowed_with_a_warning() -> None:
     heard = Heard()
     given = login("SCRAM-SHA-256") | {"allow_plaintext_secrets": False}
@@ -168,7 +168,7 @@ def test_a_missing_option_is_named_before_any_contact(missing: str, what: str) -
 # --- clients that were accepted before ------------------------------------------------------------------
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 def test_a_password_that_changes_under_a_producer_and_a_consumer_causes_no_storm() -> None:
     """Three brokers, several purposes, two loops with heartbeats: each client sends the wrong password a few times."""
     with (
@@ -208,7 +208,7 @@ def test_a_password_that_changes_under_a_producer_and_a_consumer_causes_no_storm
         assert CANARY not in "".join(cluster.notes)
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 def test_after_a_refusal_the_client_tries_again_only_after_a_pause() -> None:
     with (
         FakeCluster(2, topics={"t": 1}, sasl=users()) as cluster,
@@ -259,7 +259,7 @@ TAMPER: dict[str, tuple[Callable[[str, bytes], bytes], str]] = {
 }
 
 
-@pytest.mark.case("S4")
+@pytest.mark.case("S4", "X11")
 @pytest.mark.parametrize("name", TAMPER)
 def test_a_broker_that_breaks_the_rules_of_scram_is_refused_at_once(name: str) -> None:
     tamper, why = TAMPER[name]

@@ -169,7 +169,7 @@ def test_a_mirror_that_is_killed_before_its_job_is_stored_continues_without_a_qu
         assert stored(target) == stored(source)
 
 
-@pytest.mark.case("M3")
+@pytest.mark.case("M3", "X27", "S4-28")
 def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     source: FakeCluster, target: FakeCluster
 ) -> None:

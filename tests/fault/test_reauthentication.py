@@ -52,7 +52,7 @@ def consuming(cluster: FakeCluster, heard: Heard, got: list[bytes], **more: obje
         raise failures[0]
 
 
-@pytest.mark.case("N15")
+@pytest.mark.case("N15", "X12")
 def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None:
     heard, got = Heard(), []
     with FakeCluster(
@@ -95,7 +95,7 @@ def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None
     assert CANARY not in "".join(said)
 
 
-@pytest.mark.case("N15")
+@pytest.mark.case("N15", "X12")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_requests_wait_for_those_in_flight_then_for_the_authentication(mechanism: str) -> None:
     """The broker holds a response: nothing may be sent behind it any more once the session is about to end."""
@@ -140,6 +140,7 @@ def test_a_connection_that_was_idle_for_longer_than_its_session_is_replaced_sile
     assert heard.said("info") == []
 
 
+@pytest.mark.case("X12")
 def test_credentials_that_expired_meanwhile_are_named_and_end_the_waiting_requests() -> None:
     with (
         FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=400)) as cluster,

@@ -45,7 +45,7 @@ def read_until_it_fails(consumer: Consumer) -> None:
         consumer.poll(1)
 
 
-@pytest.mark.case("S6")
+@pytest.mark.case("S6", "X9")
 def test_the_name_of_each_broker_is_that_of_its_own_metadata(
     cluster: FakeCluster, authority: Authority
 ) -> None:
@@ -62,7 +62,7 @@ def test_the_name_of_each_broker_is_that_of_its_own_metadata(
     assert "names 127.0.0.1" in error.why
 
 
-@pytest.mark.case("S6")
+@pytest.mark.case("S6", "X9")
 def test_no_byte_of_a_record_reaches_a_broker_with_another_name(
     cluster: FakeCluster, authority: Authority
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_certificate_that_changes_while_records_are_read_ends_the_reading(
         assert sum(one.node == 2 for one in cluster.connections[before:]) <= 2
 
 
-@pytest.mark.case("S6")
+@pytest.mark.case("S6", "X15")
 @pytest.mark.parametrize("host", ["a b", "-x", "\x1b[31mred", "x" * 300, "h:1"])
 def test_a_host_that_is_no_host_is_not_even_looked_up(
     cluster: FakeCluster, authority: Authority, host: str, monkeypatch: pytest.MonkeyPatch
@@ -128,7 +128,7 @@ def test_a_host_that_is_no_host_is_not_even_looked_up(
     assert requests_to(cluster, 1) > 0
 
 
-@pytest.mark.case("S6")
+@pytest.mark.case("S6", "X15")
 def test_hosts_that_are_not_allowed_are_not_connected_to(cluster: FakeCluster, authority: Authority) -> None:
     cluster.advertise(2, "localhost")
     with Admin(**options(cluster, authority, metadata_allowed_hosts="*.example.org")) as admin:
@@ -138,7 +138,7 @@ def test_hosts_that_are_not_allowed_are_not_connected_to(cluster: FakeCluster, a
     assert [one.node for one in cluster.connections] == [1]
 
 
-@pytest.mark.case("S6")
+@pytest.mark.case("S6", "X9")
 def test_the_name_is_sent_for_names_and_not_for_addresses(cluster: FakeCluster, authority: Authority) -> None:
     """SNI (RFC 6066 knows no addresses)."""
     asked: list[str | None] = []

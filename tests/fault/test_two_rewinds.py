@@ -29,6 +29,7 @@ def cluster() -> Iterator[FakeCluster]:
         yield made
 
 
+@pytest.mark.case("X27")
 @pytest.mark.parametrize(
     ("api", "after", "at", "codes"),
     [

@@ -81,7 +81,7 @@ def copied(topic: str, mode: tuple[str, ...]) -> tuple[str, list[str]]:
 
 
 @MODES
-@pytest.mark.case("M19")
+@pytest.mark.case("M19", "S4-27")
 def test_all_codecs_and_shapes_are_equal_on_both_sides(
     kafka: Kafka, target: Kafka, by_confluent: Written, mode: tuple[str, ...]
 ) -> None:

@@ -23,7 +23,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.case("M2")
+@pytest.mark.case("M2", "S4-28")
 def test_a_mirror_that_is_killed_three_times_stores_every_record_once(kafka: Kafka, tmp_path: Path) -> None:
     topic, copy = kafka.topic("mirrored", partitions=PARTITIONS), kafka.unused_name("copy")
     with (

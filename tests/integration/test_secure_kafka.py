@@ -309,7 +309,8 @@ def test_users_are_those_that_kafkas_script_and_librdkafka_know(
     assert CANARY.encode() not in secure_kafka.sandbox.nodes[0].log.read_bytes()
 
 
-def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) -> None:
+@pytest.mark.case("R24")
+def test_no_password_is_in_a_command_line_an_environment_or_a_log(secure_kafka: SecureKafka) -> None:
     from kcli.sandbox.security.material import prepare
 
     passwords = [
@@ -319,5 +320,6 @@ def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) ->
     seen = state.log.read_bytes()
     if os.path.isdir("/proc"):
         seen += Path(f"/proc/{state.pid}/cmdline").read_bytes()
+        seen += Path(f"/proc/{state.pid}/environ").read_bytes()
     assert len(seen) > 10_000
     assert not [password for password in passwords if password in seen]

@@ -48,6 +48,7 @@ def test_uvarint_golden_bytes(value: int, data: str) -> None:
     assert bytes(written(codec.write_uvarint, value)[4:]).hex() == data
 
 
+@pytest.mark.case("X3")
 @pytest.mark.parametrize("data", ["808080808000", "ffffffffffff", "808080808080808000"])
 def test_a_varint_of_six_bytes_is_refused(data: str) -> None:
     with pytest.raises(ProtocolError, match="more than 5 bytes"):
@@ -125,6 +126,7 @@ def test_bytes_are_views_and_not_copies() -> None:
     assert value == b"xyz"
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(
     ("count", "minimum", "fine"), [(3, 4, True), (4, 4, False), (12, 1, True), (13, 1, False)]
 )

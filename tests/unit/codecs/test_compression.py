@@ -115,6 +115,7 @@ def test_mutated_data_gives_an_answer_or_the_one_error(codec: int) -> None:
         assert len(out) <= 1 << 20
 
 
+@pytest.mark.case("X4")
 def test_gzip_checksum_is_compared() -> None:
     packed = bytearray(gzip.compress(b"abc" * 100))
     packed[-6] ^= 1

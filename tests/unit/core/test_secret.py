@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import json
+import logging
 import pickle
 
 import pytest
@@ -21,14 +22,25 @@ class _Options:
     password: Secret
 
 
+@pytest.mark.case("X17")
 @pytest.mark.parametrize(
-    "show", [str, repr, "{}".format, "{!r}".format, "%s".__mod__, lambda s: str([s, {"k": s}])]
+    "show",
+    [
+        str,
+        repr,
+        "{}".format,
+        "{!r}".format,
+        "%s".__mod__,
+        lambda s: str([s, {"k": s}]),
+        lambda s: logging.LogRecord("", 0, "", 0, "%s %r", (s, s), None).getMessage(),
+    ],
 )
 def test_nothing_that_shows_it_contains_the_text(show) -> None:  # type: ignore[no-untyped-def]
     assert CANARY not in show(Secret(CANARY))
     assert CANARY not in show(_Options(Secret(CANARY)))
 
 
+@pytest.mark.case("X17")
 @pytest.mark.parametrize("write", [json.dumps, pickle.dumps, copy.deepcopy])
 def test_it_cannot_be_written(write) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TypeError) as caught:

@@ -94,7 +94,7 @@ def test_a_checkpoint_that_cannot_be_written_is_reported_and_the_old_one_stays(
         pass
 
 
-@pytest.mark.case("C16")
+@pytest.mark.case("C16", "X27")
 def test_a_second_run_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
     path = str(tmp_path / "at")
     with locked(path):

@@ -82,7 +82,7 @@ def test_every_golden_file_has_its_format() -> None:
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
 
 
-@pytest.mark.case("C11")
+@pytest.mark.case("C11", "X23")
 @given(st.lists(st.tuples(BYTES, BYTES), min_size=1, max_size=8))
 def test_csv_and_raw_can_be_read_back(pairs: list[tuple[bytes | None, bytes | None]]) -> None:
     """Any bytes; with a null marker that no field has, null is told apart from empty by any reader of CSV."""

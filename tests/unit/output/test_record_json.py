@@ -132,6 +132,7 @@ def test_no_timestamp_and_no_epoch_are_null() -> None:
 TEXT = st.text(max_size=30).map(str.encode)
 
 
+@pytest.mark.case("X23")
 @given(
     key=st.none() | st.binary(max_size=30) | TEXT,
     value=st.none() | st.binary(max_size=30) | TEXT,

@@ -202,6 +202,7 @@ def test_a_pipe_gets_bytes_and_a_terminal_gets_no_control_characters() -> None:
     assert shown == b"\\x1b[31mred\\xff\\x07\n"
 
 
+@pytest.mark.case("X23")
 def test_json_stays_json_on_a_terminal() -> None:
     shown = written(NdjsonFormatter(), fetched(["\x1b\x9b\u202e".encode()]), escape=True)
     assert json.loads(shown)["value"] == "\x1b\x9b\u202e"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kcli.output.sanitise import visible, visible_json, visible_line
 
-pytestmark = pytest.mark.case("C13")
+pytestmark = pytest.mark.case("C13", "X21")
 
 
 def test_controls_are_shown() -> None:

@@ -134,7 +134,7 @@ def test_only_secrets_have_sources() -> None:
         resolved(properties=["client.id_file=x"])
 
 
-@pytest.mark.case("S9")
+@pytest.mark.case("S9", "X16")
 @pytest.mark.parametrize("key", ["sasl.password", "ssl.key.password", "basic.auth.user.info"])
 def test_a_secret_on_the_command_line_is_warned_of_with_what_to_use_instead(key: str) -> None:
     found = resolved(properties=[f"{key}=hunter2", "security.protocol=SASL_SSL"])
@@ -170,7 +170,7 @@ STATES = [
 ]
 
 
-@pytest.mark.case("S8")
+@pytest.mark.case("S8", "X16")
 @pytest.mark.parametrize(("state", "refused", "said"), STATES)
 def test_a_file_with_secrets_is_warned_of_or_refused(state: FileState, refused: bool, said: str) -> None:
     sources: dict[str, Any] = {"files": ["f"], "file_state": {"f": state}.get, "user": 7}
@@ -186,7 +186,7 @@ def test_a_file_with_secrets_is_warned_of_or_refused(state: FileState, refused: 
     assert not harmless.warnings
 
 
-@pytest.mark.case("S8")
+@pytest.mark.case("S8", "X16")
 def test_a_file_with_commands_must_not_be_changeable_by_others() -> None:
     text = '[profiles.p]\nsasl.password_command = "x"\nsecurity.protocol = "SASL_SSL"'
     for state, message in (

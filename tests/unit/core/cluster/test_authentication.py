@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from kcli.core.cluster.authentication import Authentication
 from kcli.core.connection.sasl.login import Login
 from kcli.core.connection.sasl.registry import login_of
@@ -36,6 +38,7 @@ def attempts(seconds: float) -> list[float]:
     return found
 
 
+@pytest.mark.case("X13")
 def test_the_pauses_grow_up_to_a_minute() -> None:
     times = attempts(600)
     pauses = [after - before for before, after in itertools.pairwise(times)]
@@ -45,6 +48,7 @@ def test_the_pauses_grow_up_to_a_minute() -> None:
     assert len(times) <= 16
 
 
+@pytest.mark.case("X13")
 def test_the_others_wait_for_the_outcome_of_one_attempt() -> None:
     who = login()
     state = Authentication(who)

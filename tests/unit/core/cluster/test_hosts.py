@@ -6,7 +6,7 @@ from kcli.core.cluster.hosts import host_check, is_legal_host
 from kcli.core.errors import AuthError, ProtocolError
 from kcli.core.types import Node
 
-pytestmark = pytest.mark.case("S6")
+pytestmark = pytest.mark.case("S6", "X15")
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def _renews(peer: Authenticated, now: float) -> bool:
     return False
 
 
-@pytest.mark.case("N15")
+@pytest.mark.case("N15", "X12")
 def test_what_is_in_flight_is_answered_first_and_what_waits_keeps_its_order() -> None:
     peer = Authenticated().established()
     flying = [peer.ask(now=8.0) for _ in range(3)]
@@ -263,6 +263,7 @@ def test_an_idle_session_is_over_after_its_whole_length() -> None:
     assert not peer.connection.session_is_over(20.0, last_used=1.0)
 
 
+@pytest.mark.case("X19")
 def test_sessions_are_reported_without_secrets() -> None:
     seen: list[str] = []
     peer = Authenticated(hooks=Hooks(log=lambda level, area, text: seen.append(f"{level} {area} {text}")))

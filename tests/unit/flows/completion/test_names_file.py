@@ -40,6 +40,7 @@ def test_a_cluster_that_did_not_answer_is_not_asked_again_for_a_moment(tmp_path:
     assert read_names(path, now + PAUSE + 0.1) == Kept(["old"], fresh=False)
 
 
+@pytest.mark.case("X18")
 def test_only_the_owner_may_read_it_and_no_temporary_file_stays(tmp_path: Path) -> None:
     path, _now = kept(tmp_path, ["a"])
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -47,6 +48,7 @@ def test_only_the_owner_may_read_it_and_no_temporary_file_stays(tmp_path: Path) 
     assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
 
 
+@pytest.mark.case("X20")
 def test_it_holds_names_and_nothing_else(tmp_path: Path) -> None:
     path, _now = kept(tmp_path, ["a", "new\nline", "b"])
     assert Path(path).read_text() == "kcli names 1\na\nb"

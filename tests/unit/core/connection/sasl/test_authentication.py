@@ -83,7 +83,7 @@ def test_the_lifetime_of_the_session_is_returned(lifetime_ms: int, seconds: floa
     assert outcome(login(), OFFERED, accepted(lifetime_ms)) == seconds
 
 
-@pytest.mark.case("S2")
+@pytest.mark.case("S2", "X13")
 def test_a_refusal_is_shared_until_a_connection_is_permitted_to_try() -> None:
     who = login()
     with pytest.raises(AuthError, match="authentication as me with PLAIN failed"):
@@ -150,6 +150,7 @@ def provided(provider: Any) -> Login:
     return login_of(options("OAUTHBEARER", sasl_oauthbearer_token_provider=provider))
 
 
+@pytest.mark.case("X11")
 def test_work_is_handed_out_and_its_result_taken() -> None:
     who = provided(lambda: Token(value=Secret("abc"), principal="you"))
     steps = authenticate(NODE, who, APIS)
@@ -207,7 +208,7 @@ def test_an_option_of_another_mechanism_is_refused(mechanism: str, option: dict[
     assert f"sasl.mechanism is {mechanism}" in caught.value.why
 
 
-@pytest.mark.case("S5")
+@pytest.mark.case("S5", "X10")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_what_reveals_a_secret_needs_tls_or_permission(
     mechanism: str, monkeypatch: pytest.MonkeyPatch

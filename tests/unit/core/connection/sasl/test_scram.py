@@ -50,6 +50,7 @@ def test_the_proof_and_the_signature_are_those_of_kafka_python(mechanism: str, d
     accepted(exchange, b"v=" + base64.b64encode(judge.server_signature))
 
 
+@pytest.mark.case("X11")
 @pytest.mark.parametrize(
     ("user", "sent"),
     [("user", "user"), ("a,b", "a=2Cb"), ("a=b", "a=3Db"), ("=2C", "=3D2C"), ("jürgen ☺", "jürgen ☺")],
@@ -59,6 +60,7 @@ def test_user_names_are_escaped(user: str, sent: str) -> None:
     assert next(scram(user, Secret("x"), "sha256", nonce="n")) == f"n,,n={sent},r=n".encode()
 
 
+@pytest.mark.case("X11")
 def test_nonces_are_random_and_long() -> None:
     messages = [bytes(next(scram("u", Secret("x"), "sha256"))).decode() for _ in range(100)]  # type: ignore[arg-type]
     nonces = {message.rpartition("r=")[2] for message in messages}
@@ -91,7 +93,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.case("S4")
+@pytest.mark.case("S4", "X11")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_first_message_that_breaks_the_rules_is_refused(name: str) -> None:
     message, why = HOSTILE[name]
@@ -101,7 +103,7 @@ def test_a_first_message_that_breaks_the_rules_is_refused(name: str) -> None:
     assert error.do
 
 
-@pytest.mark.case("S4")
+@pytest.mark.case("S4", "X11")
 @pytest.mark.parametrize(
     ("message", "why"),
     [
@@ -118,7 +120,7 @@ def test_oversized_and_unreadable_messages_are_refused_at_once(message: bytes, w
     assert time.perf_counter() - began < 0.05
 
 
-@pytest.mark.case("S4")
+@pytest.mark.case("S4", "X11")
 def test_nothing_is_derived_before_the_message_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Constant work: no step to compute comes from a refused message, and none inside the state machine."""
 
@@ -145,7 +147,7 @@ def wrong_signature(right: str) -> str:
     return "v=" + base64.b64encode(raw).decode()
 
 
-@pytest.mark.case("S4")
+@pytest.mark.case("S4", "X11")
 @pytest.mark.parametrize(
     ("last", "why"),
     [
@@ -168,6 +170,7 @@ def test_a_broker_without_the_right_signature_is_refused(last: Callable[[str], s
     assert "pencil" not in error.why + error.do
 
 
+@pytest.mark.case("X11")
 @pytest.mark.parametrize("iterations", [4_096, 1_000_000])
 def test_the_limits_themselves_are_accepted(iterations: int) -> None:
     assert isinstance(begun().send(f"r={NONCE}x,s={SALT},i={iterations}".encode()), Compute)

@@ -47,6 +47,7 @@ def test_plaintext_has_no_context() -> None:
     assert tls_context(ClientOptions()) is None
 
 
+@pytest.mark.case("X9")
 def test_certificates_and_names_are_checked_by_default() -> None:
     context = context_of()
     assert context.verify_mode is ssl.CERT_REQUIRED
@@ -58,6 +59,7 @@ def test_certificates_and_names_are_checked_by_default() -> None:
     assert context.options & ssl.OP_NO_COMPRESSION
 
 
+@pytest.mark.case("X9")
 def test_session_keys_are_never_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
     assert context_of().keylog_filename is None
@@ -75,6 +77,7 @@ def test_verification_can_be_switched_off() -> None:
     assert (context.check_hostname, context.verify_mode) == (False, ssl.CERT_NONE)
 
 
+@pytest.mark.case("X9")
 @pytest.mark.parametrize(
     ("values", "part"),
     [

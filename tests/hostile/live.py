@@ -68,14 +68,14 @@ class Mutate(Fault):
         rng = self._rng
         if rng.random() < 0.5:
             return
-        frame = mutate(_sample_of(exchange), rng)
+        frame = mutate(sample_of(exchange), rng)
         size = len(frame) if rng.random() < 0.97 else numbers(rng, len(frame)) & 0xFFFFFFFF
         exchange.frame = size.to_bytes(4, "big") + frame
         self._count()
         self.last = f"{exchange.seen.kind.api_name} v{exchange.seen.version}: {frame[:400].hex()}"
 
 
-def _sample_of(exchange: Exchange) -> Sample:
+def sample_of(exchange: Exchange) -> Sample:
     """The frame after its length, with the numbers of its body."""
     frame, seen = exchange.frame[4:], exchange.seen
     writer = Writer(seen.version, seen.version >= seen.kind.flexible)

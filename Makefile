@@ -34,7 +34,7 @@ help:
 	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets: 45 minutes (SEED FUZZ)'
 	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
 	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
-	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
+	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'

@@ -17,8 +17,11 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import environment
 from tests.committing import commit, offsets, put
 from tests.fake.cluster import FakeCluster
+from tests.fake.exchange import Exchange
 from tests.fake.peers import PEERS, Peer
-from tests.fake.script import FOREVER
+from tests.fake.script import FOREVER, Fault
+from tests.hostile.live import sample_of
+from tests.hostile.mutator import uvarint
 from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("R14")
@@ -59,7 +62,8 @@ class Here:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("peers")
     (folder / "lines.txt").write_text("a\nb\n")
-    with FakeCluster(1, topics={"t": 1, "written": 1}) as cluster, WarmKcli() as warm:
+    settings = {"consumer_heartbeat_interval": 0.05}
+    with FakeCluster(1, topics={"t": 1, "written": 1}, groups=settings) as cluster, WarmKcli() as warm:
         put(cluster, "t", 0, RECORDS)
         found = Here(cluster, warm, folder)
         found.kcli("topics list")  # what follows is timed
@@ -204,3 +208,64 @@ def test_a_broker_that_begins_to_send_nonsense_is_named(here: Here, line: str, a
         assert here.cluster.log("written", 0).end_offset == before
     if "produce" in line:
         assert "0 records confirmed" in done.err
+
+
+HEARTBEATS = {
+    "heartbeat": "-X heartbeat.interval.ms=50",
+    "consumer_group_heartbeat": "-X group.protocol=consumer",
+}
+
+
+@pytest.mark.case("N9", "N10")
+@pytest.mark.parametrize("kind", NONSENSE)
+@pytest.mark.parametrize("api", HEARTBEATS)
+def test_nonsense_instead_of_a_heartbeat_ends_a_member(here: Here, api: str, kind: str) -> None:
+    """In the thread of the heartbeats: without ``-e``, nothing else would end the run."""
+    change, told = NONSENSE[kind]
+    here.runs += 1
+    here.cluster.garble(api_of(api), change, times=FOREVER, after=1)
+    done = here.kcli(f"consume t -g g{here.runs} {HEARTBEATS[api]} --timeout 1s --idle-timeout 20s")
+    assert done.code == 5, done.err
+    assert told in done.err
+    assert done.seconds < 10
+
+
+class OtherLength(Fault):
+    """Writes ``size`` over the last length of a response before its tags, or over the number of these."""
+
+    def __init__(self, size: bytes) -> None:
+        self._size = size
+
+    async def on_frame(self, exchange: Exchange) -> None:
+        sample = sample_of(exchange)
+        data, marks = bytearray(sample.data), [mark.at for mark in sample.marks if mark.kind == "u"]
+        at = end = marks[-2] if len(marks) > 1 else marks[-1]
+        while data[end] >= 0x80:
+            end += 1
+        data[at : end + 1] = self._size
+        exchange.frame = len(data).to_bytes(4, "big") + data
+
+
+LENGTHS = {"longer than the frame": b"\x7f", "2^31": uvarint(1 << 31), "without end": b"\xff" * 10 + b"\0"}
+NULLS = ("join_group", "sync_group")
+
+
+@pytest.mark.case("X2", "X3")
+@pytest.mark.parametrize(
+    ("api", "size"),
+    [
+        *((api, b"\0") for api in NULLS),
+        *((api, size) for api in (*NULLS, *HEARTBEATS) for size in LENGTHS.values()),
+    ],
+    ids=str,
+)
+def test_wrong_lengths_in_the_responses_of_a_coordinator_are_named(here: Here, api: str, size: bytes) -> None:
+    here.runs += 1
+    here.cluster._rule(OtherLength(size), api_of(api), {"times": FOREVER})
+    more = HEARTBEATS.get(api, "")
+    done = here.kcli(f"consume t -g g{here.runs} {more} --timeout 1s --idle-timeout 20s")
+    assert done.code == 5, done.err
+    assert "malformed response" in done.err
+    assert done.seconds < 10
+    if size == b"\0":
+        assert "it must not be null here" in done.err

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.hostile.families import NAMES, families
-from tests.hostile.harness import DONE, Finding, Now, Plan, run
+from tests.hostile.harness import DONE, GROWTH, Finding, Now, Plan, run
 
 FOUND = Path(".cache/fuzz")
 _STUCK = 60.0
@@ -36,6 +36,7 @@ class Worker:
     implementation: str
     names: tuple[str, ...]
     folder: Path
+    growth: int = GROWTH
     findings: list[Finding] = field(default_factory=list)
     refused: int = 0
     done: bool = False
@@ -50,6 +51,7 @@ class Worker:
             [
                 sys.executable, "-m", "tests.hostile", "--worker", str(place), "--seed", str(self.seed),
                 "--only", ",".join(self.names), "--range", f"{self.first}:{self.stop}:{self.step}",
+                "--growth", str(self.growth >> 20),
             ],
             env=os.environ | {"KCLI_IMPL": self.implementation},
             stdout=subprocess.PIPE,
@@ -120,21 +122,30 @@ class Worker:
 
 
 def campaign(
-    inputs: int, seed: int, implementations: tuple[str, ...], jobs: int = 1, *, progress: bool = False
+    inputs: int,
+    seed: int,
+    implementations: tuple[str, ...],
+    jobs: int = 1,
+    *,
+    only: tuple[str, ...] = NAMES,
+    growth: int = GROWTH,
+    progress: bool = False,
 ) -> tuple[list[Finding], int, int]:
     """The findings among ``inputs`` inputs, how many were judged, and how many were refused by their parsers.
 
     With two implementations, what differs between them sees its share in each; everything else once.
     """
-    shared = tuple(family.name for family in families() if not family.per_kernel)
-    kernels = tuple(name for name in NAMES if name not in shared)
-    rows = [(impl, NAMES if at == 0 else kernels) for at, impl in enumerate(implementations)]
+    shared = tuple(family.name for family in families(only) if not family.per_kernel)
+    kernels = tuple(name for name in only if name not in shared)
+    rows = [(impl, only if at == 0 else kernels) for at, impl in enumerate(implementations)]
     weights = [sum(f.share for f in families(names)) for _, names in rows]
     with tempfile.TemporaryDirectory() as folder:
         workers = []
         for (impl, names), weight in zip(rows, weights, strict=True):
             count = round(inputs * weight / sum(weights))
-            workers += [Worker(at, count, jobs, seed, impl, names, Path(folder)) for at in range(jobs)]
+            workers += [
+                Worker(at, count, jobs, seed, impl, names, Path(folder), growth) for at in range(jobs)
+            ]
         try:
             _tend(workers, jobs, progress)
         except KeyboardInterrupt:
@@ -182,7 +193,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--impl", default="pure,native", help="which implementations of the kernels")
-    parser.add_argument("--only", default=",".join(NAMES), help=argparse.SUPPRESS)
+    parser.add_argument("--only", default=",".join(NAMES), help="which families of parsers")
+    parser.add_argument("--growth", type=int, default=GROWTH >> 20, help="MiB by which memory may grow")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--range", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -190,7 +202,13 @@ def main() -> int:
         return _work(given)
     began = time.monotonic()
     findings, judged, refused = campaign(
-        given.inputs, given.seed, tuple(given.impl.split(",")), given.jobs, progress=True
+        given.inputs,
+        given.seed,
+        tuple(given.impl.split(",")),
+        given.jobs,
+        only=tuple(given.only.split(",")),
+        growth=given.growth << 20,
+        progress=True,
     )
     for found in keep(findings):
         print(found)
@@ -204,7 +222,7 @@ def main() -> int:
 def _work(given: argparse.Namespace) -> int:
     first, stop, step = map(int, given.range.split(":"))
     plan = Plan(families(tuple(given.only.split(","))))
-    for found in run(plan, given.seed, range(first, stop, step), Now(given.worker)):
+    for found in run(plan, given.seed, range(first, stop, step), Now(given.worker), given.growth << 20):
         row = {"target": found.target, "kind": found.kind, "where": found.where, "name": found.name}
         print(json.dumps(row | {"data": found.data.hex()}), flush=True)
     return 0

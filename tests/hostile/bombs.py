@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import lz4.frame
 from cramjam import snappy
@@ -185,12 +185,18 @@ class Outcome:
     seconds: float
 
 
-def measured(arguments: list[str], bootstrap: str, *, implementation: str = "") -> Outcome:
+def measured(
+    arguments: list[str],
+    bootstrap: str,
+    *,
+    implementation: str = "",
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+) -> Outcome:
     """Runs kcli in a child of a small process: the peak of a child of this one would count this one's memory."""
     more = {"KCLI_IMPL": implementation} if implementation else {}
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, *KCLI, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         capture_output=True,
         env=environment(bootstrap) | more,
         timeout=120,

@@ -179,10 +179,12 @@ class Now:
         return cls(path)
 
 
-def run(plan: Plan, seed: int, indices: Sequence[int], now: Now | None = None) -> Iterator[Finding]:
+def run(
+    plan: Plan, seed: int, indices: Sequence[int], now: Now | None = None, growth: int = GROWTH
+) -> Iterator[Finding]:
     """Judges these inputs; what is made once for all of them does not count as growth."""
     plan.warm()
-    memory = Memory()
+    memory = Memory(growth)
     with alarm() as arm:
         watch = Watch(arm, memory)
         for index in indices:

@@ -17,6 +17,7 @@ from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
 from kcli.core.cluster.retry import (
     Backoff,
+    classify_code,
     classify_error,
     given_up,
     is_controller_error,
@@ -245,14 +246,17 @@ class Cluster:
     def require_topics(self, topics: Iterable[str], deadline: float, patience: float) -> ClusterView:
         """Returns when all of ``topics`` have partitions; raises the first one's error after ``patience`` seconds.
 
-        A topic that does not exist may be about to: its creation takes a moment to propagate.
+        A topic that does not exist may be about to: its creation takes a moment to propagate. An error that no retry
+        can mend, as a missing permission, is raised at once.
         """
         names = list(topics)
         self.ensure_topics(names, deadline)
         give_up = min(deadline, self.loop.now() + patience)
         while missing := [name for name in names if not self.view.topics[name].partitions]:
-            if self.loop.now() >= give_up:
-                raise topic_error(self.view.topics[missing[0]])
+            codes = {name: self.view.topics[name].error for name in missing}
+            final = [name for name, code in codes.items() if code and not classify_code(code).retriable]
+            if final or self.loop.now() >= give_up:
+                raise topic_error(self.view.topics[(final or missing)[0]])
             self.wait_refreshed(give_up)
         return self.view
 

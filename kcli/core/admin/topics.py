@@ -134,21 +134,23 @@ def _described(view: ClusterView, name: str, codes: Mapping[str, int]) -> TopicI
 
 
 def topic_operations(
-    cluster: Cluster, names: Sequence[str], deadline: float
+    cluster: Cluster, names: Sequence[str], deadline: float, *, missing_too: bool = False
 ) -> dict[str, int | KcliError | None]:
     """The bits of the operations that this client may do with each topic (KIP-430); None before Metadata v8.
 
-    An error for a topic that does not exist or that this client may not see.
+    An error for a topic that this client may not see, or that does not exist; with ``missing_too`` the operations with a
+    topic of that name.
     """
     wanted = [MetadataRequestTopic(name=name) for name in names]
     request = MetadataRequest(
         topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
     )
+    accepted = (NONE, UNKNOWN_TOPIC_OR_PARTITION) if missing_too else (NONE,)
 
     def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
         found: dict[str, int | KcliError | None] = {}
         for row in response.topics:
-            if row.error_code != NONE:
+            if row.error_code not in accepted:
                 found[row.name or ""] = topic_refused(row.name or "", row.error_code)
             else:
                 bits = row.topic_authorized_operations

@@ -9,7 +9,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
@@ -222,7 +222,7 @@ class Cluster:
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)
             refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
-            if hopeless or refused or now >= deadline:
+            if hopeless or refused or now >= deadline or self._needs_sasl(errors):
                 raise self._unreachable(now - start)
             self.sleep(max(0.0, min(self._refresh_not_before, deadline) - now))
         return self.view
@@ -432,6 +432,12 @@ class Cluster:
             why=why,
             do="check the addresses (-b) and that brokers run",
         )
+
+    def _needs_sasl(self, errors: Sequence[KcliError | None]) -> bool:
+        """Whether all brokers have closed two connections at the first request: a single one may have been restarting."""
+        closed = all(isinstance(error, UnansweredError) for error in errors)
+        twice = self._refresh_failures >= 2 * len(self._bootstrap)
+        return closed and twice and not self.options.security_protocol.startswith("SASL")
 
     def _not_authenticated(self, error: KcliError) -> KcliError:
         """Brokers that offer their versions and then close each connection: most often a listener with SASL."""

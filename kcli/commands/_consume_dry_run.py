@@ -21,7 +21,7 @@ def dry_run(
     partitions: Sequence[TopicPartition],
     spec: RangeSpec,
     flags: dict[str, Any],
-) -> int:
+) -> None:
     """Prints where reading would begin and stop: as text, or as one of the JSON formats."""
     spans = ranges.spans(
         consumer,
@@ -40,9 +40,8 @@ def dry_run(
             for tp, span in spans.items():
                 values = (*tp, starts.get(tp, span.start), span.stop)
                 rows.add(dict(zip([column.key for column in COLUMNS], values, strict=True)))
-        return 0
+        return
     for tp, span in spans.items():
         end = "without end" if span.stop is None else f"to {span.stop}"
         out.shown(visible_line(f"{tp}: from {starts.get(tp, span.start)} {end}") + "\n")
     out.flush()
-    return 0

@@ -29,6 +29,7 @@ def chosen_reading(
         timeout=inv.timeout,
         detail=inv.talk.detail,
         warn=inv.talk.warn,
+        failed=inv.failed,
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=flags["on_recreate"],
         find_new=new_partitions(consumer, topics, flags, bounded=bounded),
@@ -60,6 +61,7 @@ def group_reading(
         timeout=inv.timeout,
         detail=talk.detail,
         warn=talk.warn,
+        failed=inv.failed,
         on_recreate=flags["on_recreate"],
     )
     consumer.find_coordinator(inv.timeout)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
-    """Reads the topics ``names``; the exit status is 0, or that of the signal that ended the run."""
+    """Reads the topics ``names``; the exit status is 0, that of the signal that ended the run, or 4 if some of them may
+    not be read.
+    """
     check_flags(flags, inv)
     topics = Topics(names)
     if not (topics.names or topics.patterns):
@@ -75,7 +77,8 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
         if inv.dry_run:
             from kcli.commands._consume_dry_run import dry_run  # only with --dry-run
 
-            return dry_run(inv, consumer, reading.partitions(), spec, flags)
+            dry_run(inv, consumer, reading.partitions(), spec, flags)
+            return inv.finish(done=False)
         reading.prepare()
         escape = inv.out.isatty and not flags["raw"]
         # Before this Ctrl-C simply ends the process; from here on what was read is written first.
@@ -96,7 +99,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
         damaged=damaged,
         undecoded=undecoded,
     )
-    return code
+    return inv.finish(done=True, also=[code])
 
 
 def _decoding(inv: Invocation, flags: dict[str, Any], topics: Topics) -> "Decoding | None":
@@ -124,7 +127,7 @@ class _Run:
         self.result = ConsumeResult()
         self._inv, self._consumer, self._topics, self._spec = inv, consumer, topics, spec
         self._selection, self._flags, self._decoding = selection, flags, decoding
-        self._names = topics.existing(consumer, inv.timeout)
+        self._names = topics.existing(consumer, inv.timeout, inv.failed)
         self._reading: Reading | None = None
         self._commits: GroupCommits | None = None
         self._total: int | None = None

@@ -12,8 +12,9 @@ from kcli.commands._produce_input import encoded_key, opened, signature, total_s
 from kcli.commands._produce_report import Files, feed_again, report
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
-from kcli.core.cluster.metadata import no_partition, unknown_topic
-from kcli.core.errors import NotFoundError
+from kcli.core.cluster.metadata import no_partition, topic_refused, unknown_topic
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, NotFoundError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
@@ -114,6 +115,10 @@ class Run:
             producer.connect([topic], timeout, TOPIC_PATIENCE)
         except NotFoundError:
             raise unknown_topic(topic, producer.known_topics(timeout)) from None
+        except BrokerError as error:
+            if error.code != TOPIC_AUTHORIZATION_FAILED:
+                raise
+            raise topic_refused(topic, error.code, producer.known_topics(timeout)) from None
         partition, count = self.flags["partition"], producer.partitions_of(topic)
         if partition is not None and partition >= count:
             raise no_partition(TopicPartition(topic, partition), count)

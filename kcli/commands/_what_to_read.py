@@ -9,9 +9,10 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name, raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.cluster.metadata import unknown_topic
+from kcli.core.cluster.metadata import topic_refused, unknown_topic
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import NotFoundError
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
 from kcli.core.types import TopicPartition
 from kcli.flows import ranges
@@ -41,9 +42,14 @@ class Topics:
         """Whether more than one topic may be read."""
         return len(self.names) > 1 or bool(self.patterns)
 
-    def existing(self, consumer: Consumer, timeout: float) -> list[str]:
-        """The topics that exist; NotFoundError for a name that does not, or patterns without a match."""
-        self._check_names(consumer, timeout)
+    def existing(
+        self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]
+    ) -> list[str]:
+        """The topics that exist; NotFoundError for a name that does not, or patterns without a match.
+
+        Topics that this client may not see are reported to ``failed`` and left out, if there are others.
+        """
+        self._check_names(consumer, timeout, failed)
         if not self.patterns:
             return self.names
         cluster = consumer.cluster
@@ -76,16 +82,40 @@ class Topics:
         exactly = [f"{re.escape(name)}$" for name in self.names]
         return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
 
-    def _check_names(self, consumer: Consumer, timeout: float) -> None:
+    def _check_names(self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]) -> None:
+        errors = self._leave_out_refused(consumer, timeout)
+        nothing_left = bool(errors) and not (self.names or self.patterns)
         try:
             consumer.partitions(self.names, timeout)
         except NotFoundError as error:
-            cluster = consumer.cluster
-            known = cluster.all_topics(cluster.deadline(timeout)).topics
-            missing = next((name for name in self.names if name not in known), None)
-            if missing is None:
-                raise
-            raise unknown_topic(missing, known) from error
+            errors.insert(0, self._with_nearest(consumer, timeout, error))
+            nothing_left = True
+        last = (
+            errors.pop() if nothing_left else None
+        )  # that of a missing permission determines the exit status
+        for each in errors:
+            failed(each)
+        if last is not None:
+            raise last
+
+    def _with_nearest(self, consumer: Consumer, timeout: float, error: NotFoundError) -> KcliError:
+        cluster = consumer.cluster
+        known = cluster.all_topics(cluster.deadline(timeout)).topics
+        missing = next((name for name in self.names if name not in known), None)
+        return error if missing is None else unknown_topic(missing, known)
+
+    def _leave_out_refused(self, consumer: Consumer, timeout: float) -> list[KcliError]:
+        """Removes the names that this client may not see; their errors."""
+        cluster = consumer.cluster
+        deadline = cluster.deadline(timeout)
+        view = cluster.ensure_topics(self.names, deadline)
+        refused = [name for name in self.names if view.topics[name].error == TOPIC_AUTHORIZATION_FAILED]
+        if not refused:
+            return []
+        cluster.topics.difference_update(refused)
+        self.names = [name for name in self.names if name not in refused]
+        known = cluster.all_topics(deadline).topics
+        return [topic_refused(name, TOPIC_AUTHORIZATION_FAILED, known) for name in refused]
 
 
 def wanted_range(flags: dict[str, Any], policy: ResetPolicy | None = None) -> RangeSpec:

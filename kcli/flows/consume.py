@@ -12,7 +12,8 @@ from typing import Protocol
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
-from kcli.core.errors import CorruptRecordsError, KcliError, StoppedError
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.filters.selection import Selection
 from kcli.flows.merge import Merger
@@ -81,6 +82,11 @@ def consume(
             batches = consumer.poll(wait)
         except TopicRecreatedError as error:
             reading.recreated(error)
+            continue
+        except BrokerError as error:
+            if error.code != TOPIC_AUTHORIZATION_FAILED:
+                raise
+            reading.refused(error)
             continue
         now = time.monotonic()
         if batches or reading.waiting:

@@ -7,13 +7,14 @@ heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from kcli.core import clock
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows import ranges
@@ -65,6 +66,10 @@ class Reading:
         """A topic was recreated: reads it from its beginning, or raises the error."""
         raise error
 
+    def refused(self, error: BrokerError) -> None:
+        """A topic may not be read: reports it and reads the others, or raises the error."""
+        raise error
+
     def finish(self) -> None:
         """Ends the reading in order."""
 
@@ -81,9 +86,12 @@ class _Range(Reading):
         timeout: float,
         detail: Message,
         warn: Message,
+        failed: Callable[[KcliError], object],
         on_recreate: str = "fail",
     ) -> None:
         super().__init__(consumer)
+        self._failed = failed
+        self._refused = set[str]()
         self._spec = spec
         self._until_end = until_end
         self._timeout = timeout
@@ -91,6 +99,16 @@ class _Range(Reading):
         self._warn = warn
         self._on_recreate = on_recreate
         self._later = Later(spec.stop, until_end=until_end, now_ms=clock.wall_ms())
+
+    def refused(self, error: BrokerError) -> None:
+        """See Reading."""
+        states = {tp: self._consumer.state(tp) for tp in self._consumer.assignment}
+        topics = {tp.topic for tp, state in states.items() if state.error is error}
+        if not topics or not any(tp.topic not in self._refused | topics for tp in states):
+            raise error
+        if topics - self._refused:  # one report for all partitions of a topic
+            self._failed(error)
+        self._refused |= topics
 
     def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
         """Sets the stops of the partitions, as they are now."""
@@ -132,7 +150,9 @@ class Chosen(_Range):
         version = self._consumer.cluster.view.version
         if self._find_new is not None and version != self._version:
             self._version = version
-            if new := [tp for tp in self._find_new() if tp not in self._consumer.assignment]:
+            known = self._consumer.assignment
+            found = [tp for tp in self._find_new() if tp.topic not in self._refused]
+            if new := [tp for tp in found if tp not in known]:
                 self._detail(f"added since the start: {', '.join(map(str, new))}")
                 self._consumer.add_partitions(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
@@ -145,14 +165,22 @@ class Chosen(_Range):
         wanted = {tp.partition for tp in self._consumer.assignment if tp.topic == error.topic}
         every = self._find_new is not None or self._until_end
         partitions = [TopicPartition(error.topic, n) for n in present if every or n in wanted]
-        others = {
+        restarted = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._spec.stop))
+        self._consumer.assign({**self._without({error.topic}), **restarted})
+
+    def refused(self, error: BrokerError) -> None:
+        """See Reading."""
+        super().refused(error)
+        self._consumer.assign(self._without(self._refused))
+
+    def _without(self, topics: Collection[str]) -> dict[TopicPartition, Span]:
+        """The assigned partitions of other topics, from where they are."""
+        return {
             tp: Span(state.position if state.position >= 0 else None, state.stop)
             for tp in self._consumer.assignment
-            if tp.topic != error.topic
+            if tp.topic not in topics
             for state in (self._consumer.state(tp),)
         }
-        restarted = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._spec.stop))
-        self._consumer.assign({**others, **restarted})
 
     def _spans(self, partitions: Sequence[TopicPartition], spec: RangeSpec) -> dict[TopicPartition, Span]:
         stop = None if self._later.at is not None else spec.stop
@@ -194,7 +222,7 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(self._consumer.state(tp).done for tp in partitions)
+        return all(tp.topic in self._refused or self._consumer.state(tp).done for tp in partitions)
 
     @property
     def waiting(self) -> bool:

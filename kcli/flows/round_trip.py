@@ -172,6 +172,7 @@ def read_in_group(
         timeout=timeout,
         detail=lambda _text: None,
         warn=warn,
+        failed=lambda error: warn(str(error)),
     )
     consumer.find_coordinator(timeout)
     share.begin([topic])

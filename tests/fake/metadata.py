@@ -24,7 +24,8 @@ async def metadata(ctx: "Context", request: MetadataRequest) -> MetadataResponse
     state = ctx.state
     asked = request.topics
     if asked is None or (ctx.version == 0 and not asked):
-        rows = [_known(state, topic) for topic in state.topics.by_name.values()]
+        hidden = state.settings.hidden_topics
+        rows = [_known(state, topic) for topic in state.topics.by_name.values() if topic.name not in hidden]
     else:
         rows = [_row(ctx, request, row) for row in asked]
     if request.include_topic_authorized_operations:
@@ -43,6 +44,10 @@ async def metadata(ctx: "Context", request: MetadataRequest) -> MetadataResponse
 
 def _row(ctx: "Context", request: MetadataRequest, row: MetadataRequestTopic) -> MetadataResponseTopic:
     topics = ctx.state.topics
+    if row.name in ctx.state.settings.hidden_topics:
+        return MetadataResponseTopic(
+            error_code=int(Code.TOPIC_AUTHORIZATION_FAILED), name=row.name, topic_id=bytes(16), partitions=[]
+        )
     try:
         return _known(ctx.state, topics.find(row.name, row.topic_id))
     except RefusedError as refused:

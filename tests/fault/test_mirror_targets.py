@@ -217,17 +217,18 @@ def test_a_target_that_compacts_is_refused_for_a_source_that_does_not(
     assert wrote_nothing(target)
 
 
-READ, WRITE = 1 << 3, 1 << 4
+READ, WRITE, CREATE = 1 << 3, 1 << 4, 1 << 5
 ALL = 0xDF8
 
 
-def deny(cluster: FakeCluster, names: set[str], bits: int) -> None:
-    """Topics that may not be read or written, as brokers report it (KIP-430)."""
+def deny(cluster: FakeCluster, names: set[str], bits: int, *, everywhere: int = 0) -> None:
+    """Topics that may not be read or written, as brokers report it (KIP-430). ``everywhere``: denied on all topics."""
 
     def edit(request: Any, answer: Any) -> None:
         if request.include_topic_authorized_operations:
             for row in answer.topics:
-                row.topic_authorized_operations = ALL & ~bits if row.name in names else ALL
+                denied = everywhere | (bits if row.name in names else 0)
+                row.topic_authorized_operations = ALL & ~denied
 
     cluster.replace(MetadataRequest, edit)
 
@@ -267,12 +268,8 @@ def test_all_missing_permissions_of_both_sides_are_listed_together(
     for name in ("o03", "o44"):
         target.create_topic(name)
     deny(fifty, {"o17", "o31"}, READ)
-    deny(target, {"o44"}, WRITE)
-
-    def no_create(_request: Any, answer: Any) -> None:
-        answer.cluster_authorized_operations &= ~(1 << 5)
-
-    target.replace(DescribeClusterRequest, no_create)
+    deny(target, {"o44"}, WRITE, everywhere=CREATE)
+    no_create_on_the_cluster(target)
     done = mirrored(fifty, target, "-t", "^o(03|17|31|44|45)$")
     missing = [
         "READ on topic o17 of the source",
@@ -284,6 +281,50 @@ def test_all_missing_permissions_of_both_sides_are_listed_together(
     ]
     check_denied(done, "6 permissions", missing)
     assert wrote_nothing(target)
+
+
+def no_create_on_the_cluster(cluster: FakeCluster) -> None:
+    def edit(_request: Any, answer: Any) -> None:
+        answer.cluster_authorized_operations &= ~CREATE
+
+    cluster.replace(DescribeClusterRequest, edit)
+
+
+@pytest.mark.case("M18")
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_topics_that_may_not_be_described_are_listed_too(
+    fifty: FakeCluster, target: FakeCluster, more: tuple[str, ...]
+) -> None:
+    fifty.settings.hidden_topics = frozenset({"o17", "o18", "o19"})
+    target.settings.hidden_topics = frozenset({"o03", "o18"})
+    target.create_topic("o03")
+    target.create_topic("o19")
+    done = mirrored(
+        fifty, target, *more, *[word for n in ("o03", "o04", "o17", "o18", "o19") for word in ("-t", n)]
+    )
+    missing = [
+        "WRITE on topic o03 of the target",
+        "READ on topic o17 of the source",
+        "READ on topic o18 of the source",
+        "WRITE on topic o18 of the target",
+        "READ on topic o19 of the source",
+    ]
+    check_denied(done, "5 permissions", missing)
+    assert wrote_nothing(target)
+
+
+def test_create_on_the_names_of_topics_is_enough(fifty: FakeCluster, target: FakeCluster) -> None:
+    """As an ACL with the pattern prefixed grants it."""
+    no_create_on_the_cluster(target)
+    done = command(*arguments(fifty, target, "-t", "o17", "--until-caught-up", "-o", "json"))
+    assert done.code == 0, done
+
+
+@pytest.mark.case("M18")
+def test_a_topic_that_is_to_be_created_must_be_written_to(fifty: FakeCluster, target: FakeCluster) -> None:
+    deny(target, {"o17"}, WRITE)
+    done = mirrored(fifty, target, "-t", "o17", "-t", "o18")
+    check_denied(done, "1 permission", ["WRITE on topic o17 of the target"])
 
 
 @pytest.mark.case("M18")

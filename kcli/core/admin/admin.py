@@ -118,9 +118,15 @@ class Admin:
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
 
-    def topic_operations(self, names: Sequence[str]) -> dict[str, int | KcliError | None]:
-        """The bits of the operations this client may do with each topic (KIP-430); None if brokers do not report them."""
-        return operations.topics.topic_operations(self.cluster, several(names), self._start())
+    def topic_operations(
+        self, names: Sequence[str], *, missing_too: bool = False
+    ) -> dict[str, int | KcliError | None]:
+        """The bits of the operations this client may do with each topic (KIP-430); None if brokers do not report them.
+
+        ``missing_too``: also for names of topics that do not exist yet.
+        """
+        found = several(names)
+        return operations.topics.topic_operations(self.cluster, found, self._start(), missing_too=missing_too)
 
     def create_topics(
         self,

@@ -1,16 +1,24 @@
 """Lists, describes, creates and deletes topics, many at once, with a result or an error for each name."""
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
-from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
+from kcli.core.cluster.metadata import (
+    ClusterView,
+    PartitionView,
+    TopicView,
+    topic_error,
+    topic_refused,
+    unknown_topic,
+)
 from kcli.core.cluster.retry import classify_error, given_up, outcome_is_ambiguous
 from kcli.core.error_codes import (
     NONE,
     TOPIC_ALREADY_EXISTS,
+    TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
@@ -88,14 +96,37 @@ def topic_info(view: TopicView) -> TopicInfo:
 def describe_topics(
     cluster: Cluster, names: Sequence[str], deadline: float
 ) -> dict[str, TopicInfo | KcliError]:
-    """Each name's topic, or NotFoundError with similar names."""
+    """Each name's topic, or why it cannot be described: NotFoundError with similar names, or no permission."""
     view = cluster.all_topics(deadline)
-    return {name: _described(view, name) for name in names}
+    unlisted = [name for name in names if _listed(view, name) is None]
+    codes = _codes_by_name(cluster, unlisted, deadline) if unlisted else {}
+    return {name: _described(view, name, codes) for name in names}
 
 
-def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
+def _listed(view: ClusterView, name: str) -> TopicView | None:
     topic = view.topics.get(name)
-    if topic is None or topic.error == UNKNOWN_TOPIC_OR_PARTITION:
+    return None if topic is None or topic.error == UNKNOWN_TOPIC_OR_PARTITION else topic
+
+
+def _codes_by_name(cluster: Cluster, names: Sequence[str], deadline: float) -> dict[str, int]:
+    """The codes with which brokers respond about these topics.
+
+    The list of all topics leaves out those that this client may not describe; a request by name says so.
+    """
+    wanted = [MetadataRequestTopic(name=name) for name in names]
+    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+
+    def check(response: MetadataResponse) -> dict[str, int]:
+        return {row.name or "": row.error_code for row in response.topics}
+
+    return cluster.call(lambda: cluster.send(request), check, deadline, "looking up topics")
+
+
+def _described(view: ClusterView, name: str, codes: Mapping[str, int]) -> TopicInfo | KcliError:
+    topic = _listed(view, name)
+    if topic is None:
+        if codes.get(name) == TOPIC_AUTHORIZATION_FAILED:
+            return topic_refused(name, TOPIC_AUTHORIZATION_FAILED, view.topics)
         return unknown_topic(name, view.topics)
     if topic.error != NONE and not topic.partitions:
         return topic_error(topic)
@@ -103,26 +134,24 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
 
 
 def topic_operations(
-    cluster: Cluster, names: Sequence[str], deadline: float
+    cluster: Cluster, names: Sequence[str], deadline: float, *, missing_too: bool = False
 ) -> dict[str, int | KcliError | None]:
     """The bits of the operations that this client may do with each topic (KIP-430); None before Metadata v8.
 
-    An error for a topic that does not exist or that this client may not see.
+    An error for a topic that this client may not see, or that does not exist; with ``missing_too`` the operations with a
+    topic of that name.
     """
     wanted = [MetadataRequestTopic(name=name) for name in names]
     request = MetadataRequest(
         topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
     )
+    accepted = (NONE, UNKNOWN_TOPIC_OR_PARTITION) if missing_too else (NONE,)
 
     def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
         found: dict[str, int | KcliError | None] = {}
         for row in response.topics:
-            if row.error_code != NONE:
-                found[row.name or ""] = BrokerError(
-                    row.error_code,
-                    f"describing topic {row.name}",
-                    needs=[on_topic("DESCRIBE", row.name or "")],
-                )
+            if row.error_code not in accepted:
+                found[row.name or ""] = topic_refused(row.name or "", row.error_code)
             else:
                 bits = row.topic_authorized_operations
                 found[row.name or ""] = None if bits == _NO_OPERATIONS else bits

@@ -9,7 +9,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
@@ -17,6 +17,7 @@ from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
 from kcli.core.cluster.retry import (
     Backoff,
+    classify_code,
     classify_error,
     given_up,
     is_controller_error,
@@ -221,7 +222,7 @@ class Cluster:
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)
             refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
-            if hopeless or refused or now >= deadline:
+            if hopeless or refused or now >= deadline or self._needs_sasl(errors):
                 raise self._unreachable(now - start)
             self.sleep(max(0.0, min(self._refresh_not_before, deadline) - now))
         return self.view
@@ -245,14 +246,17 @@ class Cluster:
     def require_topics(self, topics: Iterable[str], deadline: float, patience: float) -> ClusterView:
         """Returns when all of ``topics`` have partitions; raises the first one's error after ``patience`` seconds.
 
-        A topic that does not exist may be about to: its creation takes a moment to propagate.
+        A topic that does not exist may be about to: its creation takes a moment to propagate. An error that no retry
+        can mend, as a missing permission, is raised at once.
         """
         names = list(topics)
         self.ensure_topics(names, deadline)
         give_up = min(deadline, self.loop.now() + patience)
         while missing := [name for name in names if not self.view.topics[name].partitions]:
-            if self.loop.now() >= give_up:
-                raise topic_error(self.view.topics[missing[0]])
+            codes = {name: self.view.topics[name].error for name in missing}
+            final = [name for name, code in codes.items() if code and not classify_code(code).retriable]
+            if final or self.loop.now() >= give_up:
+                raise topic_error(self.view.topics[(final or missing)[0]])
             self.wait_refreshed(give_up)
         return self.view
 
@@ -428,6 +432,12 @@ class Cluster:
             why=why,
             do="check the addresses (-b) and that brokers run",
         )
+
+    def _needs_sasl(self, errors: Sequence[KcliError | None]) -> bool:
+        """Whether all brokers have closed two connections at the first request: a single one may have been restarting."""
+        closed = all(isinstance(error, UnansweredError) for error in errors)
+        twice = self._refresh_failures >= 2 * len(self._bootstrap)
+        return closed and twice and not self.options.security_protocol.startswith("SASL")
 
     def _not_authenticated(self, error: KcliError) -> KcliError:
         """Brokers that offer their versions and then close each connection: most often a listener with SASL."""

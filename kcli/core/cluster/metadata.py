@@ -9,7 +9,12 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import (
+    LEADER_NOT_AVAILABLE,
+    NONE,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
 from kcli.core.permissions import on_topic
@@ -169,6 +174,17 @@ def topic_error(topic: TopicView) -> KcliError:
     """The error for a topic that metadata reports with an error code."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
-    return BrokerError(
-        topic.error, f"looking up topic {topic.name}", needs=[on_topic("DESCRIBE", topic.name)]
-    )
+    return topic_refused(topic.name, topic.error)
+
+
+def topic_refused(name: str, code: int, known: Iterable[str] = ()) -> BrokerError:
+    """The error for a topic about which brokers respond with ``code`` only; ``known``: the topics that they list.
+
+    Without the permission to describe it, brokers respond the same whether the topic exists or not.
+    """
+    error = BrokerError(code, f"looking up topic {name}", needs=[on_topic("DESCRIBE", name)])
+    if code == TOPIC_AUTHORIZATION_FAILED:
+        error.why += ", if it exists: brokers do not say"
+        if near := near_names(name, known, 3):
+            error.do = f"did you mean {', '.join(near)}? If not, {error.do}"
+    return error

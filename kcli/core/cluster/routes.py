@@ -9,11 +9,10 @@ from typing import Generic, Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, CONTROLLER, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
+from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing, topic_refused
 from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
-from kcli.core.permissions import on_topic
+from kcli.core.errors import ConnectError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
@@ -143,9 +142,7 @@ def _no_leader(cluster: Cluster, tp: TopicPartition) -> KcliError:
     if topic_missing(topic):
         return NotFoundError(f"topic {tp.topic} does not exist")
     if topic is not None and topic.error != NONE:
-        return BrokerError(
-            topic.error, f"looking up topic {tp.topic}", needs=[on_topic("DESCRIBE", tp.topic)]
-        )
+        return topic_refused(tp.topic, topic.error)
     if topic is not None and topic.partitions and topic.partition(tp.partition) is None:
         return no_partition(tp, len(topic.partitions))
     return no_leader(tp)

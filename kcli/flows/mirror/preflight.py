@@ -5,7 +5,7 @@ target would replace, a clean-up that removes what the source keeps, batches tha
 headers. A missing permission is reported for all topics at once. Warnings leave the copy exact but cost something.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
@@ -41,6 +41,7 @@ _FUTURE, _FUTURE_DEFAULT = "message.timestamp.after.max.ms", 3_600_000
 
 
 NO_TOPICS: Mapping[str, str] = {}
+_NOTHING_KNOWN: Mapping[str, int | KcliError | None] = {}
 
 
 class ConflictError(KcliError):
@@ -61,6 +62,10 @@ class TopicFacts(NamedTuple):
     configs: Mapping[str, str]
     own: Mapping[str, str]
     operations: int | None = None
+
+
+HIDDEN = TopicFacts("", 0, 1, {}, {}, operations=0)
+"""A topic that this client may not describe."""
 
 
 class Finding(NamedTuple):
@@ -92,10 +97,13 @@ def check_routes(
     by_key: bool,
     brokers: int,
     cluster_operations: int | None,
+    new_operations: Mapping[str, int | KcliError | None] = _NOTHING_KNOWN,
     continues: Mapping[str, str] = NO_TOPICS,
 ) -> Findings:
     """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target.
 
+    ``new_operations``: what this client may do with topics of the names that ``targets`` lacks; an error where it may not
+    even describe them.
     ``continues``: the topics that the job copies already, from source to target.
     """
     found = Findings([], [], [], [], {})
@@ -104,9 +112,11 @@ def check_routes(
         if not _may(source.operations, READ):
             found.denied.append(Finding(route, f"READ on topic {route.source} of the source"))
         if target is None:
-            found.create.append(_new_topic(route.target, source, brokers))
-            if not _may(cluster_operations, CREATE):
-                found.denied.append(Finding(route, f"CREATE on the target cluster, for topic {route.target}"))
+            own = new_operations.get(route.target)
+            found.denied.extend(_denied_to_new(route, own, cluster_operations))
+            if source is not HIDDEN:
+                found.create.append(_new_topic(route.target, source, brokers))
+        if source is HIDDEN or target is None:
             continue
         if not _may(target.operations, WRITE):
             found.denied.append(Finding(route, f"WRITE on topic {route.target} of the target"))
@@ -122,6 +132,16 @@ def check_routes(
         found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
         found.warnings.extend(_warnings(route, source, target, by_key=by_key))
     return found
+
+
+def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | None) -> Iterator[Finding]:
+    """A topic may be created with CREATE on the cluster, or on its own name; then it must be written to."""
+    hidden = isinstance(own, KcliError)  # then it may exist
+    bits = 0 if isinstance(own, KcliError) else own
+    if not hidden and not _may(cluster, CREATE) and (bits is None or not _may(bits, CREATE)):
+        yield Finding(route, f"CREATE on the target cluster, for topic {route.target}")
+    if not _may(bits, WRITE):
+        yield Finding(route, f"WRITE on topic {route.target} of the target")
 
 
 def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.mirror.preflight import NO_TOPICS, Findings, TopicFacts, check_routes
-from kcli.flows.mirror.routes import Rename, Route, plan_routes, select_topics
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
+from kcli.flows.mirror.routes import Rename, Route, is_pattern, plan_routes, select_topics
 
 
 class Selection(NamedTuple):
@@ -48,7 +49,8 @@ def survey(
     here, there = source.describe_cluster(), target.describe_cluster(include_operations=True)
     same = bool(here.cluster_id) and here.cluster_id == there.cluster_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
-    chosen = select_topics(available, selection.selectors, selection.copies)
+    hidden = _hidden(source, [name for name in selection.selectors if name not in available])
+    chosen = select_topics([*available, *hidden], selection.selectors, selection.copies)
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
@@ -58,7 +60,9 @@ def survey(
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     existing = {topic.name: topic for topic in target.list_topics()}
     wanted = {route.target: existing[route.target] for route in routes if route.target in existing}
-    sources = _facts(source, {name: available[name] for name in chosen})
+    new = [route.target for route in routes if route.target not in existing]
+    sources = dict.fromkeys(hidden, HIDDEN)
+    sources |= _facts(source, {name: available[name] for name in chosen if name in available})
     targets = _facts(target, wanted)
     findings = check_routes(
         routes,
@@ -67,9 +71,17 @@ def survey(
         by_key=selection.by_key,
         brokers=len(there.brokers),
         cluster_operations=there.operations,
+        new_operations=target.topic_operations(new, missing_too=True),
         continues=continues,
     )
     return Survey(here.cluster_id, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
+
+
+def _hidden(source: Admin, names: Sequence[str]) -> list[str]:
+    """Those of the names that this client may not describe: lists of topics leave them out."""
+    found = source.topic_operations([name for name in names if not is_pattern(name)])
+    refused = [(name, error) for name, error in found.items() if isinstance(error, BrokerError)]
+    return [name for name, error in refused if error.code == TOPIC_AUTHORIZATION_FAILED]
 
 
 def _facts(admin: Admin, topics: Mapping[str, TopicInfo]) -> dict[str, TopicFacts]:

@@ -1,0 +1,142 @@
+"""Topics that a user may not see or read: named with the permission that is missing, and the others are served (S7)."""
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.raw_client import batch
+from tests.fake.script import FOREVER
+from tests.in_process import Done, kcli
+
+pytestmark = pytest.mark.case("S7")
+
+LACK = "TOPIC_AUTHORIZATION_FAILED (29): no DESCRIBE permission on topic hidden, if it exists: brokers do not say"
+GRANT = "kcli acls create --principal User:NAME --operation describe --topic hidden"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeCluster]:
+    """``hidden`` may not be described; ``open`` and ``closed`` have a record in each partition."""
+    topics = {"open": 2, "closed": 2, "hidden": 1}
+    with FakeCluster(1, topics=topics, hidden_topics=frozenset({"hidden", "opem"})) as cluster:
+        for topic in ("open", "closed"):
+            for number in range(2):
+                cluster.append(topic, number, batch(b"%s-%d" % (topic.encode(), number)))
+        yield cluster
+
+
+@pytest.fixture
+def cluster(shared: FakeCluster) -> Iterator[FakeCluster]:
+    yield shared
+    shared.heal()
+
+
+def run(cluster: FakeCluster, line: str, code: int = 4) -> Done:
+    """FILE is an empty file, NEW a group that is in no other test."""
+    words = line.replace("NEW", uuid.uuid4().hex).replace("FILE", os.devnull).split()
+    done = kcli(*words, bootstrap=cluster.bootstrap)
+    assert done.code == code, done
+    return done
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "consume hidden -e",
+        "consume hidden -e -g g",
+        "produce hidden FILE",
+        "topics describe hidden",
+        "topics offsets hidden",
+        "topics delete hidden --yes",
+        "topics alter hidden --set retention.ms=1 --yes",
+        "topics alter hidden --partitions 9 --yes",
+        "topics trim hidden --before 1 --yes",
+        "txn list --topic hidden",
+        "elect-leaders --topic hidden --yes",
+        "reassign plan --topic hidden --brokers 1",
+        "groups create g --topic hidden --from earliest --yes",
+        "doctor --topic hidden",
+    ],
+)
+def test_a_topic_that_may_not_be_described_is_not_said_to_be_missing(cluster: FakeCluster, line: str) -> None:
+    done = run(cluster, line)
+    said = done.out + done.err
+    assert LACK in said
+    assert GRANT in said
+    assert "does not exist" not in said
+
+
+@pytest.mark.parametrize("line", ["consume hidden", "produce hidden FILE"])
+def test_a_missing_permission_is_not_waited_for(cluster: FakeCluster, line: str) -> None:
+    before = len(cluster.seen(MetadataRequest))
+    run(cluster, line)
+    # The contact, the topic, and the names of the others.
+    assert len(cluster.seen(MetadataRequest)) - before == 3
+
+
+@pytest.mark.parametrize("line", ["topics describe opem", "consume opem", "produce opem FILE"])
+def test_a_name_that_is_refused_may_be_a_mistake(cluster: FakeCluster, line: str) -> None:
+    """With ACLs brokers refuse every name for which there is none, existing or not."""
+    assert "do: did you mean open? If not, have it granted: kcli acls create" in run(cluster, line).err
+
+
+def test_a_topic_that_does_not_exist_is_still_missing(cluster: FakeCluster) -> None:
+    assert "topic opens does not exist" in run(cluster, "topics describe opens", 1).err
+
+
+@pytest.mark.parametrize("line", ["topics describe hidden open", "topics offsets hidden open", "topics list"])
+def test_the_other_topics_are_shown(cluster: FakeCluster, line: str) -> None:
+    done = run(cluster, line, 0 if "list" in line else 4)
+    assert "open" in done.out
+    assert "hidden" not in done.out
+
+
+@pytest.mark.parametrize("more", ["-e", "-n 2", "-e -g NEW", "-e --merge", "--tail 2"])
+def test_consume_reads_the_topics_that_it_may_see(cluster: FakeCluster, more: str) -> None:
+    done = run(cluster, f"consume hidden open {more}")
+    assert sorted(done.out.split()) == ["open-0", "open-1"]
+    assert done.err.count("kcli: ") == 1
+    assert LACK in done.err
+
+
+@pytest.mark.parametrize("topics", ["closed open", "open closed", "^(open|closed)$"])
+@pytest.mark.parametrize("more", ["-e", "--idle-timeout 0.3s", "-e -g NEW"])
+def test_consume_reads_the_topics_that_it_may_read_to_their_end(
+    cluster: FakeCluster, topics: str, more: str
+) -> None:
+    """Both topics are on one broker: its responses about the one that is refused come first."""
+    cluster.fail(FetchRequest, Code.TOPIC_AUTHORIZATION_FAILED, where="closed", times=FOREVER)
+    done = run(cluster, f"consume {topics} {more} --max-messages 9")
+    assert sorted(done.out.split()) == ["open-0", "open-1"]
+    assert done.err.count("kcli: fetch of closed-") == 1  # for both partitions
+    assert "no READ permission on topic closed" in done.err
+    assert "--operation read --topic closed" in done.err
+
+
+def test_a_reading_of_nothing_but_refused_topics_ends(cluster: FakeCluster) -> None:
+    cluster.fail(FetchRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
+    done = run(cluster, "consume open closed")
+    assert done.out == ""
+    assert [name for name in ("open", "closed") if f"no READ permission on topic {name}" in done.err] == [
+        "open",
+        "closed",
+    ]
+
+
+def test_a_missing_permission_determines_the_exit_status_among_several(cluster: FakeCluster) -> None:
+    done = run(cluster, "consume hidden open nowhere -e")
+    assert done.out == ""
+    assert "topic nowhere does not exist" in done.err
+    assert LACK in done.err
+
+
+def test_a_dry_run_shows_the_others(cluster: FakeCluster) -> None:
+    done = run(cluster, "consume hidden open -e --dry-run")
+    assert done.out == "open-0: from 0 to 1\nopen-1: from 0 to 1\n"
+    assert LACK in done.err

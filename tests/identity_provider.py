@@ -15,7 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
+
+import pytest
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class IdentityProvider:
         self.status = 200
         self.headers: dict[str, str] = {}
         self.requests: list[Granted] = []
+        self._patch = pytest.MonkeyPatch()
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -81,6 +84,8 @@ class IdentityProvider:
         return f"https://localhost:{self.port}/oauth2/token"
 
     def __enter__(self) -> Self:
+        for name in ("NO_PROXY", "no_proxy"):  # whatever proxy this machine has
+            self._patch.setenv(name, "localhost")
         self._thread.start()
         return self
 
@@ -88,8 +93,4 @@ class IdentityProvider:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-
-def decoded(granted: Granted) -> tuple[str, str]:
-    """User and password of a request with ``header.urlencode``."""
-    return unquote(granted.user), unquote(granted.password)
+        self._patch.undo()

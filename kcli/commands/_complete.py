@@ -111,6 +111,8 @@ class _Completion:
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
+        if options.sasl_oauthbearer_token_command:
+            raise ConfigError("a token is read by commands only")  # as secrets that a program prints
         path = names_path(cache_home(), self._request.kind, options)
         self._kept, fresh = read_names(path, wall_ms() / 1000)
         if fresh:

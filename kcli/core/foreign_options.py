@@ -69,6 +69,7 @@ _INSTEAD = {
     "value.deserializer": "-s decodes keys and values",
     "enable.partition.eof": "`kcli consume --exit` stops at the end",
     "enable.auto.offset.store": "`kcli consume -g` commits only what was written; --no-commit switches that off",
+    "sasl.kerberos.kinit.cmd": "run kinit before, or name a keytab with sasl.kerberos.keytab",
     "debug": "use --debug",
     "log_level": "use -v or --debug",
 }

@@ -16,7 +16,9 @@ from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import (
+    COMMAND,
     JAAS,
+    TOKEN_COMMAND,
     SecretSource,
     holds_secret,
     runs_command,
@@ -30,6 +32,7 @@ from kcli.serde.registry.keys import is_registry_key
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
 HIDDEN = "(hidden)"
+_TOKEN_COMMAND = TOKEN_COMMAND.replace(".", "_")
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -279,7 +282,7 @@ def shown_values(resolved: Resolved) -> Iterator[tuple[str, Any, bool, str]]:
     """(field name, value, whether it is a secret, origin) of each option, the registry's last; secrets are hidden."""
     for name, value in sorted(resolved.values.items()):
         secret = bool(field_of(key_of(name)).metadata["secret"])
-        yield name, _shown(value, secret=secret), secret, resolved.origins[name]
+        yield name, _shown(value, secret=secret, name=name), secret, resolved.origins[name]
     if resolved.registry:
         from kcli.serde.registry.addresses import without_secrets  # rare: a registry is configured
         from kcli.serde.registry.options import registry_field
@@ -290,7 +293,9 @@ def shown_values(resolved: Resolved) -> Iterator[tuple[str, Any, bool, str]]:
             yield name, shown, secret, resolved.registry_origins[name]
 
 
-def _shown(value: Any, *, secret: bool) -> Any:
+def _shown(value: Any, *, secret: bool, name: str = "") -> Any:
+    if name == _TOKEN_COMMAND:
+        return str(SecretSource(TOKEN_COMMAND, COMMAND, value, ""))
     if isinstance(value, SecretSource):
         return str(value)
     return HIDDEN if secret else value

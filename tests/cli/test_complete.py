@@ -109,6 +109,17 @@ def test_a_running_sandbox_is_asked_where_nothing_names_a_cluster(
     assert home.ask("topics", "or") == ["orders"]
 
 
+def test_no_program_is_run_for_a_token(home: Home, cluster: FakeCluster) -> None:
+    (home.folder / "settings").write_text(
+        f"bootstrap.servers={cluster.bootstrap}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
+        f"sasl.oauthbearer.token.command=touch {home.folder}/ran\nallow.plaintext.secrets=true\n"
+    )
+    before = len(cluster.connections)
+    assert home.ask("topics", "", "-F", str(home.folder / "settings")) == []
+    assert not (home.folder / "ran").exists()
+    assert len(cluster.connections) == before
+
+
 def test_names_are_requested_once_a_minute(home: Home, cluster: FakeCluster) -> None:
     server = ("-b", cluster.bootstrap)
     assert home.ask("groups", "group-7", *server) == ["group-7"]

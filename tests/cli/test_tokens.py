@@ -253,7 +253,7 @@ def test_the_endpoint_is_reached_through_a_proxy_that_sees_no_secret(
 ) -> None:
     with Proxy() as proxy:
         named = f"http://me:proxy-password@127.0.0.1:{proxy.port}"
-        run("topics", "list", "-F", file, HTTPS_PROXY=named, NO_PROXY="")
+        run("topics", "list", "-F", file, HTTPS_PROXY=named, NO_PROXY="", no_proxy="")
         assert len(provider.requests) == 1
         assert proxy.head.startswith(f"CONNECT localhost:{provider.port} HTTP/1.")
         assert f"Proxy-Authorization: Basic {base64.b64encode(b'me:proxy-password').decode()}" in proxy.head

@@ -310,6 +310,12 @@ def test_an_option_of_another_mechanism_is_refused_unless_the_mechanism_was_chos
     assert set(found.values) == {"bootstrap_servers", "security_protocol", "sasl_mechanism"}
 
 
+def test_the_arguments_of_the_program_for_tokens_are_not_shown() -> None:
+    text = "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.token.command=get --key hunter2\n"
+    found = resolved(SAYERS[0][1], {"files": ["f"], "read_file": {"f": text}.__getitem__})
+    assert "sasl.oauthbearer.token.command = (the output of get) (f:3)" in origin_lines(found)
+
+
 def test_an_empty_value_takes_an_option_of_another_mechanism_away() -> None:
     text = "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.kerberos.service.name=kafka\n"
     found = resolved(

@@ -30,7 +30,7 @@ class Watchdog:
         root = str(Path(__file__).resolve().parents[2])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-S", "-m", "kcli.sandbox.watchdog"],
+                [sys.executable, "-P", "-S", "-m", "kcli.sandbox.watchdog"],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 env={**child_environment(os.environ), "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"},

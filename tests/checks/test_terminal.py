@@ -73,7 +73,10 @@ SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|[78])")
 
 def strings(path: Path) -> list[str]:
     """The strings of a module, without docstrings."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not re.search("x1b|x9[0d]|033|001b|[\x1b\x90\x9d]", text, re.I):
+        return []  # no spelling of such a character is in it
+    tree = ast.parse(text)
     return [
         node.value
         for node in ast.walk(tree)

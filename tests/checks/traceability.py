@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[2]
 CASES = "docs/cases.toml"
 PAGE = "docs/traceability.md"
 MILESTONES = {
-    "mirror": "copying between clusters, benchmarks",
     "live screen": "`top`, `perf`, long runs",
     "spark": "jobs on Spark",
     "security": "SASL, TLS in full, profiles and secrets",

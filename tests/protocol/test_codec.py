@@ -48,6 +48,7 @@ def test_uvarint_golden_bytes(value: int, data: str) -> None:
     assert bytes(written(codec.write_uvarint, value)[4:]).hex() == data
 
 
+@pytest.mark.case("X3")
 @pytest.mark.parametrize("data", ["808080808000", "ffffffffffff", "808080808080808000"])
 def test_a_varint_of_six_bytes_is_refused(data: str) -> None:
     with pytest.raises(ProtocolError, match="more than 5 bytes"):
@@ -80,6 +81,7 @@ def test_null_and_empty_are_distinguished(write: Any, read: Any, value: Any) -> 
         assert read(written(write, case), 4)[0] == case
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(("write", "read"), NOT_NULL)
 def test_null_is_refused_where_it_is_not_allowed(write: Any, read: Any) -> None:
     with pytest.raises(ProtocolError, match="null"):
@@ -94,6 +96,7 @@ def test_every_truncation_is_refused(write: Any, read: Any, value: Any) -> None:
             read(data[:end], 4)
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(
     ("read", "data"),
     [
@@ -125,6 +128,7 @@ def test_bytes_are_views_and_not_copies() -> None:
     assert value == b"xyz"
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(
     ("count", "minimum", "fine"), [(3, 4, True), (4, 4, False), (12, 1, True), (13, 1, False)]
 )

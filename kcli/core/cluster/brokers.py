@@ -236,7 +236,7 @@ class Brokers:
         connection = Connection(
             node,
             client_id=options.client_id,
-            max_frame_bytes=options.receive_message_max_bytes,
+            max_frame_bytes=options.largest_response,
             complete=self._loop.complete,
             hooks=self._hooks,
             login=self._authentication.login if self._authentication is not None else None,

@@ -91,7 +91,7 @@ def test_garbage_is_refused_even_when_cut_off() -> None:
         next(split_batches(b"HTTP/1.1 400 Bad Request\r\n"))
 
 
-@pytest.mark.case("F2")
+@pytest.mark.case("F2", "X5")
 @pytest.mark.parametrize("at", [21, 22, 30, 45, 60, 61, len(ONE) - 1])
 def test_a_flipped_bit_is_reported_with_offsets_and_both_checksums(at: int) -> None:
     """"""

@@ -131,7 +131,7 @@ def test_other_protocols_are_recognised_by_their_first_bytes(
     assert "security.protocol" in error.value.do
 
 
-@pytest.mark.case("N10")
+@pytest.mark.case("N10", "X1")
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 1, 3, LIMIT + 1, 2**31 - 1])
 def test_sizes_that_cannot_be_are_refused_before_anything_is_allocated(size: int) -> None:
     frames = reader()
@@ -153,7 +153,7 @@ def test_sizes_at_the_limits_are_fine(size: int) -> None:
     assert feed(reader(), struct.pack(">i", size)) == []
 
 
-@pytest.mark.case("N10")
+@pytest.mark.case("N10", "X1")
 @pytest.mark.parametrize("size", [-5, 0, 2**31 - 1, LIMIT + 1])
 def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None:
     """The first answer has a limit of its own, which no option moves."""

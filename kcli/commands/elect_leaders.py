@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "elect-leaders",
+    changes=True,
     examples=(
         ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),
         ("kcli elect-leaders --topic orders --yes", "one topic, in a script"),

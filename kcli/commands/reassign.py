@@ -25,6 +25,7 @@ def reassign() -> None:
 
 @reassign.command(
     "plan",
+    changes=False,
     examples=(
         ("kcli reassign plan --topic orders moves.json", "balance a topic over all brokers"),
         ("kcli reassign plan --brokers 1,2,3 > moves.json", "drain the other brokers, of all topics"),
@@ -70,6 +71,7 @@ def plan_reassignment(inv: Invocation, /, **flags: Any) -> int:
 
 @reassign.command(
     "run",
+    changes=True,
     examples=(
         (
             "kcli reassign run moves.json --throttle 50MB/s --watch",
@@ -104,6 +106,7 @@ def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
 
 @reassign.command(
     "status",
+    changes=False,
     examples=(
         ("kcli reassign status", "what is being moved, and how much is left"),
         ("kcli reassign status moves.json", "whether each move of the file is done"),
@@ -126,6 +129,7 @@ def reassignment_status(inv: Invocation, /, **flags: Any) -> int:
 
 @reassign.command(
     "cancel",
+    changes=True,
     examples=(
         ("kcli reassign cancel --topic orders", "shows what would be cancelled, and asks"),
         ("kcli reassign cancel --all --yes", "all that is being moved, in a script"),

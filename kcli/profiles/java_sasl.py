@@ -10,6 +10,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option
 from kcli.profiles.jaas import parse_jaas
+from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import Pair, Report
 from kcli.profiles.secret_keys import JAAS
 
@@ -18,9 +19,6 @@ _SHADED = "kafkashaded."  # Databricks and others rename Kafka's packages
 _MSK = "software.amazon.msk.auth.iam."
 _MECHANISM = "sasl.mechanism"
 _MSK_MECHANISM = "AWS_MSK_IAM"
-
-HANDLER_KEYS = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
-JAVA_SASL_KEYS = frozenset((JAAS, *HANDLER_KEYS, "sasl.login.class"))
 
 _OAUTH_HANDLERS = frozenset((
     f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",

@@ -10,7 +10,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.files.reading import FileState
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
-from kcli.profiles.java_sasl import JAVA_SASL_KEYS, translated
+from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import Profile
 from kcli.profiles.properties import parse_properties, split_pair
@@ -83,7 +83,15 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     protocol, rank_of_protocol = chosen_protocol(ranked)
     for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
         ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
-    return Gathered([translated(pairs, report) for pairs in ranked], kafka, profile, configs)
+    return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs)
+
+
+def _translated(pairs: list[Pair], report: Report) -> list[Pair]:
+    if not any(pair.key in JAVA_SASL_KEYS for pair in pairs):
+        return pairs
+    from kcli.profiles.java_sasl import translated  # few starts have JAAS
+
+    return translated(pairs, report)
 
 
 BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server"))

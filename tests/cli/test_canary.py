@@ -16,7 +16,7 @@ import pytest
 
 from kcli.core.admin.admin import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.cli.test_every_option import ADMIN, STREAMS
+from tests.cli.test_every_option import ADMIN, MOVES, STREAMS
 from tests.command import KCLI, ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -60,6 +60,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     own["dump.sh"] = 'env > "$1/env"; cat "$1/password"'
     own["lines.txt"] = "one\n"
     own["offsets.csv"] = "g,t,0,3\n"
+    own["moves.json"] = MOVES
     tables = "\n".join(f"[profiles.{name}]\n{MINE}{line}" for name, line in profiles(tmp_path).items())
     own["kcli/config.toml"] = tables
     for name, text in own.items():

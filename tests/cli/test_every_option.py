@@ -56,6 +56,8 @@ NO_CLUSTER = OF_PROFILES | {
     "help",
 }
 
+MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
+
 ADMIN = {
     "topics list": "",
     "topics describe": "t",
@@ -201,7 +203,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
-    (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
+    (folder / "moves.json").write_text(MOVES)
     with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
         put(cluster, "t", 0)
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})

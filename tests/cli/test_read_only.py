@@ -11,7 +11,7 @@ import pytest
 
 from kcli.cli import cli
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.cli.test_every_option import ADMIN, NO_CLUSTER, leaves
+from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, leaves
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.in_process import Done, kcli
@@ -45,6 +45,7 @@ def folder(cluster: FakeCluster, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("read-only")
     (folder / "lines.txt").write_text("one\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
+    (folder / "moves.json").write_text(MOVES)
     (folder / "kcli").mkdir()
     (folder / "kcli/config.toml").write_text(
         f'[profiles.locked]\nbootstrap.servers = "{cluster.bootstrap}"\nread_only = true\n'

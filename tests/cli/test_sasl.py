@@ -191,7 +191,7 @@ def test_it_is_allowed_in_every_way_in_which_options_are_given(
         (("-X", "sasl.mechanism=SCRAM"), "sasl.mechanism='SCRAM' is not a valid value"),
         (("-X", "sasl.mechanism="), "sasl.mechanism is not set"),
         (("-X", "sasl.username="), "sasl.username is not set"),
-        (("-X", "sasl.password="), "sasl.password is not set"),
+        (("-X", "sasl.password="), "there is no password for user alice"),
         (("-X", "sasl.mechanism=OAUTHBEARER"), "sasl.mechanism=OAUTHBEARER"),
     ],
 )

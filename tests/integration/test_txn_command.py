@@ -20,7 +20,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
-from tests.fake.raw_broker import RawBroker, ready
+from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
 from tests.kafka import Kafka, sandboxed, version_of
 
@@ -85,7 +85,8 @@ def hang(kafka: Kafka, topic: str) -> int:
     with unverified(kafka), RawClient(kafka.bootstrap, timeout=30) as client:
         txn = RawBroker(client, topic, topic, topic).transaction(timeout=600_000)
         assert ready(lambda: txn.init(version=4)) == 0
-        assert ready(lambda: txn.produce(0, b"hanging", version=_BEFORE_IMPLICIT)) == 0
+        # The broker refuses the record until the changed configuration has reached it.
+        until(lambda: ready(lambda: txn.produce(0, b"hanging", version=_BEFORE_IMPLICIT)) == 0)
         return txn.id
 
 

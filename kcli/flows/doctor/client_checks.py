@@ -58,7 +58,8 @@ def configuration(facts: ClientFacts) -> Iterator[Finding]:
     """Where the options come from, and what is doubtful about them."""
     by_origin: dict[str, list[str]] = {}
     for key, origin in facts.options:
-        by_origin.setdefault(origin, []).append(key)
+        file, _, line = origin.rpartition(":")
+        by_origin.setdefault(file if line.isdecimal() else origin, []).append(key)
     text = "; ".join(f"{', '.join(keys)} from {origin}" for origin, keys in by_origin.items())
     yield well(CLIENT, "configuration", text or "defaults")
     for remark in facts.warnings:

@@ -15,6 +15,7 @@ from kcli.core.error_codes import (
     UNSUPPORTED_VERSION,
 )
 
+RAISE_FILE_LIMIT = "raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it"
 _COORDINATOR = (
     "try again in a moment; if it lasts, check that the brokers that host __consumer_offsets are running"
 )

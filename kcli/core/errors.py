@@ -42,6 +42,10 @@ class ConnectError(KcliError):
     exit_code = 3
 
 
+class TooManyFilesError(ConnectError):
+    """This process, or this machine, cannot open another socket: it says nothing about the broker."""
+
+
 class NotKafkaError(ConnectError):
     """The peer responds, but does not speak Kafka: reconnecting cannot help."""
 

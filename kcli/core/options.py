@@ -45,6 +45,10 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+_AROUND_RECORDS = 1 << 20
+"""Bytes of a fetch response besides its records: topics, partitions, aborted transactions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """Options of every client. Durations end in ``_ms`` because Kafka's own names do."""
@@ -227,6 +231,11 @@ class ClientOptions:
         aliases=("allow.auto.create.topics",),
     )
 
+    @property
+    def largest_response(self) -> int:
+        """The largest response that is accepted, in bytes."""
+        return self.receive_message_max_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerOptions(ClientOptions):
@@ -372,6 +381,14 @@ class ConsumerOptions(ClientOptions):
         "bytes of fetch responses that are buffered, of all brokers together",
         low=1_024,
     )
+
+    @property
+    def largest_response(self) -> int:
+        """The same, and never less than a fetch may bring by itself, unless the limit was lowered or raised by hand."""
+        limit = self.receive_message_max_bytes
+        if limit != type(self).__dataclass_fields__["receive_message_max_bytes"].default:
+            return limit
+        return max(limit, self.fetch_max_bytes + _AROUND_RECORDS)
 
 
 WHOLE_BATCHES = 0x7FFF_FFFF

@@ -595,7 +595,7 @@ def damage(cluster: FakeCluster, partition: int) -> None:
     cluster.replace(FetchRequest, flip)
 
 
-@pytest.mark.case("F2")
+@pytest.mark.case("F2", "X5")
 def test_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCluster) -> None:
     damage(cluster, 1)
     done = kcli("consume", "t", "-p", "1", "-e", bootstrap=cluster.bootstrap)

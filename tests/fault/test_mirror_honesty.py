@@ -84,7 +84,7 @@ def test_with_on_gap_record_the_gap_is_reported_and_the_copy_continues(
     assert offsets.translate(COUNT) == offsets.target_end
 
 
-@pytest.mark.case("M13", "R8")
+@pytest.mark.case("M13", "R8", "X5")
 def test_a_damaged_batch_is_not_copied(source: FakeCluster, target: FakeCluster, exactly_once: bool) -> None:
     raw = bytearray(batch(b"damaged", timestamp=1_000))
     raw[-1] ^= 0xFF

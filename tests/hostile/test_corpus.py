@@ -7,7 +7,7 @@ import pytest
 from tests.hostile.families import target_named
 from tests.hostile.harness import Memory, Watch, alarm
 
-pytestmark = pytest.mark.case("R12")
+pytestmark = pytest.mark.case("R12", "X8")
 
 CORPUS = Path(__file__).parent / "corpus"
 

@@ -10,7 +10,7 @@ from tests.hostile.families import families
 from tests.protocol.tables import requests
 
 pytestmark = [
-    pytest.mark.case("R12"),
+    pytest.mark.case("R12", "X2", "X4"),
     pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc"),
 ]
 

@@ -81,6 +81,7 @@ def test_null_and_empty_are_distinguished(write: Any, read: Any, value: Any) -> 
         assert read(written(write, case), 4)[0] == case
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(("write", "read"), NOT_NULL)
 def test_null_is_refused_where_it_is_not_allowed(write: Any, read: Any) -> None:
     with pytest.raises(ProtocolError, match="null"):
@@ -95,6 +96,7 @@ def test_every_truncation_is_refused(write: Any, read: Any, value: Any) -> None:
             read(data[:end], 4)
 
 
+@pytest.mark.case("X2")
 @pytest.mark.parametrize(
     ("read", "data"),
     [

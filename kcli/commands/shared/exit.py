@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.core.error_remedies import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError
 from kcli.output.sanitise import visible, visible_json
 
@@ -96,6 +97,14 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
         from kcli.commands.shared.usage_errors import describe_usage  # tables for errors only
 
         return (2, *describe_usage(error))
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        where = f" (at {os.fsdecode(error.filename)})" if error.filename is not None else ""
+        return (
+            1,
+            "no more files can be opened",
+            f"{os.strerror(error.errno).lower()}{where}",
+            RAISE_FILE_LIMIT,
+        )
     if isinstance(error, OSError) and error.filename is not None:
         return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:

@@ -113,6 +113,9 @@ class Brokers:
                 self._loop.complete((future, None, _not_now(node, route.address.failure or route.failure)))
                 return
             channel = self._connect(node, route, now)
+            if not channel.is_open:  # at once, and not by the network
+                self._loop.complete((future, None, _not_now(node, channel.failure)))
+                return
         channel.connection.request(request, future, now, deadline)
 
     def rename(self, bootstrap: Node, node: Node) -> None:
@@ -233,7 +236,7 @@ class Brokers:
         connection = Connection(
             node,
             client_id=options.client_id,
-            max_frame_bytes=options.receive_message_max_bytes,
+            max_frame_bytes=options.largest_response,
             complete=self._loop.complete,
             hooks=self._hooks,
             login=self._authentication.login if self._authentication is not None else None,

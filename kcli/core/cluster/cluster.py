@@ -33,6 +33,7 @@ from kcli.core.errors import (
     ConnectError,
     KcliError,
     NotFoundError,
+    TooManyFilesError,
     UnansweredError,
     UnsupportedError,
     WrongClusterError,
@@ -418,7 +419,7 @@ class Cluster:
         failures = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
         told = [self.last_error] if self.last_error is not None else []
         reasons = [e for e in failures if e is not None] or told
-        final = next((e for e in reasons if is_final(e)), None)
+        final = next((e for e in reasons if is_final(e) or isinstance(e, TooManyFilesError)), None)
         if final is not None:
             return final
         if reasons and all(isinstance(error, UnansweredError) for error in reasons):

@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
+from kcli.core.error_remedies import RAISE_FILE_LIMIT
 from kcli.core.errors import (
     ConnectError,
     KcliError,
     NotKafkaError,
     OutcomeUnknownError,
     ProtocolError,
+    TooManyFilesError,
     UnansweredError,
 )
 from kcli.core.net.resolve import Address, certified_name
@@ -273,7 +275,9 @@ class Channel:
                 return
             self._refusals.append(os.strerror(code))
             if code in (errno.EMFILE, errno.ENFILE):
-                self._refusals.append("too many files are open: raise the limit (ulimit -n)")
+                what = f"cannot connect to {self.node}"
+                self.close(TooManyFilesError(what, why=os.strerror(code).lower(), do=RAISE_FILE_LIMIT))
+                return
         self.close(self._refused())
 
     def _tune(self, sock: socket.socket) -> None:

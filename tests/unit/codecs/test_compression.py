@@ -57,7 +57,7 @@ def test_unknown_codecs_are_named(codec: int) -> None:
         compress(codec, b"x")
 
 
-@pytest.mark.case("F6")
+@pytest.mark.case("F6", "X6")
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("size", [1, 1000, (4 << 20) - 1, 4 << 20, (5 << 20) + 7])
 def test_the_cap_is_reachable_and_no_byte_more(codec: int, size: int) -> None:
@@ -100,6 +100,7 @@ def test_endless_rows_of_empty_frames_are_refused(codec: int) -> None:
         decompress(codec, packed)
 
 
+@pytest.mark.case("X4")
 @pytest.mark.parametrize("codec", CODECS)
 def test_mutated_data_gives_an_answer_or_the_one_error(codec: int) -> None:
     seeded = random.Random(codec)

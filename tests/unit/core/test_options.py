@@ -141,3 +141,13 @@ def test_options_are_keywords_and_frozen() -> None:
         ClientOptions("host:9092")  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
         ClientOptions().client_id = "x"  # type: ignore[misc]
+
+
+@pytest.mark.case("X1")
+def test_the_largest_response_has_room_for_a_fetch() -> None:
+    """Otherwise fetch.max.bytes alone, raised, would make a reader refuse what it asked for."""
+    assert ClientOptions().largest_response == 100 << 20
+    assert ConsumerOptions().largest_response == 100 << 20
+    assert ConsumerOptions(fetch_max_bytes=200 << 20).largest_response > 200 << 20
+    by_hand = ConsumerOptions(fetch_max_bytes=200 << 20, receive_message_max_bytes=2000)
+    assert by_hand.largest_response == 2000

@@ -107,7 +107,7 @@ def test_a_flipped_bit_inside_a_wrapper() -> None:
         batch.columns()
 
 
-@pytest.mark.case("F7")
+@pytest.mark.case("F7", "X3")
 def test_a_wrapper_inside_a_wrapper_is_refused() -> None:
     """No recursion, whatever the depth."""
     inside = message(0, b"a")

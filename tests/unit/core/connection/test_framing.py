@@ -153,7 +153,7 @@ def test_sizes_at_the_limits_are_fine(size: int) -> None:
     assert feed(reader(), struct.pack(">i", size)) == []
 
 
-@pytest.mark.case("N10")
+@pytest.mark.case("N10", "X1")
 @pytest.mark.parametrize("size", [-5, 0, 2**31 - 1, LIMIT + 1])
 def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None:
     """The first answer has a limit of its own, which no option moves."""

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,25 @@ class SecureKafka:
         assert producer.flush(30) == 0
         assert set(failed) <= {None}, failed
 
+    @cached_property
+    def open_topic(self) -> str:
+        """A topic with a record, which tests only read and append to."""
+        name = self.topic("open")
+        self.fill(name, [b"1"])
+        return name
+
+    def new_user(self, folder: Path) -> tuple[str, str]:
+        """A user without any right, and its file of client options: it connects by certificate."""
+        name = unused_name("user")
+        issued = self.authority.issue(name)
+        given = self.options("alice-certificate")
+        for key, data in (("certificate", issued.certificate_pem()), ("key", issued.key_pem())):
+            path = folder / f"{name}.{key}"
+            path.touch(0o600)
+            path.write_bytes(data)
+            given[f"ssl.{key}.location"] = str(path)
+        return name, write_file(folder / f"{name}.properties", given)
+
     def failed_attempts(self, expected: int = 0, timeout: float = 5.0) -> int:
         """How many authentications and TLS handshakes have failed, by the broker's log.
 
@@ -171,7 +191,9 @@ class SecureKafka:
         host, _, port = self.bootstraps["SSL"].rpartition(":")
         certificate = path.read_text().partition("-----BEGIN CERTIFICATE-----")[2].partition("-----END")[0]
         end, same = time.monotonic() + 30, 0
-        while same < 6:  # three network threads accept connections in turn, each with a certificate of its own
+        while (
+            same < 6
+        ):  # three network threads accept connections in turn, each with a certificate of its own
             assert time.monotonic() < end, "the broker still has the former certificate"
             new = certificate.strip() in ssl.get_server_certificate((host, int(port)))
             same = same + 1 if new else 0

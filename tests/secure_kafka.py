@@ -40,7 +40,7 @@ from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 
 PROPERTIES = {
     # Each test that lasts longer re-authenticates by the way.
-    "listener.name.sasl_ssl.connections.max.reauth.ms": "4000",
+    "listener.name.sasl_ssl.connections.max.reauth.ms": "2500",
     "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
     "listener.name.ssl.ssl.allow.san.changes": "true",
 }

@@ -5,11 +5,13 @@ one option more. confluent-kafka is the judge: it connects with the same options
 """
 
 import os
+import ssl
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from confluent_kafka.admin import (
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewTopic,
     ResourcePatternType,
     ResourceType,
@@ -28,13 +33,18 @@ from confluent_kafka.admin import (
 from kcli.profiles.properties import parse_properties
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.security.certificates import Authority
-from kcli.sandbox.security.names import Names
+from kcli.sandbox.security.names import BROKER, Names, node_name
 from kcli.sandbox.security.tokens import TokenSigner
 from kcli.sandbox.state import read_state, security_folder
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 
-REAUTHENTICATION = {"listener.name.sasl_ssl.connections.max.reauth.ms": "4000"}
-"""Each test that lasts longer re-authenticates by the way."""
+PROPERTIES = {
+    # Each test that lasts longer re-authenticates by the way.
+    "listener.name.sasl_ssl.connections.max.reauth.ms": "2500",
+    "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+    "listener.name.ssl.ssl.allow.san.changes": "true",
+}
+"""Of the broker: SCRAM-SHA-256 is not offered on the listener SASL_PLAINTEXT; see ``certificate_of_ssl``."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,70 @@ class SecureKafka:
         assert producer.flush(30) == 0
         assert set(failed) <= {None}, failed
 
+    @cached_property
+    def open_topic(self) -> str:
+        """A topic with a record, which tests only read and append to."""
+        name = self.topic("open")
+        self.fill(name, [b"1"])
+        return name
+
+    def new_user(self, folder: Path) -> tuple[str, str]:
+        """A user without any right, and its file of client options: it connects by certificate."""
+        name = unused_name("user")
+        issued = self.authority.issue(name)
+        given = self.options("alice-certificate")
+        for key, data in (("certificate", issued.certificate_pem()), ("key", issued.key_pem())):
+            path = folder / f"{name}.{key}"
+            path.touch(0o600)
+            path.write_bytes(data)
+            given[f"ssl.{key}.location"] = str(path)
+        return name, write_file(folder / f"{name}.properties", given)
+
+    def failed_attempts(self, expected: int = 0, timeout: float = 5.0) -> int:
+        """How many authentications and TLS handshakes have failed, by the broker's log.
+
+        Waits until there are ``expected``, and a moment longer: the line is written when the client knows it already.
+        """
+        log, end = self.sandbox.nodes[0].log, time.monotonic() + timeout
+        while (found := log.read_text().count("] Failed authentication with ")) < expected:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        time.sleep(0.15 if expected else 0)
+        return log.read_text().count("] Failed authentication with ") if expected else found
+
+    @contextmanager
+    def certificate_of_ssl(self, folder: Path, **how: Any) -> Iterator[None]:
+        """The listener SSL has another certificate of the same CA for the block. ``how``: see ``Authority.issue``."""
+        path = folder / "listener.pem"
+        path.touch(0o600)
+        path.write_bytes(self.authority.issue(BROKER, **how).chain_pem())
+        self._keystore_of_ssl(path)
+        try:
+            yield
+        finally:
+            self._keystore_of_ssl(self.names.certificate(node_name(1)))
+
+    def _keystore_of_ssl(self, path: Path) -> None:
+        key = "listener.name.ssl.ssl.keystore.location"
+        entry = ConfigEntry(key, str(path), incremental_operation=AlterConfigOpType.SET)
+        client = self.admin()
+        changed = client.incremental_alter_configs(
+            [ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])]
+        )
+        for future in changed.values():
+            future.result(30)
+        host, _, port = self.bootstraps["SSL"].rpartition(":")
+        certificate = path.read_text().partition("-----BEGIN CERTIFICATE-----")[2].partition("-----END")[0]
+        end, same = time.monotonic() + 30, 0
+        while (
+            same < 6
+        ):  # three network threads accept connections in turn, each with a certificate of its own
+            assert time.monotonic() < end, "the broker still has the former certificate"
+            new = certificate.strip() in ssl.get_server_certificate((host, int(port)))
+            same = same + 1 if new else 0
+            time.sleep(0.01)
+
     @property
     def authority(self) -> Authority:
         return Authority.load(self.names.authority_key.read_bytes(), self.names.authority.read_bytes())
@@ -141,7 +215,7 @@ def unused_name(hint: str) -> str:
 @contextmanager
 def secure_node() -> Iterator[SecureKafka]:
     """What ``secure_kafka`` is."""
-    extra = {**TEST_PROPERTIES, **REAUTHENTICATION}
+    extra = {**TEST_PROPERTIES, **PROPERTIES}
     with sandboxed(secure=True, extra=extra, jvm_options=QUICK_JVM) as kafka:
         assert kafka.sandbox is not None
         state = read_state(kafka.sandbox.home)

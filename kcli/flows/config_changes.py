@@ -138,7 +138,8 @@ def _planned(
         known.type if known is not None else "",
         sensitive,
     )
-    if known is not None and known.read_only:
+    # Brokers call keys of a listener (listener.name.NAME.*) read-only, even if they were set while they ran.
+    if known is not None and known.read_only and known.is_default:
         return planned._replace(error=_read_only(resource, change.name))
     if note := _unneeded(change, entry, sensitive=sensitive):
         return planned._replace(note=note, new=planned.old, new_source=old_source)

@@ -11,19 +11,13 @@ from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, NONE
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
+from kcli.core.permissions import on_topic
 from kcli.core.producer.accumulator import NEVER, Accumulator
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.idempotence import Idempotence
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NO_TIMEOUT = 0x7FFF_FFFF  # the field only matters for transactions
-
-
-_GRANT = {
-    CLUSTER_AUTHORIZATION_FAILED: "have it granted to write to the topic, which is enough for an idempotent producer: "
-    "kcli acls create --principal User:NAME --operation write --topic TOPIC "
-    "(on brokers before 2.8: --operation idempotent_write --cluster)"
-}
 
 
 class ProducerIds:
@@ -104,9 +98,14 @@ class ProducerIds:
                     answer.producer_id, answer.producer_epoch, list(self._accumulator.queued())
                 )
                 return
-            error = BrokerError(
-                answer.error_code, "requesting a producer id", do=_GRANT.get(answer.error_code, "")
-            )
+            do = self._grant() if answer.error_code == CLUSTER_AUTHORIZATION_FAILED else ""
+            error = BrokerError(answer.error_code, "requesting a producer id", do=do)
         self._not_before = self._cluster.loop.now() + self._backoff.next()
         if not classify_error(error).retriable:
             self._refused(error)
+
+    def _grant(self) -> str:
+        """The remedy: since Kafka 2.8, the permission to write to a topic is enough."""
+        topic = next((batch.tp.topic for batch in self._accumulator.queued()), "TOPIC")
+        own = on_topic("WRITE", topic).grant
+        return f"{own} (on brokers before 2.8 also --operation idempotent_write --cluster)"

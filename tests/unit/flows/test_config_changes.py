@@ -75,6 +75,14 @@ def test_a_read_only_key_is_refused() -> None:
     assert (row.needed, row.error.exit_code, "read-only" in row.error.why) == (False, 7, True)
 
 
+def test_a_key_that_was_set_while_the_broker_ran_can_be_changed() -> None:
+    """Kafka 4.3 describes listener.name.NAME.ssl.keystore.location as read-only."""
+    found = ConfigEntry(
+        "key", "1", "dynamic broker", is_sensitive=False, read_only=True, own_source="dynamic broker"
+    )
+    assert planned(ConfigChange("key", "2"), found).needed
+
+
 def test_elements_of_what_is_no_list_are_a_usage_error() -> None:
     with pytest.raises(ConfigError, match="key is not a list"):
         planned(ConfigChange("key", "2", ConfigOp.APPEND), entry("1", kind="long"))

@@ -1,0 +1,105 @@
+"""Permissions on a real Kafka: what is missing is named with a command, and once that has run, the rest works (S7).
+
+For each kind of resource and operation: alice's command fails with 4, the admin runs the command that the error prints
+(with alice's name in place of NAME), and the same command of alice's is repeated until it succeeds.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.in_process import kcli
+from tests.secure_kafka import SecureKafka, unused_name
+
+pytestmark = [pytest.mark.integration, pytest.mark.case("S7")]
+
+GRANT = re.compile(r"have it granted: (kcli acls create --principal User:NAME [^(\n]*)")
+
+LINES: dict[str, tuple[str, list[str]]] = {
+    "describe a topic": ("topics offsets T", ["describe --topic T"]),
+    "read a topic": ("consume T -e", ["describe --topic T", "read --topic T"]),
+    "write to a topic": ("produce T FILE", ["describe --topic T", "write --topic T"]),
+    "write without a producer id": (
+        "produce T FILE --no-idempotent",
+        ["describe --topic T", "write --topic T"],
+    ),
+    "create a topic": ("topics create NEW", ["create --topic NEW"]),
+    "delete a topic": ("topics delete T --yes", ["describe --topic T", "delete --topic T"]),
+    "delete records": ("topics trim T --before 1 --yes", ["describe --topic T", "delete --topic T"]),
+    "add partitions": (
+        "topics alter T --partitions 2 --yes",
+        ["describe --topic T", "alter --topic T"],
+    ),
+    "configuration of a topic": ("configs describe topics T", ["describe_configs --topic T"]),
+    "configure a topic": (
+        "topics alter T --set retention.ms=-1 --yes",
+        ["describe --topic T", "describe_configs --topic T", "alter_configs --topic T"],
+    ),
+    "describe a group": ("groups describe G", ["describe --group G"]),
+    "read in a group": ("consume OPEN -e -g G", ["describe --group G", "read --group G"]),
+    "rewind a group": (
+        "groups rewind G --topic OPEN --to earliest --yes",
+        ["describe --group G", "read --group G"],
+    ),
+    "read in a group of the new protocol": (
+        "consume OPEN -e -g NEW -X group.protocol=consumer",
+        ["describe --group NEW", "read --group NEW"],
+    ),
+    "delete offsets": (
+        "groups delete-offsets G --topic OPEN --yes",
+        ["describe --group G", "delete --group G"],
+    ),
+    "delete a group": ("groups delete G --yes", ["describe --group G", "delete --group G"]),
+    "a transactional id": ("produce OPEN FILE --transactional-id X", ["write --transactional-id X"]),
+    "describe the cluster": ("cluster describe", ["describe --cluster"]),
+    "configuration of a broker": ("configs describe brokers 1", ["describe_configs --cluster"]),
+    "configure a broker": (
+        "configs alter brokers 1 --set log.cleaner.threads=1 --yes",
+        ["describe_configs --cluster", "alter_configs --cluster"],
+    ),
+    "quotas": (
+        "quotas alter --user QUOTA --set consumer_byte_rate=1MB --yes",
+        ["describe_configs --cluster", "alter_configs --cluster"],
+    ),
+    "describe ACLs": ("acls list", ["describe --cluster"]),
+    "reassignments": ("reassign status", ["describe --cluster"]),
+    "users": ("users list", ["describe --cluster"]),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_command_that_an_error_prints_grants_what_was_missing(
+    secure_kafka: SecureKafka, name: str, tmp_path: Path
+) -> None:
+    line, expected = LINES[name]
+    user, file = secure_kafka.new_user(tmp_path)
+    if "OPEN" in line:
+        open_topic = secure_kafka.open_topic
+        secure_kafka.grant(user, ("TOPIC", open_topic, "READ"), ("TOPIC", open_topic, "WRITE"))
+    words = {"T": secure_kafka.topic(), "OPEN": secure_kafka.open_topic, "QUOTA": unused_name("quota")}
+    words |= {word: unused_name(word.lower()) for word in ("NEW", "G", "X")}
+    secure_kafka.fill(words["T"], [b"1", b"2"])
+    if "groups" in line:
+        made = kcli(
+            "consume", words["OPEN"], "-e", "-g", words["G"], "-F", secure_kafka.file("admin-certificate")
+        )
+        assert made.code == 0, made
+    (tmp_path / "records").write_text("1\n")
+    words["FILE"] = str(tmp_path / "records")
+
+    def named(text: str) -> list[str]:
+        return [words.get(word, word) for word in text.split()]
+
+    granted = []
+    while (done := kcli(*named(line), "-F", file)).code and len(granted) < len(expected):
+        assert done.code == 4, done
+        found = GRANT.search(done.err)
+        assert found, done.err
+        granted.append(found[1].strip().partition(" --operation ")[2])
+        command = shlex.split(found[1].replace("User:NAME", f"User:{user}"))[1:]
+        admin = kcli(*command, "--yes", "-F", secure_kafka.file("admin-certificate"))
+        assert admin.code == 0, admin
+    assert done.code == 0, done
+    assert granted == [" ".join(named(each)) for each in expected]

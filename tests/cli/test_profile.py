@@ -292,3 +292,21 @@ def test_every_example_of_profile_is_a_command() -> None:
     text = "\n".join(line for name in profile.commands for line, _ in profile.commands[name].examples)  # type: ignore[attr-defined]
     assert set(re.findall(r"kcli profile (\w+)", text)) == set(profile.commands)
     assert (ROOT / "docs/profiles.md").exists()
+
+
+def test_added_paths_lead_to_the_same_file_from_every_folder(
+    kcli: Kcli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "here/d").mkdir(parents=True)
+    monkeypatch.chdir(home / "here")
+    given = ("ssl.ca.location=d/ca.pem", "ssl.keystore.location=~/me.p12", "security.protocol=SSL")
+    assert (
+        kcli("profile", "add", "p", "-b", "h:1", *(part for one in given for part in ("-X", one))).code == 0
+    )
+    shown = kcli("profile", "show", "p").out
+    assert str(home / "here/d/ca.pem") in shown
+    assert str(home / "me.p12") in shown
+    (home / "here/client.properties").write_text("bootstrap.servers=h:1\nssl.truststore.location=ca.pem\n")
+    monkeypatch.chdir(home)
+    assert kcli("profile", "import", "here/client.properties").code == 0
+    assert str(home / "here/ca.pem") in kcli("profile", "show", "client").out

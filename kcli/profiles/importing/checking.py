@@ -7,21 +7,24 @@ from kcli.profiles.importing.found import Found
 from kcli.profiles.pairs import Pair
 from kcli.profiles.profile import MARKS
 from kcli.profiles.resolve import parsed, parsed_registry
+from kcli.profiles.secret_keys import absolute
 from kcli.profiles.sifting import sifted
 from kcli.serde.registry.keys import is_registry_key
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-def checked(found: Found, path: str) -> Found:
-    """The same, with what kcli does not understand among ``dropped``, and with a name that it accepts."""
+def checked(found: Found, path: str, folder: str) -> Found:
+    """The same, with what kcli does not understand among ``dropped``, with a name that it accepts, and with absolute
+    paths: relative ones are to ``folder``, that of the imported file.
+    """
     pairs, dropped = [], list(found.dropped)
     for key, text in found.pairs:
         reason = "" if key in MARKS else _reason(Pair(key, text, path))
         if reason:
             dropped.append((key, reason))
         else:
-            pairs.append((key, text))
+            pairs.append((key, absolute(key, text, folder)))
     return Found(profile_name(found.name), pairs, dropped)
 
 

@@ -106,6 +106,11 @@ class ConfigFile:
             description=marks["description"].text if "description" in marks else "",
         )
 
+    def pairs(self) -> list[Pair]:
+        """The pairs of the whole file, of every profile; what is wrong with them is not reported."""
+        profiles = [pair for name in self.names for pair in self.profile(name, _ignore).pairs]
+        return self.defaults(_ignore) + profiles
+
     def _profiles(self) -> Mapping[str, Mapping[str, Any]]:
         found = self._tables.get("profiles", {})
         if not isinstance(found, Mapping):
@@ -159,6 +164,10 @@ class ConfigFile:
                     ConfigError(f"{key} has no usable value ({origin})", why=str(error), do="write a text")
                 )
         return found
+
+
+def _ignore(_error: ConfigError) -> None:
+    pass
 
 
 def _leaves(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

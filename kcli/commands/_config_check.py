@@ -15,11 +15,11 @@ from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
-from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, TOKEN_COMMAND, SecretSource
 from kcli.profiles.secrets import read_secret_file
-from kcli.profiles.sources import Sources
+from kcli.profiles.sources import BROKERS, Sources
 
 _COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
 _FOUND = 2
@@ -36,6 +36,7 @@ def check(inv: Invocation) -> int:
     for name in dict.fromkeys(name for config in configs for name in config.names):
         found.append(_checked(_only_profile(sources, name), errors.append, warnings))
     for resolved in found:
+        _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
         _check_files(resolved, errors.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
@@ -67,6 +68,17 @@ def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
     resolved = resolve(sources, need_broker=False, report=report)
     warnings += resolved.warnings
     return resolved
+
+
+def _check_brokers(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
+    profile = resolved.profile
+    if resolved.values.get("bootstrap_servers") or profile is None:
+        return
+    empty = [pair for pair in profile.pairs if pair.key in BROKERS]
+    if empty:
+        report(no_broker(profile, empty[-1]))
+    else:
+        warn(f"profile {profile.name} names no broker ({profile.origin}): commands need -b with it")
 
 
 def _check_secrets(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:

@@ -9,9 +9,10 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
-from kcli.profiles.resolve import HIDDEN, Resolved, resolve, shown_values
+from kcli.profiles.resolve import HIDDEN, NoBrokerError, Resolved, resolve, shown_values
 from kcli.profiles.secret_keys import SecretSource
 from kcli.sandbox.discovery import find_sandbox
+from kcli.sandbox.errors import SeveralSandboxesError
 
 _COLUMNS = (Column("key"), Column("value", "prose"))
 _ORIGIN = Column("origin", "prose")
@@ -32,11 +33,19 @@ def show(inv: Invocation, *, origin: bool) -> int:
 
 def _resolved(inv: Invocation) -> Resolved:
     """With the options of a running sandbox where no brokers are named, if there is one."""
-    try:
-        sandbox = find_sandbox()
-    except ConfigError:  # there are several: none is used
-        sandbox = None
-    return resolve(sources_of(inv.values, lambda: sandbox), need_broker=sandbox is not None)
+
+    def sandbox() -> tuple[str, Mapping[str, str]] | None:
+        try:
+            return find_sandbox()
+        except SeveralSandboxesError as error:
+            inv.talk.note(f"{error.what} ({error.why}): no option is from a sandbox")
+            return None
+
+    def report(error: ConfigError) -> None:
+        if not isinstance(error, NoBrokerError):
+            raise error
+
+    return resolve(sources_of(inv.values, sandbox), report=report)
 
 
 def print_values(

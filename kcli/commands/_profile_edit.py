@@ -22,7 +22,7 @@ from kcli.profiles.pairs import Pair, raise_error
 from kcli.profiles.profile import MARKS
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
-from kcli.profiles.secret_keys import holds_secret, secret_source
+from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
 from kcli.profiles.sources import no_profile
 
 _LOCK_PATIENCE = 10.0
@@ -161,7 +161,7 @@ def _text(path: str) -> str:
 
 
 def _given(inv: Invocation) -> list[Pair]:
-    """The options of this command line, each key once; JAAS becomes user and password."""
+    """The options of this command line, each key once; JAAS becomes user and password, paths are absolute."""
     values = inv.values
     pairs: list[Pair] = []
     files = SourceFiles()
@@ -175,7 +175,9 @@ def _given(inv: Invocation) -> list[Pair]:
     }
     pairs += [Pair(key, text, "a flag") for key, text in flags.items() if text is not None]
     renamed = [pair._replace(key="cluster.id") if pair.key == "cluster_id" else pair for pair in pairs]
-    last = {pair.key: pair for pair in translated(renamed, raise_error)}
+    here = os.getcwd()
+    found = translated(renamed, raise_error)
+    last = {pair.key: pair._replace(text=absolute(pair.key, pair.text, here)) for pair in found}
     return sorted(last.values(), key=lambda pair: pair.key != "bootstrap.servers")
 
 

@@ -31,7 +31,8 @@ def import_from(inv: Invocation, source: str, name: str | None, form: str | None
     path, tool = _file_of(source, form)
     text = _text(path)
     tool = tool or tool_of(path, text)
-    found = [checked(one, path) for one in READERS[tool](text, path, _own_name(path, tool, name))]
+    folder = os.path.dirname(os.path.abspath(path))
+    found = [checked(one, path, folder) for one in READERS[tool](text, path, _own_name(path, tool, name))]
     found = [one for one in found if one.pairs]
     if name is not None:
         check_name(name)

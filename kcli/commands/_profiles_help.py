@@ -9,7 +9,11 @@ Where client options come from, strongest first
   the profile in use           --profile NAME, KCLI_PROFILE, current in the file
   [defaults]                   of the file, then of /etc/kcli/config.toml
   KAFKA_BOOTSTRAP_SERVERS      KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*
-  a running sandbox            for the brokers only
+  a running sandbox            where nothing else names a cluster: its brokers;
+                               of a secure one also how to connect as its admin
+
+A profile in use without bootstrap.servers is an error, also where a sandbox
+runs. That a sandbox is used is said on stderr.
 
 The file: $XDG_CONFIG_HOME/kcli/config.toml (~/.config/kcli/config.toml)
   current = "prod"

@@ -28,11 +28,13 @@ def option(
     choices: tuple[str, ...] = (),
     low: int | None = None,
     secret: bool = False,
+    path: bool = False,
     in_code: bool = False,
 ) -> Any:
     """Declares an option: default, one line of help, librdkafka's spelling, legal values.
 
-    ``in_code``: its value is an object, which only a program can give; it has no spelling.
+    ``path``: its value names a file. ``in_code``: its value is an object, which only a program can give; it has no
+    spelling.
     """
     metadata = {
         "doc": doc,
@@ -40,6 +42,7 @@ def option(
         "choices": choices,
         "low": low,
         "secret": secret,
+        "path": path,
         "in_code": in_code,
     }
     return dataclasses.field(default=default, metadata=metadata)
@@ -79,7 +82,7 @@ class ClientOptions:
         in_code=True,
     )
     sasl_oauthbearer_token_file: str = option(
-        "", "file with the token of OAUTHBEARER, read again before the token expires"
+        "", "file with the token of OAUTHBEARER, read again before the token expires", path=True
     )
     sasl_oauthbearer_token_command: str = option(
         "",
@@ -110,6 +113,7 @@ class ClientOptions:
         "",
         "PEM file of the authorities to trust for the token endpoint, instead of the system's",
         aliases=("https.ca.location",),
+        path=True,
     )
     sasl_aws_region: str = option("", "AWS region of AWS_MSK_IAM; unset: the region in the broker's name")
     sasl_aws_profile: str = option(
@@ -120,7 +124,7 @@ class ClientOptions:
     )
     sasl_kerberos_principal: str = option("", "the principal of GSSAPI; unset: that of the ticket cache")
     sasl_kerberos_keytab: str = option(
-        "", "keytab with the key of sasl.kerberos.principal; unset: the ticket cache is used"
+        "", "keytab with the key of sasl.kerberos.principal; unset: the ticket cache is used", path=True
     )
     allow_plaintext_secrets: bool = option(
         False,
@@ -130,6 +134,7 @@ class ClientOptions:
         "",
         "PEM or PKCS12 file of the authorities to trust, instead of the system's",
         aliases=("ssl.truststore.location",),
+        path=True,
     )
     ssl_ca_pem: str = option(
         "",
@@ -145,7 +150,7 @@ class ClientOptions:
         _NO_SECRET, "password of a PKCS12 file in ssl.truststore.location", secret=True
     )
     ssl_keystore_location: str = option(
-        "", "PEM or PKCS12 file with both the client's certificate and its private key"
+        "", "PEM or PKCS12 file with both the client's certificate and its private key", path=True
     )
     ssl_keystore_type: str = option(
         "",
@@ -155,13 +160,15 @@ class ClientOptions:
     ssl_keystore_password: Secret = option(
         _NO_SECRET, "password of a PKCS12 file in ssl.keystore.location", secret=True
     )
-    ssl_certificate_location: str = option("", "PEM file of the client's certificate, with its chain")
+    ssl_certificate_location: str = option(
+        "", "PEM file of the client's certificate, with its chain", path=True
+    )
     ssl_certificate_pem: str = option(
         "",
         "the client's certificate, with its chain, as PEM text",
         aliases=("ssl.keystore.certificate.chain",),
     )
-    ssl_key_location: str = option("", "PEM file of the client's private key")
+    ssl_key_location: str = option("", "PEM file of the client's private key", path=True)
     ssl_key_pem: Secret = option(
         _NO_SECRET,
         "the client's private key, as PEM text",

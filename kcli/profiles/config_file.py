@@ -11,9 +11,11 @@
     sasl.password_command = "pass show kafka/prod"
     protected = true
 
-Imported only where such a file exists: ``tomllib`` costs time. Never expands variables or includes files.
+Imported only where such a file exists: ``tomllib`` costs time. Never expands variables or includes files. A relative path
+is relative to the folder of the file.
 """
 
+import os
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -23,7 +25,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.profiles.pairs import Pair, Report
 from kcli.profiles.profile import COLORS, MARKS, Profile
-from kcli.profiles.secret_keys import COMMAND, source_key
+from kcli.profiles.secret_keys import COMMAND, absolute, source_key
 from kcli.profiles.toml_lines import key_lines
 
 _TOP = ("current", "defaults", "profiles")
@@ -104,6 +106,11 @@ class ConfigFile:
             description=marks["description"].text if "description" in marks else "",
         )
 
+    def pairs(self) -> list[Pair]:
+        """The pairs of the whole file, of every profile; what is wrong with them is not reported."""
+        profiles = [pair for name in self.names for pair in self.profile(name, _ignore).pairs]
+        return self.defaults(_ignore) + profiles
+
     def _profiles(self) -> Mapping[str, Mapping[str, Any]]:
         found = self._tables.get("profiles", {})
         if not isinstance(found, Mapping):
@@ -150,12 +157,17 @@ class ConfigFile:
             if key == "cluster_id":
                 key = "cluster.id"
             try:
-                found.append(Pair(key, _text(key, value), origin))
+                text = absolute(key, _text(key, value), os.path.dirname(self.path))
+                found.append(Pair(key, text, origin))
             except ValueError as error:
                 report(
                     ConfigError(f"{key} has no usable value ({origin})", why=str(error), do="write a text")
                 )
         return found
+
+
+def _ignore(_error: ConfigError) -> None:
+    pass
 
 
 def _leaves(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -30,13 +30,18 @@ def refusal(path: str, state: FileState, user: int, content: str = "secrets") ->
             why=f"it holds {content}, and user {state.owner} can read and change it",
             do=f"take a copy of your own: cp {shlex.quote(path)} COPY && chmod 600 COPY",
         )
-    if state.mode & stat.S_IWOTH:
-        return ConfigError(
-            f"{path} is not used: every user can change it",
-            why=f"it holds {content}",
-            do=f"check its content, then: chmod 600 {shlex.quote(path)}",
-        )
-    return None
+    return changeable(path, state, content)
+
+
+def changeable(path: str, state: FileState, content: str) -> ConfigError | None:
+    """Why the file must not be used: every user can write to it; None if that is not so."""
+    if not state.is_file or not state.mode & stat.S_IWOTH:
+        return None
+    return ConfigError(
+        f"{path} is not used: every user can change it",
+        why=f"it holds {content}",
+        do=f"check its content, then: chmod 600 {shlex.quote(path)}",
+    )
 
 
 def warning(path: str, state: FileState, user: int) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_value
-from kcli.profiles.file_safety import refusal, warning
+from kcli.profiles.file_safety import changeable, refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import (
@@ -91,9 +91,10 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     warnings += _seen_by_all(ranked)
     strong = [pair for pairs in ranked[1:] for pair in pairs if is_registry_key(pair.key)]
     registry, registry_origins = parsed_registry(strong, report)
-    named = any(pair.key in BROKERS and pair.text for pairs in ranked for pair in pairs)
-    if need_broker and not named:
-        ranked = [_of_sandbox(sources), *_without_brokers(ranked)]
+    brokers = [pair for pairs in ranked for pair in pairs if pair.key in BROKERS]
+    named = any(pair.text for pair in brokers)
+    if need_broker and not brokers and found.profile is None:
+        ranked = [_of_sandbox(sources), *ranked]
     check_protocol(ranked, report)
     pairs, ignored = sifted(without_other_mechanisms(ranked, report), report)
     values, origins = parsed(pairs, report)
@@ -109,8 +110,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if not values.get("bootstrap_servers"):
         values.pop("bootstrap_servers", None)
         if need_broker:
-            required = found.profile if sources.profile_required else None
-            report(_no_broker_in(required) if required is not None else no_broker(found.profile))
+            report(no_broker(found.profile, brokers[-1] if brokers and not named else None))
     return Resolved(
         values,
         origins,
@@ -125,35 +125,43 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
 
 
 def _of_sandbox(sources: Sources) -> list[Pair]:
-    """The options of a running sandbox, where no other source names a broker."""
-    sandbox = None if sources.profile_required else sources.find_sandbox()
+    """The options of a running sandbox, where no other source chooses a cluster: a profile that is in use is another one,
+    even without brokers, and an empty value was meant to name some.
+    """
+    sandbox = sources.find_sandbox()
     if sandbox is None:
         return []
     name, texts = sandbox
     return [Pair(key, text, f"sandbox {name}") for key, text in texts.items()]
 
 
-def _without_brokers(ranked: Sequence[Sequence[Pair]]) -> list[list[Pair]]:
-    """Empty values do not count."""
-    return [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked]
+class NoBrokerError(ConfigError):
+    """No source names a broker."""
 
 
-def no_broker(profile: Profile | None = None) -> ConfigError:
-    """No source named a broker."""
-    why = "kcli never guesses an address, and no sandbox is running"
-    return ConfigError(
+def no_broker(profile: Profile | None, empty: Pair | None) -> NoBrokerError:
+    """``empty`` is the strongest of the pairs that were to name brokers, and name none."""
+    if empty is not None:
+        return NoBrokerError(
+            f"{empty.key} names no broker (from {empty.origin})",
+            why="its value is empty; perhaps a variable is not set",
+            do="write HOST:PORT there, or take it out",
+        )
+    if profile is not None:
+        return _no_broker_in(profile)
+    return NoBrokerError(
         "no broker is named",
-        why=why if profile is None else f"profile {profile.name} has no bootstrap.servers; {why}",
+        why="kcli never guesses an address, and no sandbox is running",
         do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F, "
         "or in a profile: kcli profile add NAME -b HOST:PORT; or start one here: kcli sandbox up",
     )
 
 
-def _no_broker_in(profile: Profile) -> ConfigError:
-    return ConfigError(
+def _no_broker_in(profile: Profile) -> NoBrokerError:
+    return NoBrokerError(
         f"profile {profile.name} names no broker",
-        why=f"it has no bootstrap.servers ({profile.origin})",
-        do=f"add it below [profiles.{profile.name}]",
+        why=f"it has no bootstrap.servers ({profile.origin}), and no other source names one",
+        do=f"add it below [profiles.{profile.name}], give -b HOST:PORT, or use another profile with --profile NAME",
     )
 
 
@@ -240,27 +248,41 @@ def _seen_by_all(ranked: Sequence[Sequence[Pair]]) -> Iterator[str]:
 
 
 def _check_files(sources: Sources, found: Gathered, warnings: list[str], report: Report) -> None:
-    """Refuses, or warns of, files with secrets that other users can read or change."""
+    """Refuses, or warns of, files with secrets that other users can read or change; and a file of profiles that every
+    user can change, whatever it holds: it chooses the cluster, and what protects it. All of its profiles count.
+    """
     pairs: dict[str, list[Pair]] = {path: [] for path in sources.files}
-    pairs |= {config.path: [] for config in found.configs}
     for pair in (pair for rank in found.ranked for pair in rank):
         path, colon, _line = pair.origin.rpartition(":")
         if colon and path in pairs:
             pairs[path].append(pair)
     for path, own in pairs.items():
-        check_file(path, own, sources, warnings, report)
+        _check_file(path, own, sources, warnings, report)
+    for config in found.configs:
+        _check_file(config.path, config.pairs(), sources, warnings, report, profiles=True)
 
 
-def check_file(
-    path: str, pairs: Sequence[Pair], sources: Sources, warnings: list[str], report: Report
+def _check_file(
+    path: str,
+    pairs: Sequence[Pair],
+    sources: Sources,
+    warnings: list[str],
+    report: Report,
+    *,
+    profiles: bool = False,
 ) -> None:
     """The same for one file with these pairs."""
     secret = any(holds_secret(pair.key, pair.text) for pair in pairs)
     runs = any(runs_command(pair.key) for pair in pairs)
     state = sources.file_state(path)
-    if state is None or not (secret or runs):
+    if state is None:
         return
-    refused = refusal(path, state, sources.user, "secrets" if secret else "commands that kcli runs")
+    if secret or runs:
+        refused = refusal(path, state, sources.user, "secrets" if secret else "commands that kcli runs")
+    elif profiles:
+        refused = changeable(path, state, "what your commands connect to")
+    else:
+        return
     if refused is not None:
         report(refused)
     elif secret and (text := warning(path, state, sources.user)) is not None:

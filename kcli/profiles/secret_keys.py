@@ -5,6 +5,7 @@ an entry of the system's keyring. Nothing is read here (``secrets.py``).
 """
 
 import dataclasses
+import os
 from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError
@@ -53,6 +54,23 @@ def runs_command(key: str) -> bool:
     """Whether the value of ``key`` is a command that kcli runs."""
     named = source_key(key)
     return key == TOKEN_COMMAND or (named is not None and named[1] == COMMAND)
+
+
+def names_file(key: str) -> bool:
+    """Whether the value of ``key`` is the path of a file."""
+    named = source_key(key)
+    found = _field(key)
+    return (named is not None and named[1] == FILE) or (found is not None and bool(found.metadata["path"]))
+
+
+def absolute(key: str, text: str, folder: str) -> str:
+    """The value of ``key``, its path made absolute if it names a file: relative ones are to ``folder``.
+
+    A profile is used in any folder, where a relative path would lead to another file or to none.
+    """
+    if not text or not names_file(key):
+        return text
+    return os.path.join(folder, os.path.expanduser(text.removeprefix("./")))
 
 
 def secret_source(key: str, text: str, origin: str) -> SecretSource | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.commands.profile import profile
+from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment
 from tests.fake.cluster import FakeCluster
 from tests.in_process import Done
@@ -207,7 +208,11 @@ def test_config_show_has_the_effective_values_with_their_origins(kcli: Kcli, hom
 
 def test_config_show_runs_no_command(kcli: Kcli, home: Path) -> None:
     marker = home / "ran"
-    write(home, f'[profiles.p]\nsasl.password_command = "touch {marker}"\nsecurity.protocol = "SASL_SSL"\n')
+    write(
+        home,
+        f'[profiles.p]\nbootstrap.servers = "h:1"\nsasl.password_command = "touch {marker}"\n'
+        'security.protocol = "SASL_SSL"\nsasl.mechanism = "PLAIN"\nsasl.username = "me"\n',
+    )
     done = kcli("config", "show", "--profile", "p")
     assert "(the output of touch)" in done.out
     assert kcli("config", "check").code == 0
@@ -330,3 +335,52 @@ def test_every_example_of_profile_is_a_command() -> None:
     text = "\n".join(line for name in profile.commands for line, _ in profile.commands[name].examples)  # type: ignore[attr-defined]
     assert set(re.findall(r"kcli profile (\w+)", text)) == set(profile.commands)
     assert (ROOT / "docs/profiles.md").exists()
+
+
+def test_added_paths_lead_to_the_same_file_from_every_folder(
+    kcli: Kcli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "here/d").mkdir(parents=True)
+    monkeypatch.chdir(home / "here")
+    given = ("ssl.ca.location=d/ca.pem", "ssl.keystore.location=~/me.p12", "security.protocol=SSL")
+    assert (
+        kcli("profile", "add", "p", "-b", "h:1", *(part for one in given for part in ("-X", one))).code == 0
+    )
+    shown = kcli("profile", "show", "p").out
+    assert str(home / "here/d/ca.pem") in shown
+    assert str(home / "me.p12") in shown
+    (home / "here/client.properties").write_text("bootstrap.servers=h:1\nssl.truststore.location=ca.pem\n")
+    monkeypatch.chdir(home)
+    assert kcli("profile", "import", "here/client.properties").code == 0
+    assert str(home / "here/ca.pem") in kcli("profile", "show", "client").out
+
+
+def test_config_check_reports_profiles_without_brokers(kcli: Kcli, home: Path) -> None:
+    path = write(home, '[profiles.e]\nbootstrap.servers = ""\n[profiles.n]\nclient.id = "x"\n')
+    found = {row["what"]: row["severity"] for row in items(kcli("config", "check", "-o", "json"))}
+    assert found == {
+        f"bootstrap.servers names no broker (from {path}:2)": "error",
+        f"profile n names no broker ({path}:3): commands need -b with it": "warning",
+    }
+
+
+def test_config_show_needs_no_choice_of_a_sandbox(kcli: Kcli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def several() -> None:
+        raise SeveralSandboxesError("several sandboxes run", why="a (h:1), b (h:2)")
+
+    monkeypatch.setattr("kcli.commands._config_show.find_sandbox", several)
+    shown = kcli("config", "show", "-b", "h:1")
+    assert (shown.code, shown.out.split()[-1], shown.err) == (0, "h:1", "")
+    without = kcli("config", "show", "--client-id", "me")
+    assert (without.code, without.out.split()[-1]) == (0, "me")
+    assert "several sandboxes run (a (h:1), b (h:2)): no option is from a sandbox" in without.err
+
+
+def test_that_a_sandbox_is_used_is_said(
+    kcli: Kcli, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"bootstrap.servers": cluster.bootstrap}
+    monkeypatch.setattr("kcli.sandbox.discovery.find_sandbox", lambda: ("dev", options))
+    assert f"note: sandbox dev at {cluster.bootstrap}" in kcli("topics", "list").err
+    assert "sandbox" not in kcli("topics", "list", "-q").err
+    assert "sandbox" not in kcli("topics", "list", "-b", cluster.bootstrap).err

@@ -7,14 +7,17 @@ from kcli.profiles.importing.found import Found, Pairs
 from kcli.profiles.pairs import Pair
 from kcli.profiles.profile import MARKS
 from kcli.profiles.resolve import parsed, parsed_registry
+from kcli.profiles.secret_keys import absolute
 from kcli.profiles.sifting import sifted, without_other_mechanisms
 from kcli.serde.registry.keys import is_registry_key
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-def checked(found: Found, path: str) -> Found:
-    """The same, with what kcli does not understand among ``dropped``, and with a name that it accepts."""
+def checked(found: Found, path: str, folder: str) -> Found:
+    """The same, with what kcli does not understand among ``dropped``, with a name that it accepts, and with absolute
+    paths: relative ones are to ``folder``, that of the imported file.
+    """
     pairs: Pairs = []
     dropped = list(found.dropped)
     for key, text in found.pairs:
@@ -22,7 +25,7 @@ def checked(found: Found, path: str) -> Found:
         if reason:
             dropped.append((key, reason))
         else:
-            pairs.append((key, text))
+            pairs.append((key, absolute(key, text, folder)))
     pairs, others = _of_one_mechanism(pairs, path)
     return Found(profile_name(found.name), pairs, dropped + others)
 

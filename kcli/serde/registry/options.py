@@ -59,13 +59,15 @@ class RegistryOptions:
         "",
         "PEM file of the authorities to trust for the registry, instead of the system's",
         aliases=("schema.registry.ssl.truststore.location",),
+        path=True,
     )
     schema_registry_ssl_certificate_location: str = option(
         "",
         "PEM file of the client's certificate for the registry",
+        path=True,
     )
     schema_registry_ssl_key_location: str = option(
-        "", "PEM file of the client's private key for the registry"
+        "", "PEM file of the client's private key for the registry", path=True
     )
     schema_registry_ssl_key_password: Secret = option(_NO_SECRET, "password of that key", secret=True)
     schema_registry_ssl_endpoint_identification_algorithm: str = option(

@@ -132,3 +132,12 @@ def test_any_text_is_read_or_is_an_error(text: str) -> None:
     found.defaults(errors.append)
     for name in found.names:
         found.profile(name, errors.append)
+
+
+def test_relative_paths_are_relative_to_the_folder_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    text = (
+        '[profiles.p]\nssl.ca.location = "d/ca.pem"\nsasl.password_file = "~/pw"\nssl.key.location = "/k"\n'
+    )
+    found = ConfigFile("/c/kcli/config.toml", text, raise_error).profile("p", raise_error)
+    assert {pair.text for pair in found.pairs} == {"/c/kcli/d/ca.pem", "/home/me/pw", "/k"}

@@ -1,12 +1,16 @@
 """The files of other tools as profiles: what is carried over, and what is said about the rest."""
 
+import dataclasses
+
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.core.options import ALL_OPTIONS
 from kcli.profiles.importing.checking import check_name, checked, profile_name
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, default_paths, tool_of
 from kcli.profiles.importing.yaml_text import load_yaml
+from kcli.serde.registry.options import RegistryOptions
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";'
 
@@ -87,7 +91,9 @@ seed_brokers = ["d:1"]
 
 
 def read(tool: str, text: str, name: str = "own") -> dict[str, Found]:
-    return {one.name: one for one in (checked(found, "f") for found in READERS[tool](text, "f", name))}
+    return {
+        one.name: one for one in (checked(found, "f", "/etc/t") for found in READERS[tool](text, "f", name))
+    }
 
 
 def test_contexts_of_kafkactl() -> None:
@@ -315,3 +321,30 @@ def test_names_that_kcli_cannot_use_are_changed() -> None:
     for name in ("", "a b", "a:1", "-x", "a/b"):
         with pytest.raises(ConfigError):
             check_name(name)
+
+
+def test_relative_paths_become_those_of_the_imported_files_folder() -> None:
+    text = (
+        "ssl.truststore.location=d/ca.p12\nssl.keystore.location=/abs/me.p12\nsasl.password_file=./pw\n"
+        "sasl.oauthbearer.token.file=token\nsasl.kerberos.keytab=k\nschema.registry.ssl.ca.location=r\nclient.id=d/x\n"
+    )
+    assert dict(read("properties", text)["own"].pairs) == {
+        "ssl.truststore.location": "/etc/t/d/ca.p12",
+        "ssl.keystore.location": "/abs/me.p12",
+        "sasl.password_file": "/etc/t/pw",
+        "sasl.oauthbearer.token.file": "/etc/t/token",
+        "sasl.kerberos.keytab": "/etc/t/k",
+        "schema.registry.ssl.ca.location": "/etc/t/r",
+        "client.id": "d/x",
+    }
+
+
+@pytest.mark.parametrize(
+    "field",
+    [field for kind in (*ALL_OPTIONS, RegistryOptions) for field in dataclasses.fields(kind)],
+    ids=lambda field: str(field.name),
+)
+def test_options_that_sound_like_files_are_declared_as_paths(field: "dataclasses.Field[object]") -> None:
+    """An option that is forgotten here would lead to another file in another folder."""
+    sounds = field.name.endswith(("_location", "_file", "_keytab", "_path"))
+    assert bool(field.metadata["path"]) == sounds

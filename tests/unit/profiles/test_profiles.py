@@ -65,7 +65,6 @@ def test_the_current_profile_is_stronger_than_the_defaults_and_those_than_the_sy
         ({"environ": {"KCLI_BOOTSTRAP_SERVER": "e:1"}, "profile": "test"}, "e:1"),
         ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "test"}, "test:1"),
         ({"environ": {"KAFKA_BOOTSTRAP_SERVERS": "k:1"}, "profile": "bare"}, "k:1"),
-        ({"find_sandbox": sandbox, "profile": "bare"}, "s:1"),
     ],
 )
 def test_what_chooses_a_profile_and_what_it_overrules(sources: dict[str, Any], brokers: str) -> None:
@@ -90,10 +89,31 @@ def test_a_profile_that_does_not_exist_is_named_with_the_nearest_and_all() -> No
         resolved('current = "gone"')
 
 
-def test_a_profile_without_brokers_says_so() -> None:
-    with pytest.raises(ConfigError, match="no broker is named") as caught:
-        resolved(profile="bare")
-    assert "profile bare has no bootstrap.servers" in caught.value.why
+@pytest.mark.parametrize("chosen", [{"profile": "bare"}, {"environ": {"KCLI_PROFILE": "bare"}}])
+def test_a_profile_without_brokers_never_leads_to_a_sandbox(chosen: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="profile bare names no broker") as caught:
+        resolved(find_sandbox=sandbox, **chosen)
+    assert "it has no bootstrap.servers (u:10)" in caught.value.why
+    assert "-b HOST:PORT" in caught.value.do
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "said"),
+    [
+        (
+            '[profiles.e]\nbootstrap.servers = ""',
+            {"profile": "e"},
+            "bootstrap.servers names no broker (from u:2)",
+        ),
+        ("", {"properties": ["bootstrap.servers="]}, "bootstrap.servers names no broker (from -X)"),
+        ('[defaults]\nbootstrap.servers = ""', {}, "bootstrap.servers names no broker (from u:2)"),
+    ],
+)
+def test_an_empty_address_never_leads_to_a_sandbox(text: str, sources: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved(text, find_sandbox=sandbox, **sources)
+    assert caught.value.what == said
+    assert resolved("", find_sandbox=sandbox).values["bootstrap_servers"] == "s:1"
 
 
 SECRET = "sasl.password_file"
@@ -188,16 +208,42 @@ def test_a_file_with_secrets_is_warned_of_or_refused(state: FileState, refused: 
 
 @pytest.mark.case("S8", "X16")
 def test_a_file_with_commands_must_not_be_changeable_by_others() -> None:
-    text = '[profiles.p]\nsasl.password_command = "x"\nsecurity.protocol = "SASL_SSL"'
+    text = (
+        '[profiles.p]\nbootstrap.servers = "p:1"\nsasl.password_command = "x"\nsecurity.protocol = "SASL_SSL"'
+    )
     for state, message in (
         (FileState(8, 0o100600), "belongs to another user"),
         (FileState(7, 0o100606), "change it"),
     ):
         with pytest.raises(ConfigError, match=message):
-            resolved(text, profile="p", file_state={"u": state}.get, user=7, find_sandbox=sandbox)
+            resolved(text, profile="p", file_state={"u": state}.get, user=7)
     readable = FileState(7, 0o100644)
-    found = resolved(text, profile="p", file_state={"u": readable}.get, user=7, find_sandbox=sandbox)
+    found = resolved(text, profile="p", file_state={"u": readable}.get, user=7)
     assert not found.warnings  # a command is no secret
+
+
+@pytest.mark.case("S8")
+@pytest.mark.parametrize(
+    ("other", "mode", "what", "why"),
+    [
+        ("", 0o666, "every user can change it", "it holds what your commands connect to"),
+        ('sasl.password = "x"', 0o606, "every user can change it", "it holds secrets"),
+        ('sasl.password = "x"', 0o644, "", "other users can read it: chmod 600 u"),
+        ("", 0o644, "", ""),
+    ],
+)
+def test_the_whole_file_of_profiles_is_judged_whichever_profile_is_in_use(
+    other: str, mode: int, what: str, why: str
+) -> None:
+    text = f'[profiles.p]\nbootstrap.servers = "p:1"\n[profiles.other]\n{other}'
+    sources: dict[str, Any] = {"file_state": {"u": FileState(7, 0o100000 | mode)}.get, "user": 7}
+    if what:
+        with pytest.raises(ConfigError, match=what) as caught:
+            resolved(text, profile="p", **sources)
+        assert why in caught.value.why
+        return
+    assert why in "".join(resolved(text, profile="p", **sources).warnings)
+    assert bool(why) == bool(resolved(text, profile="p", **sources).warnings)
 
 
 def test_a_read_only_profile_refuses_what_changes_anything_or_does_not_say() -> None:

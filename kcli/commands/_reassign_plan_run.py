@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kcli.commands import _reassign_rows as view
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.confirm import with_cluster
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.files.atomic import replace_file
@@ -50,7 +51,7 @@ def plan(
     if inv.dry_run:
         show_plan_only(inv, text, view.PLAN, map(view.plan_row, todo), cluster, kind="ReassignmentPlan")
         return inv.finish(done=True)
-    inv.talk.note(text)
+    inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})
     if path not in (None, STDIN):
         _write(inv, str(path), document)

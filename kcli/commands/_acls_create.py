@@ -19,7 +19,6 @@ from kcli.core.errors import KcliError
 from kcli.flows.read_back import ReadBackError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
-from kcli.output.sanitise import visible_line
 
 _EXISTS, _PLANNED, _CREATED, _FAILED, _UNKNOWN = "exists", "planned", "created", "failed", "unknown"
 
@@ -38,9 +37,7 @@ def create(inv: Invocation, **flags: Any) -> int:
         existing = matching(admin, [binding.filter for binding in wanted])
         status = {binding: _EXISTS if binding in existing else _PLANNED for binding in wanted}
         missing = [binding for binding in wanted if binding not in existing]
-        text = rows.plan_lines(
-            f"Create {counted(len(missing), 'ACL')} on cluster {visible_line(cluster)}:", status
-        )
+        text = rows.plan_lines(f"Create {counted(len(missing), 'ACL')}:", status)
         if inv.dry_run or not missing:
             show_plan_only(inv, text, rows.CHANGE, rows.change_rows(status), cluster, kind="AclCreatePlan")
         else:

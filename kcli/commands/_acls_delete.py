@@ -19,7 +19,6 @@ from kcli.core.errors import KcliError
 from kcli.flows.read_back import ReadBackError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
-from kcli.output.sanitise import visible_line
 
 _PLANNED, _DELETED, _GONE, _FAILED, _UNKNOWN = "planned", "deleted", "gone", "failed", "unknown"
 _SEE = "`kcli acls list` shows the ACLs"
@@ -39,7 +38,7 @@ def delete(inv: Invocation, **flags: Any) -> int:
         planned = selected_acls(admin, selected)
         status = dict.fromkeys(planned, _PLANNED)
         count = counted(len(planned), "ACL")
-        text = rows.plan_lines(f"Delete {count} of cluster {visible_line(cluster)}:", status)
+        text = rows.plan_lines(f"Delete {count}:", status)
         if not planned:
             note_none(inv, admin, selected)
         elif inv.dry_run:

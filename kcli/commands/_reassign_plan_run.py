@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
 from kcli.commands import _reassign_rows as view
 from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.confirm import with_cluster
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import ConfigError, NotFoundError
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.files.atomic import replace_file
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
-from kcli.flows.reassign.plan_file import STDIN, file_text
+from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
 from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 _MODE = 0o644
+
+
+class ForeignFileError(KcliError):
+    """The file that would be written exists, and is no plan."""
+
+    exit_code = 7
 
 
 def plan(
@@ -28,6 +38,8 @@ def plan(
     path: str | None,
 ) -> int:
     """Plans a reassignment. Returns the exit status."""
+    if path not in (None, STDIN):
+        _check_replaceable(str(path), confirmed=inv.yes)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         names = None
@@ -36,6 +48,8 @@ def plan(
             if not names:
                 return inv.finish(done=False)
         found = survey(admin, names)
+    if names is None and path is not None:
+        _check_no_topic(path, found)
     racks = _racks(inv, found, brokers)
     warn_of_unknown_sizes(inv, found)
     if found.ongoing.keys() & found.partitions.keys():
@@ -50,7 +64,7 @@ def plan(
     if inv.dry_run:
         show_plan_only(inv, text, view.PLAN, map(view.plan_row, todo), cluster, kind="ReassignmentPlan")
         return inv.finish(done=True)
-    inv.talk.note(text)
+    inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})
     if path not in (None, STDIN):
         _write(inv, str(path), document)
@@ -72,6 +86,33 @@ def warn_of_unknown_sizes(inv: Invocation, found: ClusterReplicas) -> None:
     for error in found.errors[:1]:
         more = f", and of {counted(len(found.errors) - 1, 'more broker')}" if len(found.errors) > 1 else ""
         inv.talk.warn(f"sizes are not known{more}: {error}")
+
+
+def _check_replaceable(path: str, *, confirmed: bool) -> None:
+    """ForeignFileError for a regular file that has something and is no plan."""
+    file = Path(path)
+    try:
+        if confirmed or not file.is_file() or not file.stat().st_size:
+            return
+        read_plan_file(path)
+    except OSError:
+        return  # writing it reports the error
+    except ConfigError as error:
+        raise ForeignFileError(
+            f"{path} exists, and is not replaced",
+            why=f"{error.why}: it is no plan of an earlier run",
+            do="name another file, or add --yes to replace it",
+        ) from None
+
+
+def _check_no_topic(path: str, found: ClusterReplicas) -> None:
+    """A topic without --topic would be taken for a file, and the whole cluster be planned."""
+    if any(tp.topic == path for tp in found.partitions):
+        raise usage(
+            f"reassign plan: {path} is a topic, and FILE is the file to be written",
+            why="without --topic all topics would be planned",
+            do=f"did you mean --topic {quote(path)}? A file of that name is ./{path}",
+        )
 
 
 def _racks(inv: Invocation, found: ClusterReplicas, brokers: Sequence[int] | None) -> dict[int, str | None]:
@@ -106,7 +147,11 @@ def _text(moves: Sequence[Move], todo: Sequence[Move], racks: dict[int, str | No
 
 def _write(inv: Invocation, path: str, document: str) -> None:
     try:
-        replace_file(path, document.encode(), mode=_MODE)
+        file = Path(path)
+        if file.exists() and not file.is_file():  # a pipe, or /dev/stdout
+            file.write_bytes(document.encode())
+        else:
+            replace_file(path, document.encode(), mode=_MODE)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ConfigError(f"cannot write {path}", why=why, do="name another file") from None

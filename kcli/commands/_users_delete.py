@@ -37,7 +37,7 @@ def delete_credentials(inv: Invocation, name: str, mechanisms: tuple[str, ...]) 
         before = _existing(admin, name, wanted)
         chosen = rows.in_order(wanted or before)
         status = dict.fromkeys((ScramCredential(name, mechanism) for mechanism in chosen), _PLANNED)
-        text = _text(name, cluster, before, chosen)
+        text = _text(name, before, chosen)
         if inv.dry_run:
             _warn(inv, admin, name, chosen)  # first: the plan as a document has the warnings
             show_plan_only(inv, text, _COLUMNS, _rows(status, before), cluster, kind="UserDeletePlan")
@@ -70,9 +70,9 @@ def _existing(admin: Admin, name: str, wanted: Sequence[ScramMechanism]) -> rows
     return found
 
 
-def _text(name: str, cluster: str, before: rows.Iterations, chosen: Sequence[ScramMechanism | int]) -> str:
+def _text(name: str, before: rows.Iterations, chosen: Sequence[ScramMechanism | int]) -> str:
     count = counted(len(chosen), "SCRAM credential")
-    lines = [f"Delete {count} of user {visible_line(name)} on cluster {visible_line(cluster)}:"]
+    lines = [f"Delete {count} of user {visible_line(name)}:"]
     for mechanism in rows.in_order(before):
         stays = "" if mechanism in chosen else ", stays"
         lines.append(f"  {mechanism_name(mechanism)}: {before[mechanism]} iterations{stays}")

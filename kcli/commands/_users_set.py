@@ -62,7 +62,7 @@ def set_credentials(
         cluster = connect(inv, admin)
         before = rows.credentials_of(admin, name)
         status = dict.fromkeys((ScramCredential(name, mechanism) for mechanism in chosen), _PLANNED)
-        text = _text(name, cluster, before, chosen, iterations)
+        text = _text(name, before, chosen, iterations)
         if inv.dry_run:
             plan = _rows(status, before, iterations)
             _warn(inv, admin, name, before, chosen)  # first: the plan as a document has the warnings
@@ -83,12 +83,11 @@ def set_credentials(
 
 def _text(
     name: str,
-    cluster: str,
     before: rows.Iterations,
     chosen: Sequence[ScramMechanism],
     iterations: int,
 ) -> str:
-    lines = [f"Set SCRAM credentials of user {visible_line(name)} on cluster {visible_line(cluster)}:"]
+    lines = [f"Set SCRAM credentials of user {visible_line(name)}:"]
     for mechanism in rows.in_order({*before, *chosen}):
         old = f"{before[mechanism]} iterations" if mechanism in before else "not set"
         change = f"{old} → {iterations} iterations, new password" if mechanism in chosen else f"{old}, stays"

@@ -59,7 +59,8 @@ def reassign() -> None:
 def plan_reassignment(inv: Invocation, /, **flags: Any) -> int:
     """Plan which replicas to move: balanced, spread over racks, and as few as possible.
 
-    Writes a file for `kcli reassign run`, in the format of kafka-reassign-partitions.sh, to FILE or stdout. The moves,
+    Writes a file for `kcli reassign run`, in the format of kafka-reassign-partitions.sh, to FILE or stdout. A FILE that
+    exists is replaced if it is such a plan; any other only with --yes (otherwise exit code 7). The moves,
     their bytes and what each broker has before and after go to stderr. Nothing is changed. The partitions of the plan are
     balanced over the brokers, replicas and preferred leaders each to within 1 where the racks permit it. A balanced
     cluster has an empty plan. Racks are ignored, with a warning, if a broker has none.

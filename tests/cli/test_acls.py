@@ -141,7 +141,7 @@ def test_tables_fit_80_columns_of_a_terminal(acls: Kcli, cluster: FakeCluster) -
 def test_the_plan_has_each_exact_acl_and_all_are_created(acls: Kcli, cluster: FakeCluster) -> None:
     line = "create --principal User:ann --operation read --operation Describe --topic orders --topic other"
     done = acls(f"{line} --yes")
-    assert "Create 4 ACLs on cluster fake-kafka-cluster-id0:" in done.err
+    assert "(cluster fake-kafka-cluster-id0):\nCreate 4 ACLs:" in done.err
     assert "User:ann   allow       describe   topic          other          literal  *" in done.err
     assert "created 4 ACLs, read back" in done.err
     assert done.out == ""
@@ -189,7 +189,7 @@ def test_what_exists_is_said_and_the_rest_created(acls: Kcli, cluster: FakeClust
         ("new", "created"),
         ("orders", "exists"),
     ]
-    assert "Create 1 ACL on cluster" in done.err
+    assert "Create 1 ACL:" in done.err
     (created,) = cluster.seen(CreateAclsRequest)
     assert [row.resource_name for row in created.request.creations] == ["new"]
     again = acls(line)  # nothing to be asked
@@ -312,7 +312,7 @@ def test_one_of_two_that_fails_is_reported_and_the_other_created(acls: Kcli, clu
 
 def test_exactly_what_the_plan_shows_is_deleted(acls: Kcli, cluster: FakeCluster) -> None:
     done = acls("delete --principal User:alice --yes")
-    assert "Delete 3 ACLs of cluster fake-kafka-cluster-id0:" in done.err
+    assert "(cluster fake-kafka-cluster-id0):\nDelete 3 ACLs:" in done.err
     assert "User:alice  allow       read       group          billing        literal  *" in done.err
     assert "deleted 3 ACLs, read back" in done.err
     (request,) = cluster.seen(DeleteAclsRequest)

@@ -19,6 +19,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.fake.scram_store import Credential
 from tests.in_process import Done, kcli
 from tests.rewinding import QUICK, others
 
@@ -28,7 +29,11 @@ WITHOUT_A_QUESTION = {
     "mirror": "it asks where the target has records: tests/cli/test_mirror_runs.py",
 }
 MEMBER = "member"
-LINES = {"groups remove-members": "groups remove-members live"}
+LINES = {
+    "groups remove-members": "groups remove-members live",
+    "users delete": "users delete a",
+    "users set": "users set a --password-file {dir}/password --allow-plaintext-secrets",
+}
 CHANGES = {
     "AlterClientQuotas", "AlterPartitionReassignments", "AlterUserScramCredentials", "CreateAcls", "CreatePartitions",
     "CreateTopics", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn",
@@ -63,6 +68,10 @@ class World:
                     assert self.run("reassign run {dir}/moves.json", "--yes").code == 0
             case "txn", _:
                 self._hang()
+            case "users", _:
+                self.cluster.scram.changed["a", 2] = Credential.of_password("sha512", b"salt", 4096, "old")
+                (self.folder / "password").write_text("new")
+                (self.folder / "password").chmod(0o600)
             case _, "groups remove-members":
                 self._stack.enter_context(
                     others(self.cluster.bootstrap, "t", "live", 1, client_id=MEMBER, **QUICK)
@@ -110,10 +119,13 @@ def test_nothing_is_changed_without_an_answer(world: World, path: str) -> None:
     asked = world.run(line)
     assert (asked.code, world.changes(since)) == (2, []), asked.err
     plan, question = asked.err.split("kcli: confirmation required, and there is no terminal: ")
-    assert plan.strip()
+    named = plan.splitlines()[0]
+    assert f"(cluster {world.cluster.settings.cluster_id}" in named
+    assert world.cluster.bootstrap.split(",")[0] in named
     assert question.splitlines()[0].endswith("?")
     dry = world.run(line, "--dry-run")
     assert (dry.code, world.changes(since)) == (0, []), dry.err
+    assert dry.out.splitlines()[0] == named
     done = world.run(line, "--yes")
     assert done.code == 0, done.err
     assert world.changes(since)

@@ -123,9 +123,45 @@ def test_a_plan_is_written_to_a_file_and_run(reassign: Reassign) -> None:
     assert (json.loads(again.out)["partitions"], "Nothing is to be moved" in again.err) == ([], True)
 
 
+def test_a_plan_replaces_plans_only(reassign: Reassign) -> None:
+    path = reassign.folder / "precious.txt"
+    path.write_text("mine")
+    done = reassign(f"plan --topic t {path}", 7)
+    assert f"{path} exists, and is not replaced" in done.err
+    assert path.read_text() == "mine"
+    for more in ("--yes", ""):
+        reassign(f"plan --topic t {path} {more}")
+        assert json.loads(path.read_text())["partitions"]
+    path.write_text("")
+    reassign(f"plan --topic t {path}")
+
+
+def test_a_plan_is_written_to_a_pipe_and_does_not_replace_it(reassign: Reassign) -> None:
+    path = reassign.folder / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        reassign(f"plan --topic t {path}")
+        assert json.loads(os.read(reader, 65536))["partitions"]
+    finally:
+        os.close(reader)
+    assert path.is_fifo()
+
+
+def test_a_topic_in_place_of_the_file_is_a_forgotten_option(
+    reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reassign.folder)
+    for more in ("", "--dry-run"):
+        assert "did you mean --topic t?" in reassign(f"plan t {more}", 2).err
+    assert not (reassign.folder / "t").exists()
+    reassign("plan ./t")
+    reassign("plan --topic t t")
+
+
 def test_a_dry_run_of_a_plan_writes_no_file(reassign: Reassign) -> None:
     path = reassign.folder / "out.json"
-    assert reassign(f"plan --dry-run {path}").out.startswith("Reassign 2 of 3 partitions")
+    assert "\nReassign 2 of 3 partitions" in reassign(f"plan --dry-run {path}").out
     assert not path.exists()
 
 
@@ -232,7 +268,7 @@ def test_nothing_is_moved_without_an_answer_or_in_a_dry_run(reassign: Reassign) 
     assert "Move 1 partition?" in done.err
     assert "at least 1s at 1.0 kB/s" in done.err
     shown = reassign(f"run {path} --dry-run")
-    assert shown.out.startswith("Move replicas of 1 partition: 1.1 kB to copy.")
+    assert "\nMove replicas of 1 partition: 1.1 kB to copy." in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
     assert (reassign.moves_sent, reassign.throttles) == (0, {})
     same = reassign(f"run {reassign.file({'t-0': [1, 2, 3]})} -o json")

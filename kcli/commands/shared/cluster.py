@@ -41,7 +41,8 @@ def admin_options(inv: Invocation) -> ClientOptions:
 def connect(inv: Invocation, admin: Admin) -> str:
     """First contact, with a note when it takes long; returns the cluster's id."""
     with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
-        return admin.cluster_id()
+        inv.cluster_id = admin.cluster_id()
+    return inv.cluster_id
 
 
 def listed_groups(

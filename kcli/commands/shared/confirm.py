@@ -16,7 +16,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
 from kcli.output.colour import heading
-from kcli.output.sanitise import visible
+from kcli.output.sanitise import visible, visible_line
 
 GO, STOP, ASK, MISMATCH, IMPOSSIBLE = "go", "stop", "ask", "mismatch", "impossible"
 
@@ -151,7 +151,7 @@ def show_plan(inv: Invocation, plan: str, *, asked: bool = False) -> None:
 
     With ``-q`` it is on stderr only where a question follows.
     """
-    text = with_profile(plan.rstrip("\n"), inv)
+    text = with_cluster(plan.rstrip("\n"), inv)
     color = inv.profile.color if inv.profile is not None else ""
     if asked:
         inv.talk.plan(text, color)
@@ -163,13 +163,15 @@ def show_plan(inv: Invocation, plan: str, *, asked: bool = False) -> None:
         inv.out.flush()
 
 
-def with_profile(plan: str, inv: Invocation) -> str:
-    """The plan below the name of the profile, unless its first line has it."""
-    profile = inv.profile
-    if profile is None or f"profile {profile.name}" in plan.partition("\n")[0]:
+def with_cluster(plan: str, inv: Invocation) -> str:
+    """The plan below a line with the cluster's name and id and the profile, unless its first line has them."""
+    cluster = f"cluster {visible_line(inv.cluster_id)}" if inv.cluster_id else ""
+    profile = f"profile {inv.profile.name}" if inv.profile is not None else ""
+    first = plan.partition("\n")[0]
+    if cluster in first and profile in first:
         return plan
     where = inv.cluster_name
-    return f"On {where.name} ({where.details}):\n{plan}"
+    return f"On {where.name} ({', '.join(filter(None, (cluster, where.details)))}):\n{plan}"
 
 
 def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:

@@ -65,7 +65,8 @@ class Invocation:
     """Everything a command needs besides its own flags.
 
     ``out`` is stdout, ``talk`` stderr, ``hooks`` go to the clients, ``timeout`` (seconds) bounds the first
-    contact and each administrative call; ``dry_run``, ``yes`` and ``no_input`` are the global flags.
+    contact and each administrative call; ``dry_run``, ``yes`` and ``no_input`` are the global flags. ``cluster_id`` is
+    known after the first contact of an administrative command.
     """
 
     def __init__(self, values: GlobalValues) -> None:
@@ -86,6 +87,7 @@ class Invocation:
         self._configuration: Configuration | None = None
         self.refusal: KcliError | None = None
         self.acting: Resolved | None = None
+        self.cluster_id: str | None = None
 
     # configuration
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.commands.shared import confirm as module
-from kcli.commands.shared.confirm import confirm, show_plan
+from kcli.commands.shared.confirm import confirm, show_plan, with_cluster
 from kcli.commands.shared.context import ClusterName
 from kcli.output.talk import Talk
 from kcli.profiles.profile import Profile
@@ -26,12 +26,13 @@ def invocation(
     kind: str = "plain",
     confirmed: str | None = None,
     profile: Profile | None = None,
+    cluster_id: str | None = None,
 ) -> Any:
     shown: list[str] = []
     out = SimpleNamespace(kind=kind, shown=shown.append, flush=lambda: None, told=shown, colour=False)
     talk = Talk(io.StringIO(), quiet=quiet)
     values = SimpleNamespace(confirm=confirmed)
-    found = {"talk": talk, "out": out, "values": values, "profile": profile}
+    found = {"talk": talk, "out": out, "values": values, "profile": profile, "cluster_id": cluster_id}
     return SimpleNamespace(**found, yes=yes, dry_run=dry_run, no_input=False, cluster_name=NAME)
 
 
@@ -89,6 +90,13 @@ def test_a_protected_profile_needs_its_own_name_where_a_plan_has_none() -> None:
     with pytest.raises(Exception, match="confirmation by name required"):
         confirm(invocation(quiet=True, yes=True, profile=PROTECTED), PLAN, "Proceed?")
     assert confirm(invocation(quiet=True, profile=PROTECTED, confirmed="prod"), PLAN, "Proceed?")
+
+
+def test_a_plan_names_the_cluster_by_its_id() -> None:
+    inv = invocation(quiet=False, yes=True, cluster_id="Qx3")
+    assert confirm(inv, PLAN, "Proceed?")
+    assert on_stderr(inv) == f"On prod (cluster Qx3, profile prod, as User:me):\n{PLAN}\n"
+    assert with_cluster("Rewind on h:1 (cluster Qx3)\n  t", inv) == "Rewind on h:1 (cluster Qx3)\n  t"
 
 
 def test_a_plan_names_the_profile_once_and_in_its_colour() -> None:

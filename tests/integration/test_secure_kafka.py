@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from kcli.sandbox.security.names import CLIENT_FILES, MECHANISMS, MUTUAL_TLS
-from tests.certificates import Authority
+from kcli.sandbox.security.names import CLIENT_FILES, MUTUAL_TLS
 from tests.command import kcli
-from tests.identity_provider import IdentityProvider
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = pytest.mark.integration
@@ -56,38 +54,12 @@ def test_a_round_trip_by_certificate(secure_kafka: SecureKafka, way: str) -> Non
     assert b"Empty" in run(secure_kafka, "groups", "describe", group, way=way).stdout
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kcli_logs_in_with_each_mechanism(secure_kafka: SecureKafka, mechanism: str) -> None:
-    out = run(secure_kafka, "cluster", "describe", "-o", "name", way=f"admin-{mechanism.lower()}").stdout
-    assert out.split() == [b"1"]
-
-
-def test_client_credentials_over_https(secure_kafka: SecureKafka, tmp_path: Path) -> None:
-    """An identity provider of the test's own, with the key that the brokers trust; a token that is none of theirs."""
-    authority = Authority(tmp_path)
-    with IdentityProvider(authority.broker("localhost")) as provider:
-        given = secure_kafka.options(
-            "admin-oauthbearer",
-            sasl_oauthbearer_token_endpoint_url=provider.url,
-            sasl_oauthbearer_client_id="kcli",
-            sasl_oauthbearer_client_secret="secret",
-            sasl_oauthbearer_ca_location=str(authority.ca),
-        )
-        del given["sasl.oauthbearer.token.file"]
-        file = write_file(tmp_path / "client.properties", given)
-        for expected, token in (
-            (0, secure_kafka.signer.token("admin")),
-            (4, secure_kafka.signer.token("admin", audience="others")),
-        ):
-            provider.grant = lambda token=token: {"access_token": token.reveal()}  # type: ignore[misc]
-            done = kcli("cluster", "describe", "-F", file, timeout=60)
-            assert done.returncode == expected, done.stderr.decode()
-        assert "the broker refuses the token: 'invalid_token'" in done.stderr.decode()
-
-
 @pytest.mark.case("S3")
 def test_another_ca_is_named(secure_kafka: SecureKafka, tmp_path: Path) -> None:
-    other = Authority(tmp_path).ca
+    from kcli.sandbox.security.certificates import Authority
+
+    other = tmp_path / "ca.pem"
+    other.write_bytes(Authority.create("another CA").certificate_pem())
     said = refusal(secure_kafka, "topics", "list", "-X", f"ssl.ca.location={other}")
     assert "certificate" in said
 
@@ -99,13 +71,13 @@ def test_a_client_certificate_that_the_broker_refuses(
 ) -> None:
     from datetime import timedelta
 
-    from kcli.sandbox.security.certificates import Authority as SandboxAuthority
+    from kcli.sandbox.security.certificates import Authority
 
     options = secure_kafka.options("alice-certificate")
     if wrong == "none":
         del options["ssl.certificate.location"], options["ssl.key.location"]
     else:
-        signer = SandboxAuthority.create("another CA") if wrong == "another CA" else secure_kafka.authority
+        signer = Authority.create("another CA") if wrong == "another CA" else secure_kafka.authority
         issued = signer.issue("alice", lifetime=timedelta(days=-1 if wrong == "expired" else 1))
         for key, data in (("certificate", issued.certificate_pem()), ("key", issued.key_pem())):
             path = tmp_path / key

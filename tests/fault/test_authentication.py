@@ -208,13 +208,6 @@ def test_a_password_that_changes_under_a_producer_and_a_consumer_causes_no_storm
         assert CANARY not in "".join(cluster.notes)
 
 
-@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
-def test_credentials_are_refused_where_the_connections_do_not_authenticate(protocol: str) -> None:
-    with pytest.raises(ConfigError, match=r"sasl\.mechanism has no effect") as caught:
-        Admin(bootstrap_servers="127.0.0.1:1", **{**login(), "security_protocol": protocol})
-    assert f"security.protocol is {protocol}" in caught.value.why
-
-
 @pytest.mark.case("S2")
 def test_after_a_refusal_the_client_tries_again_only_after_a_pause() -> None:
     with (

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_value
+from kcli.core.secret import Secret
 from kcli.profiles.file_safety import changeable, refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import MARKS, Profile
@@ -69,6 +70,12 @@ class Resolved:
             elif self.uses(name):
                 values[name] = read(value)
         return dataclasses.replace(self, values=values)
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether a client has secrets: among its options, or tokens and keys that its mechanism fetches."""
+        given = any(isinstance(value, Secret) and value for value in self.values.values())
+        return given or (self.uses("sasl_mechanism") and bool(self.values.get("sasl_mechanism")))
 
     def uses(self, name: str) -> bool:
         """Whether the security protocol leaves an option its meaning."""

@@ -21,10 +21,15 @@ def shared() -> Iterator[FakeCluster]:
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmKcli]:
+    with WarmKcli() as made:
+        yield made
+
+
 @pytest.fixture
-def run(shared: FakeCluster, tmp_path: Path) -> Iterator[Kcli]:
-    with WarmKcli() as warm:
-        yield Kcli(shared, warm, tmp_path)
+def run(shared: FakeCluster, warm: WarmKcli, tmp_path: Path) -> Kcli:
+    return Kcli(shared, warm, tmp_path)
 
 
 def variables(folder: Path, secret: str = "", key: str = "AKIDEXAMPLE") -> dict[str, str]:

@@ -295,7 +295,12 @@ def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeClus
         run(home, cluster, "topics list", "KCLI_X")
         assert [soft for soft, _hard in limits] == [0]
         kcli("topics", "list", "--timeout", "100ms", bootstrap="127.0.0.1:1")
-    assert len(limits) == 1
+        assert len(limits) == 1
+        token = x(
+            "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.token.command=echo x"
+        )
+        kcli("topics", "list", "--timeout", "100ms", *token, bootstrap="127.0.0.1:1")
+    assert len(limits) == 2
 
 
 def shell(home: Path, cluster: FakeCluster, *more: str) -> "pexpect.spawn[str]":

@@ -559,3 +559,14 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
 def test_each_option_of_every_client_changes_something(cluster: FakeCluster, name: str) -> None:
     assert name in PROOFS, f"there is no proof that {name} does anything"
     PROOFS[name](cluster)
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_credentials_are_refused_where_the_connections_do_not_authenticate(protocol: str) -> None:
+    for name in NAMES:
+        if name.startswith("sasl_") and name != "sasl_oauthbearer_header_urlencode":
+            value = Secret("x") if name.endswith(("_password", "_secret")) else "PLAIN"
+            given: dict[str, Any] = {"security_protocol": protocol, name: value}
+            with pytest.raises(ConfigError, match="has no effect") as caught:
+                Cluster(ClientOptions(bootstrap_servers="127.0.0.1:1", **given))
+            assert f"security.protocol is {protocol}" in caught.value.why

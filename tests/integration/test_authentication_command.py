@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kcli.sandbox.security.certificates import Authority
-from kcli.sandbox.security.names import CLIENT_FILES, HOSTS, OAUTHBEARER
+from kcli.sandbox.security.names import CLIENT_FILES, HOSTS
 from tests.in_process import Done, kcli
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
@@ -30,7 +30,7 @@ RECORDS = [
 PLAIN_TEXT = {"security.protocol": "SASL_PLAINTEXT"}
 ALLOWED = {**PLAIN_TEXT, "allow.plaintext.secrets": "true"}
 WAYS: dict[str, tuple[str, dict[str, str]]] = {
-    **{name: (name, {}) for name, way in CLIENT_FILES.items() if way.user and way.mechanism != OAUTHBEARER},
+    **{name: (name, {}) for name, way in CLIENT_FILES.items() if way.user},
     "plaintext PLAIN": ("alice-plain", ALLOWED),
     "plaintext SCRAM-SHA-512": ("alice-scram-sha-512", PLAIN_TEXT),
 }

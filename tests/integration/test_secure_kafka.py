@@ -13,9 +13,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kcli.sandbox.security.names import CLIENT_FILES
-from tests.certificates import Authority
 from tests.command import kcli
-from tests.identity_provider import IdentityProvider
 from tests.integration.kafka_script import secure_configs
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
@@ -45,29 +43,6 @@ def test_alice_has_no_right_whatever_the_way(secure_kafka: SecureKafka, way: str
     assert topic not in client.list_topics(timeout=20).topics
 
 
-def test_client_credentials_over_https(secure_kafka: SecureKafka, tmp_path: Path) -> None:
-    """An identity provider of the test's own, with the key that the brokers trust; a token that is none of theirs."""
-    authority = Authority(tmp_path)
-    with IdentityProvider(authority.broker("localhost")) as provider:
-        given = secure_kafka.options(
-            "admin-oauthbearer",
-            sasl_oauthbearer_token_endpoint_url=provider.url,
-            sasl_oauthbearer_client_id="kcli",
-            sasl_oauthbearer_client_secret="secret",
-            sasl_oauthbearer_ca_location=str(authority.ca),
-        )
-        del given["sasl.oauthbearer.token.file"]
-        file = write_file(tmp_path / "client.properties", given)
-        for expected, token in (
-            (0, secure_kafka.signer.token("admin")),
-            (4, secure_kafka.signer.token("admin", audience="others")),
-        ):
-            provider.grant = lambda token=token: {"access_token": token.reveal()}  # type: ignore[misc]
-            done = kcli("cluster", "describe", "-F", file, timeout=60)
-            assert done.returncode == expected, done.stderr.decode()
-        assert "the broker refuses the token: 'invalid_token'" in done.stderr.decode()
-
-
 @pytest.mark.case("S3")
 @pytest.mark.parametrize("wrong", ["expired", "another CA"])
 def test_a_client_certificate_that_the_broker_refuses(
@@ -75,10 +50,10 @@ def test_a_client_certificate_that_the_broker_refuses(
 ) -> None:
     from datetime import timedelta
 
-    from kcli.sandbox.security.certificates import Authority as SandboxAuthority
+    from kcli.sandbox.security.certificates import Authority
 
     options = secure_kafka.options("alice-certificate")
-    signer = SandboxAuthority.create("another CA") if wrong == "another CA" else secure_kafka.authority
+    signer = Authority.create("another CA") if wrong == "another CA" else secure_kafka.authority
     issued = signer.issue("alice", lifetime=timedelta(days=-1 if wrong == "expired" else 1))
     for key, data in (("certificate", issued.certificate_pem()), ("key", issued.key_pem())):
         path = tmp_path / key

@@ -13,7 +13,6 @@ from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, key_of
-from kcli.core.secret import Secret
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
@@ -120,7 +119,7 @@ class Configuration:
             if lacks_password(found.values):
                 password = asked_password(found.values, self._talk, no_input=self._values.no_input)
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
-            if _has_tokens(found) or any(isinstance(one, Secret) and one for one in found.values.values()):
+            if found.has_secrets:
                 leave_no_core()
             self._revealed = found
         return self._revealed
@@ -168,8 +167,3 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
-
-
-def _has_tokens(found: Resolved) -> bool:
-    """Whether the client will have a secret that is not among its options."""
-    return found.uses("sasl_mechanism") and bool(found.values.get("sasl_mechanism"))

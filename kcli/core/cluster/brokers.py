@@ -6,7 +6,7 @@ Each purpose has its own connection, so that a long poll never delays anything e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.hosts import HostCheck, host_check
@@ -15,6 +15,7 @@ from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     AuthError,
+    ConfigError,
     ConnectError,
     KcliError,
     NotKafkaError,
@@ -26,7 +27,7 @@ from kcli.core.hooks import Hooks
 from kcli.core.net.channel import Channel
 from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import Address, is_literal, lookup
-from kcli.core.options import ClientOptions
+from kcli.core.options import ClientOptions, key_of
 from kcli.core.protocol.api import Request
 from kcli.core.types import Node
 
@@ -283,6 +284,7 @@ class Brokers:
 def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | None:
     """None without SASL. ConfigError for options that cannot be used."""
     if not options.security_protocol.startswith("SASL"):
+        _check_no_credentials(options)
         return None
     # Only for clients that authenticate.
     from kcli.core.cluster.authentication import Authentication
@@ -298,6 +300,17 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
             "warning", "auth", f"{login.mechanism} without TLS: what is sent and read can be seen and changed"
         )
     return Authentication(login)
+
+
+def _check_no_credentials(options: ClientOptions) -> None:
+    """ConfigError for credentials that would not be used: the client would connect without them."""
+    for option in fields(ClientOptions):
+        if option.name.startswith("sasl_") and getattr(options, option.name) != option.default:
+            raise ConfigError(
+                f"{key_of(option.name)} has no effect",
+                why=f"security.protocol is {options.security_protocol}: the connections do not authenticate",
+                do="set security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS), or leave it out",
+            )
 
 
 def _not_now(node: Node, failure: KcliError | None) -> KcliError:

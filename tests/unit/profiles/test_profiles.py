@@ -1,11 +1,15 @@
 """Which profile is chosen, what it is stronger and weaker than, and what its marks mean."""
 
+import dataclasses
+import re
 from typing import Any
 
 import pytest
 
 from kcli.commands.shared.protection import may_change, read_only_refusal
 from kcli.core.errors import ConfigError
+from kcli.core.options import ClientOptions
+from kcli.core.secret import Secret
 from kcli.files.reading import FileState
 from kcli.profiles.config_file import ConfigFile
 from kcli.profiles.pairs import raise_error
@@ -13,6 +17,7 @@ from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.sources import Sources
+from tests.command import ROOT
 
 USER = """current = "prod"
 [defaults]
@@ -256,3 +261,27 @@ def test_a_read_only_profile_refuses_what_changes_anything_or_does_not_say() -> 
     assert (refusal.exit_code, "u:3" in refusal.why) == (7, True)
     assert read_only_refusal(Profile("p", "u:3"), "x") is None
     assert read_only_refusal(None, "x") is None
+
+
+EXAMPLES = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/profiles.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_the_profiles_of_the_documentation_can_be_used(text: str) -> None:
+    config = ConfigFile("docs", text, raise_error)
+    assert config.names
+    for name in config.names:
+        found = resolve(Sources(config_files=lambda _report: [config], profile=name))
+        assert found.values["bootstrap_servers"]
+        assert found.ignored == ()
+        if found.values.get("sasl_mechanism") == "OAUTHBEARER":
+            secrets = {
+                name: Secret("x") for name in ("sasl_oauthbearer_client_secret",) if name in found.values
+            }
+            made = dataclasses.replace(found, values={**found.values, **secrets}).options(ClientOptions)
+            sources = (
+                made.sasl_oauthbearer_token_endpoint_url,
+                made.sasl_oauthbearer_token_file,
+                made.sasl_oauthbearer_token_command,
+            )
+            assert sum(map(bool, sources)) == 1

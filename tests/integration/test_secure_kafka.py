@@ -227,8 +227,7 @@ def test_a_transactional_id_without_permission_is_named(secure_kafka: SecureKafk
     assert "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in said
 
 
-@pytest.mark.case("R24")
-def test_no_password_is_in_a_command_line_an_environment_or_a_log(secure_kafka: SecureKafka) -> None:
+def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) -> None:
     from kcli.sandbox.security.material import prepare
 
     passwords = [

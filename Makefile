@@ -21,7 +21,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger fuzz sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger fuzz sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -104,6 +104,7 @@ $(SUPPLY)/ready: | venv
 	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
 	@touch $@
 
+.PHONY: lock audit
 lock: $(SUPPLY)/ready
 	@sh tools/lock.sh $(SUPPLY)/bin
 

@@ -123,6 +123,7 @@ $(SUPPLY)/ready: | venv
 	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
 	@touch $@
 
+.PHONY: lock audit
 lock: $(SUPPLY)/ready
 	@sh tools/lock.sh $(SUPPLY)/bin
 

@@ -11,7 +11,6 @@ import resource
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -23,6 +22,7 @@ from kcli.cli import cli
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.brokers import Brokers
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.auditing import Arguments, audited
 from tests.checks.source_calls import places
 from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, STREAMS, leaves
 from tests.command import KCLI, environment
@@ -80,19 +80,14 @@ def cluster() -> Iterator[FakeCluster]:
 
 OF_SCRIPTS = ("env", "pager", "pager-cmdline", "pager-environ", "kcli-cmdline")
 """Files that the tests' own programs write."""
-CHILDREN: list[tuple[object, ...]] = []
-"""Program, arguments, folder and environment of all processes that this one starts."""
-sys.addaudithook(
-    lambda event, what: CHILDREN.append(what) if event in ("subprocess.Popen", "os.exec") else None
-)
 
 
 @pytest.fixture(autouse=True)
-def children() -> Iterator[list[tuple[object, ...]]]:
-    """Afterwards the canary was given to none of them."""
-    CHILDREN.clear()
-    yield CHILDREN
-    assert_clean(repr(CHILDREN))
+def children() -> Iterator[list[Arguments]]:
+    """Program, arguments, folder and environment of all processes that are started: they hold no canary."""
+    with audited("subprocess.Popen") as seen:
+        yield seen
+    assert_clean(repr(seen))
 
 
 @pytest.fixture
@@ -395,7 +390,7 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
 
 
 @pytest.mark.case("X31")
-def test_the_canary_can_be_found(children: list[tuple[object, ...]]) -> None:
+def test_the_canary_can_be_found(children: list[Arguments]) -> None:
     """The test can fail: each form of the canary is recognised, also in the environment of a child."""
     subprocess.run(["true"], env={"SECRET": CANARY})
     with pytest.raises(AssertionError):

@@ -1,19 +1,15 @@
 """What lies in the current folder, as in a repository that was cloned: no configuration, and no code of kcli's."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from kcli.sandbox.watchdog import Watchdog
+from tests.auditing import Arguments, audited
 from tests.fake.cluster import FakeCluster
 from tests.in_process import kcli
 
-OPENED: list[str] = []
-sys.addaudithook(
-    lambda event, what: OPENED.append(str(what[0])) if event == "open" and isinstance(what[0], str) else None
-)
 MODULES = ("shutil", "signal", "pathlib", "click", "kcli")
 HARM = "open('executed', 'w').close()\n"
 
@@ -38,16 +34,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def paths(opened: list[Arguments]) -> list[str]:
+    return [
+        os.path.abspath(os.fsdecode(path))
+        for path, *_ in opened
+        if isinstance(path, str | bytes | os.PathLike)
+    ]
+
+
 @pytest.mark.case("X29", "S10")
 @pytest.mark.parametrize(
     "line", ["topics list", "config show", "config check", "profile list", "help profiles"]
 )
 def test_no_file_of_it_is_opened(here: Path, line: str) -> None:
-    with FakeCluster(1, topics={"t": 1}) as cluster:
-        OPENED.clear()
+    with FakeCluster(1, topics={"t": 1}) as cluster, audited("open") as opened:
         done = kcli(*line.split(), bootstrap=cluster.bootstrap, HOME="/nonexistent")
     assert done.code == 0, done.err
-    assert not [path for path in OPENED if os.path.abspath(path).startswith(f"{here}/")]
+    assert not [path for path in paths(opened) if path.startswith(f"{here}/")]
 
 
 @pytest.mark.case("X29")
@@ -57,6 +60,6 @@ def test_the_watchdog_of_a_sandbox_imports_nothing_from_it(here: Path) -> None:
 
 
 def test_a_file_that_is_opened_would_be_seen(here: Path) -> None:
-    OPENED.clear()
-    Path("client.properties").read_text()
-    assert str(here / "client.properties") in [os.path.abspath(path) for path in OPENED]
+    with audited("open") as opened:
+        Path("client.properties").read_text()
+    assert str(here / "client.properties") in paths(opened)

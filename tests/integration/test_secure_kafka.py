@@ -155,8 +155,7 @@ def test_users_are_those_that_kafkas_script_and_librdkafka_know(
     assert CANARY.encode() not in secure_kafka.sandbox.nodes[0].log.read_bytes()
 
 
-@pytest.mark.case("R24")
-def test_no_password_is_in_a_command_line_an_environment_or_a_log(secure_kafka: SecureKafka) -> None:
+def test_no_password_is_in_a_command_line_or_a_log(secure_kafka: SecureKafka) -> None:
     from kcli.sandbox.security.material import prepare
 
     passwords = [

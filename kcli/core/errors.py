@@ -119,8 +119,6 @@ _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, 
 class StoppedError(KcliError):
     """A decompression ended early because its thread is to stop (``codecs.interruption``); the batch is not damaged."""
 
-    exit_code = 130
-
 
 class DataLossError(KcliError):
     """Requested records do not exist: out of range, truncated, or the topic was created anew."""

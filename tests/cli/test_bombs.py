@@ -140,6 +140,28 @@ def test_a_batch_of_one_byte_more_is_refused(cluster: FakeCluster) -> None:
     assert done.err.count(f"it decompresses to more than {CAP} bytes") == len(LEGAL)
 
 
+@pytest.mark.parametrize("command", ["consume", "mirror --headers", "mirror --verify-only"])
+def test_many_legal_batches_in_one_fetch_are_open_one_at_a_time(peak: int, command: str) -> None:
+    """Together they decompress to 280 MiB, from a few kilobytes."""
+    raw = legal(Codec.ZSTD, CAP - MIB)
+    with served({"many": raw}) as cluster, served({"many": raw}, cluster_id="target") as target:
+        for one in (cluster, target):
+            for _ in range(39):
+                one.append("many", 0, raw)
+        if command == "consume":
+            line = [*consume("many", CAP), "-f", "%S\\n"]
+        elif command == "mirror --headers":
+            target.delete_topic("many")
+            line = mirror(
+                cluster, target, "many", CAP, "--headers", "--until-caught-up", "--map-topic", "many=copy"
+            )
+        else:
+            line = mirror(cluster, target, "many", CAP, "--verify-only")
+        done = measured(line, cluster.bootstrap if command == "consume" else "")
+    assert done.code == 0, done.err
+    assert done.peak <= peak + CAP + SPARE
+
+
 @pytest.mark.parametrize("name", LIARS)
 def test_a_size_that_cannot_be_true_is_damage_whatever_the_cap(cluster: FakeCluster, name: str) -> None:
     done = measured(consume(topic_of(name), 1 << 40), cluster.bootstrap)

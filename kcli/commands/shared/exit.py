@@ -15,7 +15,7 @@ import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_remedies import RAISE_FILE_LIMIT
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.output.sanitise import visible, visible_json
 
 SIGNALS = frozenset((129, 130, 143))
@@ -55,7 +55,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    if isinstance(error, KeyboardInterrupt | click.Abort | StoppedError):
         return 128 + signal.SIGINT
     if isinstance(error, BrokenPipeError):
         die_of_sigpipe()

@@ -46,6 +46,10 @@ class NotKafkaError(ConnectError):
     """The peer responds, but does not speak Kafka: reconnecting cannot help."""
 
 
+class TooManyFilesError(ConnectError):
+    """This process, or this machine, can open no more sockets."""
+
+
 class OutcomeUnknownError(ConnectError):
     """The connection ended between a request and its response: the request may or may not have taken effect."""
 

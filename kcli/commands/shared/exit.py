@@ -97,6 +97,13 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
         from kcli.commands.shared.usage_errors import describe_usage  # tables for errors only
 
         return (2, *describe_usage(error))
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return (
+            1,
+            "too many files are open",
+            error.strerror or "",
+            "raise the limit: `ulimit -n` shows it",
+        )
     if isinstance(error, OSError) and error.filename is not None:
         return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:

@@ -19,6 +19,7 @@ from kcli.core.errors import (
     KcliError,
     NotKafkaError,
     OutcomeUnknownError,
+    TooManyFilesError,
     UnsupportedError,
 )
 from kcli.core.future import Future
@@ -312,5 +313,7 @@ def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
 
 
 def is_final(error: KcliError | None) -> bool:
-    """Whether reconnecting cannot help: a certificate, a peer that is not Kafka, or an unsupported version."""
-    return isinstance(error, AuthError | NotKafkaError | UnsupportedError)
+    """Whether reconnecting cannot help: a certificate, a peer that is not Kafka, or an unsupported version; or a limit of
+    this process.
+    """
+    return isinstance(error, AuthError | NotKafkaError | UnsupportedError | TooManyFilesError)

@@ -33,6 +33,7 @@ from kcli.core.errors import (
     OutcomeUnknownError,
     ProtocolError,
     RequestTimeoutError,
+    TooManyFilesError,
 )
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
@@ -96,6 +97,7 @@ class Connection:
         self._work: Callable[[], Any] | None = None
         self._session = Session(login)
         self._has_versions = False
+        self._end: KcliError | None = None
         self._next_id = 0
         self._queued_bytes = 0
         self._sent_bytes = 0
@@ -151,9 +153,15 @@ class Connection:
             # The broker asked for a pause (KIP-219), which does not count against the timeout.
             self._waiting.append((request, future, deadline + self._quiet_until - now))
         elif self.state is State.CLOSED:
-            self._complete((future, None, ConnectError(f"the connection to {self.node} is closed")))
+            self._complete((future, None, self._never_sent()))
         else:
             self._waiting.append((request, future, deadline))
+
+    def _never_sent(self) -> KcliError:
+        """The error of a request on a closed connection: why it could not be made, or that it is closed."""
+        end = self._end
+        unmade = type(end) is ConnectError or isinstance(end, TooManyFilesError)
+        return end if end is not None and unmade else ConnectError(f"the connection to {self.node} is closed")
 
     def session_is_over(self, now: float, last_used: float) -> bool:
         """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
@@ -258,6 +266,7 @@ class Connection:
         """Closes it: requests that were never written fail with ``error``, those in flight with their outcome unknown."""
         error = error or ConnectError(f"the connection to {self.node} was closed")
         self._cell.apply(Event.CLOSE, str(error))
+        self._end = error
         self.outgoing.clear()
         self._handshake = self._work = None
         unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None

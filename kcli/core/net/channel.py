@@ -28,6 +28,7 @@ from kcli.core.errors import (
     NotKafkaError,
     OutcomeUnknownError,
     ProtocolError,
+    TooManyFilesError,
     UnansweredError,
 )
 from kcli.core.net.resolve import Address, certified_name
@@ -273,7 +274,14 @@ class Channel:
                 return
             self._refusals.append(os.strerror(code))
             if code in (errno.EMFILE, errno.ENFILE):
-                self._refusals.append("too many files are open: raise the limit (ulimit -n)")
+                self.close(
+                    TooManyFilesError(
+                        f"cannot connect to {self.node}",
+                        why="too many files are open in this process, or on this machine",
+                        do="raise the limit: `ulimit -n` shows it",
+                    )
+                )
+                return
         self.close(self._refused())
 
     def _tune(self, sock: socket.socket) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError, TooManyFilesError
 from kcli.core.future import Future
 from kcli.core.net.channel import Channel
 from kcli.core.net.loop import Loop
@@ -182,7 +182,8 @@ def test_too_many_open_files_is_an_error_that_says_what_to_do(rig: Rig) -> None:
     FakeSocket.plan = {"socket": errno.EMFILE}
     rig.channel.open(ADDRESSES)
     assert not rig.channel.is_open
-    assert "ulimit -n" in str(rig.channel.failure)
+    assert isinstance(rig.channel.failure, TooManyFilesError)
+    assert "ulimit -n" in rig.channel.failure.do
 
 
 def test_no_address_at_all_is_an_error(rig: Rig) -> None:

@@ -5,12 +5,16 @@ import os
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.sources import sources_of
+from kcli.core.connection.sasl.registry import login_of
 from kcli.core.errors import ConfigError
-from kcli.core.options import key_of
+from kcli.core.net.tls.context import tls_context, unverified
+from kcli.core.options import ClientOptions, build, key_of
+from kcli.core.secret import Secret
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -18,11 +22,13 @@ from kcli.profiles.pairs import Report
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
-from kcli.profiles.secrets import read_secret_file
+from kcli.profiles.secrets import empty, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 
 _COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
 _FOUND = 2
+_SOME_SECRET = Secret("x" * 8)
+"""In place of secrets that are not read here."""
 
 
 def check(inv: Invocation) -> int:
@@ -38,7 +44,8 @@ def check(inv: Invocation) -> int:
     for resolved in found:
         _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
-        _check_files(resolved, errors.append)
+        if _check_files(resolved, errors.append):
+            _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
     rows += [("warning", text, "", "") for text in warnings]
     with list_rows(
@@ -100,11 +107,7 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
     """Whether the secret could be read; commands are not run, and the keyring is not unlocked."""
     if source.kind == FILE:
         if not read_secret_file(source, warn):
-            raise ConfigError(
-                f"{source.key}: the file {source.text} is empty (from {source.origin})",
-                why="a secret has at least one character",
-                do="write the secret into it, as one line",
-            )
+            raise empty(source)
     elif source.kind == COMMAND:
         program = command_words(source)[0]
         if shutil.which(program) is None:
@@ -121,10 +124,57 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
         )
 
 
-def _check_files(resolved: Resolved, report: Report) -> None:
-    """The files that options name have to be readable."""
+def _check_use(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
+    """What every client refuses before it connects, or warns of: SASL without a mechanism, a password without TLS,
+    certificates that cannot be used.
+    """
+    kept = {name for name, value in resolved.values.items() if isinstance(value, SecretSource)}
+    values: dict[str, Any] = {**resolved.values, **dict.fromkeys(kept, _SOME_SECRET)}
+    if lacks_password(values):  # it is asked for
+        values["sasl_password"] = _SOME_SECRET
+    where = f" (profile {resolved.profile.name})" if resolved.profile is not None else ""
+    for check in (_check_tls if not any(name.startswith("ssl_") for name in kept) else None, _check_login):
+        try:
+            if check is not None:
+                check(build(ClientOptions, values))
+        except ConfigError as error:
+            report(ConfigError(f"{error.what}{where}", why=error.why, do=error.do))
+    if text := unverified(build(ClientOptions, values)):
+        warn(f"{text}{where}")
+    if resolved.registry.get("schema_registry_url"):
+        _check_registry(resolved, report)
+
+
+def _check_tls(options: ClientOptions) -> None:
+    tls_context(options)
+
+
+def _check_login(options: ClientOptions) -> None:
+    if options.security_protocol.startswith("SASL_"):
+        login_of(options)
+
+
+def _check_registry(resolved: Resolved, report: Report) -> None:
+    from kcli.serde.registry.addresses import addresses  # rare: a registry is configured
+    from kcli.serde.registry.options import RegistryOptions
+
+    values = {
+        name: _SOME_SECRET if isinstance(value, SecretSource) else value
+        for name, value in resolved.registry.items()
+    }
+    allowed = bool(resolved.values.get("allow_plaintext_secrets"))
+    try:
+        addresses(RegistryOptions.build(values), allow_plaintext_secrets=allowed)
+    except ConfigError as error:
+        report(error)
+
+
+def _check_files(resolved: Resolved, report: Report) -> bool:
+    """The files that options name have to be readable; returns whether they are."""
+    fine = True
     for name, value in (*resolved.values.items(), *resolved.registry.items()):
         if name.endswith("_location") and value and not os.access(value, os.R_OK):
+            fine = False
             exists = os.path.lexists(value)
             origin = resolved.origins.get(name) or resolved.registry_origins[name]
             report(
@@ -134,3 +184,4 @@ def _check_files(resolved: Resolved, report: Report) -> None:
                     do="correct the path" if not exists else f"check who may read it: ls -l {value}",
                 )
             )
+    return fine

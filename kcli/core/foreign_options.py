@@ -123,9 +123,13 @@ _UNSUPPORTED_SASL = {
 """Why not and what to do instead, by the beginning of the key."""
 
 
+_PROVIDERS = "config.providers."
+"""The settings of Java's config providers, under names that the user chooses: values that refer to them are refused."""
+
+
 def is_foreign(key: str) -> bool:
     """Whether ``key`` is an option of another client that has no effect on kcli."""
-    return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS
+    return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS or key.startswith(_PROVIDERS)
 
 
 def whose(key: str) -> str:

@@ -464,6 +464,11 @@ def is_option(key: str) -> bool:
     return key in _CLIENTS.fields
 
 
+def spellings() -> Iterable[str]:
+    """All spellings of the options of clients."""
+    return _CLIENTS.fields
+
+
 def option_field(key: str) -> dataclasses.Field[Any] | None:
     """The option that ``key`` spells, None if there is none."""
     return _CLIENTS.fields.get(key)

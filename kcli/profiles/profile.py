@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from kcli.profiles.pairs import Pair
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan")
-MARKS = ("color", "read_only", "protected", "description")
-"""Keys of a profile that are no options of a client. ``cluster_id`` is one: cluster.id."""
+MARKS = {
+    "color": f"colour of headings and prompts: {', '.join(COLORS)}",
+    "read_only": "true refuses every command that changes the cluster",
+    "protected": "true requires --confirm NAME in place of --yes",
+    "description": "shown by `kcli profile list -o wide`",
+}
+"""Keys of a profile that are no options of a client, with their meaning. ``cluster_id`` is one: cluster.id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.commands.profile import profile
+from kcli.profiles.profile import MARKS
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment
 from tests.fake.cluster import FakeCluster
@@ -346,3 +347,36 @@ def test_that_a_sandbox_is_used_is_said(
     assert f"note: sandbox dev at {cluster.bootstrap}" in kcli("topics", "list").err
     assert "sandbox" not in kcli("topics", "list", "-q").err
     assert "sandbox" not in kcli("topics", "list", "-b", cluster.bootstrap).err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('bootstrap.servers = "h:99999"', "'h:99999' is not the address of a broker (from PATH:2)"),
+        ('bootstrap.servers = "me:pw@h:1"', "'h:1' is not the address of a broker (from PATH:2)"),
+        (
+            'security.protocol = "SASL_PLAINTEXT"\nsasl.mechanism = "PLAIN"\nsasl.username = "u"',
+            "sasl.mechanism=PLAIN over SASL_PLAINTEXT is refused (profile p)",
+        ),
+        ('security.protocol = "SASL_SSL"', "sasl.mechanism is not set (profile p)"),
+        (
+            'security.protocol = "SSL"\nenable.ssl.certificate.verification = false',
+            "the brokers' certificates are not verified",
+        ),
+        ('security.protocol = "SSL"\nssl.ca.location = "config.toml"', "cannot use the CA certificates in"),
+        ('schema.registry.url = "h:8081"', "is no address"),
+        ("readonly = true", "unknown option 'readonly' in PATH"),
+        ('sasl.password = "${env:X}"\nsecurity.protocol = "SASL_SSL"', "sasl.password has a placeholder"),
+    ],
+)
+def test_config_check_finds_what_commands_would_refuse(kcli: Kcli, home: Path, text: str, said: str) -> None:
+    brokers = "" if "bootstrap" in text else 'bootstrap.servers = "h:1"\n'
+    path = write(home, f"[profiles.p]\n{brokers}{text}\n")
+    done = kcli("config", "check", "-o", "json")
+    assert done.code == 2
+    assert said.replace("PATH", str(path)) in " | ".join(str(row["what"]) for row in items(done))
+
+
+def test_the_marks_of_profiles_are_in_the_help_of_options(kcli: Kcli) -> None:
+    text = kcli("help", "options").out
+    assert all(f"\n  {mark}\n" in text for mark in MARKS)

@@ -13,12 +13,13 @@ from kcli.commands.shared.sources import sources_of
 from kcli.core.connection.sasl.registry import login_of
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.context import tls_context, unverified
-from kcli.core.options import ClientOptions, build, key_of
+from kcli.core.options import ClientOptions, build
 from kcli.core.secret import Secret
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
+from kcli.profiles.private_files import warnings_of_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
@@ -44,6 +45,7 @@ def check(inv: Invocation) -> int:
     for resolved in found:
         _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
+        warnings += warnings_of_private_files(resolved)
         if _check_files(resolved, errors.append):
             _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
@@ -179,7 +181,7 @@ def _check_files(resolved: Resolved, report: Report) -> bool:
             origin = resolved.origins.get(name) or resolved.registry_origins[name]
             report(
                 ConfigError(
-                    f"{key_of(name)}: {value} cannot be read (from {origin})",
+                    f"{resolved.spelled(name)}: {value} cannot be read (from {origin})",
                     why="permission denied" if exists else "there is no such file",
                     do="correct the path" if not exists else f"check who may read it: ls -l {value}",
                 )

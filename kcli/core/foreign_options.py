@@ -154,6 +154,14 @@ def unsupported_sasl(key: str) -> tuple[str, str] | None:
     return next((told for start, told in _UNSUPPORTED_SASL.items() if key.startswith(start)), None)
 
 
+def is_default_of_tls(key: str, text: str) -> bool:
+    """Whether an option restricts TLS to what kcli uses anyway: ``ssl.enabled.protocols`` as Java's default is."""
+    return key == "ssl.enabled.protocols" and {part.strip() for part in text.split(",")} == {
+        "TLSv1.2",
+        "TLSv1.3",
+    }
+
+
 def unsupported_tls(key: str) -> tuple[str, str] | None:
     """Why kcli cannot do what a TLS option requests, and what to do; None if it can."""
     if key in _HANDLES:

@@ -1,6 +1,7 @@
 """A profile: the options of one cluster under a name, and the marks that protect it. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kcli.profiles.pairs import Pair
 
@@ -16,7 +17,7 @@ MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """``origin``: the file, and the line where it begins.
+    """``origin``: the file, and the line where it begins; ``mark_origins`` those of its marks.
 
     ``color`` is that of headings and prompts. ``read_only``: commands that change anything are refused.
     ``protected``: --yes does not confirm.
@@ -29,6 +30,7 @@ class Profile:
     read_only: bool = False
     protected: bool = False
     description: str = ""
+    mark_origins: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, key: str) -> str:
         """The value of a key as it was written, empty without it."""

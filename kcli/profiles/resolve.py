@@ -60,6 +60,12 @@ class Resolved:
     """Likewise for the schema registry, which is no Kafka client; ``registry_origins`` too."""
     registry_origins: dict[str, str] = field(default_factory=dict)
     profile: Profile | None = None
+    spellings: dict[str, str] = field(default_factory=dict)
+    """The keys of the options of clients as their sources spell them, by field name."""
+
+    def spelled(self, name: str) -> str:
+        """The key of an option, as it was given."""
+        return self.spellings.get(name, key_of(name))
 
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
@@ -132,6 +138,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         registry,
         registry_origins,
         found.profile,
+        {option.name: pair.key for pair in pairs if (option := option_field(pair.key)) is not None},
     )
 
 

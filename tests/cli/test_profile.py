@@ -380,3 +380,25 @@ def test_config_check_finds_what_commands_would_refuse(kcli: Kcli, home: Path, t
 def test_the_marks_of_profiles_are_in_the_help_of_options(kcli: Kcli) -> None:
     text = kcli("help", "options").out
     assert all(f"\n  {mark}\n" in text for mark in MARKS)
+
+
+def test_marks_and_flags_are_named_where_they_are(kcli: Kcli, home: Path) -> None:
+    assert (
+        "color='pink' is not a valid value (from -X)"
+        in kcli("profile", "add", "p", "-b", "h:1", "-X", "color=pink").err
+    )
+    assert "(from -b)" in kcli("profile", "add", "p", "-b", "h:0").err
+    path = write(home, '[profiles.p]\nbootstrap.servers = "h:1"\nread_only = true\n')
+    shown = {row["key"]: row["origin"] for row in items(kcli("profile", "show", "p", "-o", "json"))}
+    assert shown["read_only"] == f"{path}:3"
+    rows = items(kcli("config", "show", "-b", "g:1", "--client-id", "me", "-o", "json"))
+    assert {row["key"]: row["origin"] for row in rows} == {
+        "bootstrap.servers": "-b",
+        "client.id": "--client-id",
+    }
+
+
+def test_a_file_that_is_missing_is_named_with_the_key_that_the_user_wrote(kcli: Kcli, home: Path) -> None:
+    path = write(home, '[profiles.p]\nbootstrap.servers = "h:1"\nssl.truststore.location = "trust.jks"\n')
+    found = kcli("config", "check", "-o", "json")
+    assert f"ssl.truststore.location: {path.parent}/trust.jks cannot be read" in found.out

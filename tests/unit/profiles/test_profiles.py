@@ -256,3 +256,13 @@ def test_a_read_only_profile_refuses_what_changes_anything_or_does_not_say() -> 
     assert (refusal.exit_code, "u:3" in refusal.why) == (7, True)
     assert read_only_refusal(Profile("p", "u:3"), "x") is None
     assert read_only_refusal(None, "x") is None
+
+
+def test_a_mark_has_the_line_where_it_is() -> None:
+    text = '[profiles.p]\nbootstrap.servers = "p:1"\ncolor = "red"\nread_only = true\n'
+    profile = resolved(text, profile="p").profile
+    assert profile is not None
+    assert profile.mark_origins == {"color": "u:3", "read_only": "u:4"}
+    refusal = read_only_refusal(profile, "`kcli x`")
+    assert refusal is not None
+    assert refusal.why == "read_only = true in u:4; nothing was done"

@@ -12,7 +12,7 @@ from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.sources import Sources
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
-    ("a flag", {"flags": {"bootstrap.servers": "flag:1"}}),
+    ("-b", {"flags": {"bootstrap.servers": "flag:1"}}),
     ("-X", {"properties": ["bootstrap.servers=x:1"]}),
     ("f:1", {"files": ["f"]}),
     ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "kcli:1"}}),
@@ -176,7 +176,7 @@ def test_options_of_each_client_and_own_flags() -> None:
 
 def test_every_value_has_an_origin() -> None:
     found = resolve(Sources(properties=["linger.ms=3"], flags={"bootstrap.servers": "h:1"}))
-    assert origin_lines(found) == ["bootstrap.servers = h:1 (a flag)", "linger.ms = 3.0 (-X)"]
+    assert origin_lines(found) == ["bootstrap.servers = h:1 (-b)", "linger.ms = 3.0 (-X)"]
 
 
 def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
@@ -237,7 +237,7 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
 
 UNSUPPORTED: list[dict[str, Any]] = [
     {"environ": {"KCLI_X_SASL_OAUTHBEARER_CONFIG": "x"}},
-    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
+    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x", "KAFKA_SECURITY_PROTOCOL": "SSL"}},
     {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
 
@@ -419,3 +419,28 @@ def test_a_misspelt_mark_of_a_profile_is_told_the_nearest(sayer: dict[str, Any],
     with pytest.raises(ConfigError) as caught:
         resolved(SAYERS[0][1], sayer)
     assert mark in caught.value.do
+
+
+@pytest.mark.parametrize("name", ["ENABLED_PROTOCOLS", "CIPHER_SUITES", "ENGINE_FACTORY_CLASS"])
+def test_what_a_brokers_container_says_of_tls_does_not_stop_a_plaintext_connection(name: str) -> None:
+    found = resolved(SAYERS[0][1], {"environ": {f"KAFKA_SSL_{name}": "TLSv1.3"}})
+    assert found.ignored
+    with pytest.raises(ConfigError, match="is not supported"):
+        resolved(SAYERS[0][1], {"environ": {f"KAFKA_SSL_{name}": "x", "KAFKA_SECURITY_PROTOCOL": "SSL"}})
+
+
+def test_javas_default_of_enabled_protocols_is_what_kcli_does() -> None:
+    texts = {"f": "security.protocol=SSL\nssl.enabled.protocols=TLSv1.2,TLSv1.3"}
+    found = resolved(SAYERS[0][1], {"files": ["f"], "read_file": texts.__getitem__})
+    assert [key for key, _origin in found.ignored] == ["ssl.enabled.protocols"]
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "PLAINTEXT"])
+def test_the_remedy_for_unused_credentials_never_takes_tls_away(protocol: str) -> None:
+    environ = {"KAFKA_SASL_MECHANISM": "PLAIN", "KAFKA_SECURITY_PROTOCOL": protocol}
+    sayers = (SAYERS[0][1], {"environ": {"KCLI_X_SASL_USERNAME": "me", "KAFKA_SECURITY_PROTOCOL": protocol}})
+    with pytest.raises(ConfigError) as caught:
+        resolved(*sayers)
+    assert caught.value.do.endswith(f"unset KCLI_X_SASL_USERNAME, or choose -X security.protocol={protocol}")
+    assert ("SASL_PLAINTEXT" in caught.value.do) == (protocol == "PLAINTEXT")
+    assert resolved(SAYERS[0][1], {"environ": environ}, {"properties": [f"security.protocol={protocol}"]})

@@ -5,24 +5,32 @@ import os
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.sources import sources_of
+from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
-from kcli.core.options import key_of, names_file
+from kcli.core.net.tls.context import tls_context, unverified
+from kcli.core.options import ClientOptions, build, key_of
+from kcli.core.secret import Secret
+from kcli.core.tokens.provider import with_tokens
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
+from kcli.profiles.private_files import warnings_of_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
-from kcli.profiles.secret_keys import COMMAND, FILE, TOKEN_COMMAND, SecretSource
-from kcli.profiles.secrets import read_secret_file
+from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
+from kcli.profiles.secrets import empty, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 
 _COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
 _FOUND = 2
+_SOME_SECRET = Secret("x" * 8)
+"""In place of secrets that are not read here."""
 
 
 def check(inv: Invocation) -> int:
@@ -38,7 +46,9 @@ def check(inv: Invocation) -> int:
     for resolved in found:
         _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
-        _check_files(resolved, errors.append)
+        warnings += warnings_of_private_files(resolved)
+        if _check_files(resolved, errors.append):
+            _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
     rows += [("warning", text, "", "") for text in warnings]
     with list_rows(
@@ -82,13 +92,7 @@ def _check_brokers(resolved: Resolved, report: Report, warn: Callable[[str], Non
 
 
 def _check_secrets(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
-    tokens = str(resolved.values.get("sasl_oauthbearer_token_command", ""))
-    programs = (
-        [SecretSource(TOKEN_COMMAND, COMMAND, tokens, resolved.origins["sasl_oauthbearer_token_command"])]
-        if tokens
-        else []
-    )
-    for value in (*resolved.values.values(), *resolved.registry.values(), *programs):
+    for value in (*resolved.values.values(), *resolved.registry.values()):
         if isinstance(value, SecretSource):
             try:
                 _check_secret(value, warn)
@@ -106,11 +110,7 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
     """Whether the secret could be read; commands are not run, and the keyring is not unlocked."""
     if source.kind == FILE:
         if not read_secret_file(source, warn):
-            raise ConfigError(
-                f"{source.key}: the file {source.text} is empty (from {source.origin})",
-                why="a secret has at least one character",
-                do="write the secret into it, as one line",
-            )
+            raise empty(source)
     elif source.kind == COMMAND:
         _check_command(source)
     elif find_spec("keyring") is None:
@@ -131,17 +131,65 @@ def _check_command(source: SecretSource) -> None:
         )
 
 
-def _check_files(resolved: Resolved, report: Report) -> None:
-    """The files that options name have to be readable."""
+def _check_use(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
+    """What every client refuses before it connects, or warns of: SASL without a mechanism, a password without TLS,
+    certificates that cannot be used.
+    """
+    kept = {name for name, value in resolved.values.items() if isinstance(value, SecretSource)}
+    values: dict[str, Any] = {**resolved.values, **dict.fromkeys(kept, _SOME_SECRET)}
+    if lacks_password(values):  # it is asked for
+        values["sasl_password"] = _SOME_SECRET
+    where = f" (profile {resolved.profile.name})" if resolved.profile is not None else ""
+    for check in (_check_tls if not any(name.startswith("ssl_") for name in kept) else None, _check_login):
+        try:
+            if check is not None:
+                check(build(ClientOptions, values))
+        except ConfigError as error:
+            report(ConfigError(f"{error.what}{where}", why=error.why, do=error.do))
+    if text := unverified(build(ClientOptions, values)):
+        warn(f"{text}{where}")
+    if resolved.registry.get("schema_registry_url"):
+        _check_registry(resolved, report)
+
+
+def _check_tls(options: ClientOptions) -> None:
+    tls_context(options)
+
+
+def _check_login(options: ClientOptions) -> None:
+    if options.security_protocol.startswith("SASL_"):
+        login_of(with_tokens(options) if options.sasl_mechanism == OAUTHBEARER else options)
+
+
+def _check_registry(resolved: Resolved, report: Report) -> None:
+    from kcli.serde.registry.addresses import addresses  # rare: a registry is configured
+    from kcli.serde.registry.options import RegistryOptions
+
+    values = {
+        name: _SOME_SECRET if isinstance(value, SecretSource) else value
+        for name, value in resolved.registry.items()
+    }
+    allowed = bool(resolved.values.get("allow_plaintext_secrets"))
+    try:
+        addresses(RegistryOptions.build(values), allow_plaintext_secrets=allowed)
+    except ConfigError as error:
+        report(error)
+
+
+def _check_files(resolved: Resolved, report: Report) -> bool:
+    """The files that options name have to be readable; returns whether they are."""
+    fine = True
     for name, value in (*resolved.values.items(), *resolved.registry.items()):
-        path = os.path.expanduser(value) if names_file(name) else ""
+        path = os.path.expanduser(value) if value and names_file(key_of(name)) else ""
         if path and not os.access(path, os.R_OK):
+            fine = False
             exists = os.path.lexists(path)
             origin = resolved.origins.get(name) or resolved.registry_origins[name]
             report(
                 ConfigError(
-                    f"{key_of(name)}: {value} cannot be read (from {origin})",
+                    f"{resolved.spelled(name)}: {value} cannot be read (from {origin})",
                     why="permission denied" if exists else "there is no such file",
                     do="correct the path" if not exists else f"check who may read it: ls -l {value}",
                 )
             )
+    return fine

@@ -4,6 +4,7 @@ import dataclasses
 import textwrap
 
 from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.profiles.profile import MARKS
 from kcli.serde.registry.options import RegistryOptions
 
 
@@ -18,6 +19,9 @@ def options_text() -> str:
                 continue
             seen.add(field.name)
             lines += _option_lines(key_of(field.name), field)
+    lines += ["", "Marks of a profile, below [profiles.NAME] or with `kcli profile add NAME -X`"]
+    for mark, text in MARKS.items():
+        lines += [f"  {mark}", f"      {text}"]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from kcli.files.atomic import FileError, replace_file
 from kcli.files.lock import file_lock
 from kcli.files.reading import read_bounded
 from kcli.files.xdg import state_home
-from kcli.profiles.config_file import ConfigFile
+from kcli.profiles.config_file import ConfigFile, check_marks
 from kcli.profiles.editing import Value, with_current, with_profile, without_profile
 from kcli.profiles.importing.checking import check_name
 from kcli.profiles.java_sasl import translated
@@ -23,7 +23,7 @@ from kcli.profiles.profile import MARKS
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
-from kcli.profiles.sources import no_profile
+from kcli.profiles.sources import FLAGS, no_profile
 
 _LOCK_PATIENCE = 10.0
 _BOOLEANS = {"true": True, "false": False}
@@ -51,7 +51,7 @@ def add(inv: Invocation, name: str, *, replace: bool) -> int:
             why="no option is given",
             do=f"kcli profile add {name} -b HOST:PORT",
         )
-    _check(inv, name, pairs)
+    _check(inv, pairs)
     with edited(inv) as change:
         change(
             lambda text: with_profile(text, name, [typed(*pair) for pair in pairs], replace=replace),
@@ -173,7 +173,7 @@ def _given(inv: Invocation) -> list[Pair]:
         "client.id": values.client_id,
         "allow.plaintext.secrets": "true" if values.allow_plaintext_secrets else None,
     }
-    pairs += [Pair(key, text, "a flag") for key, text in flags.items() if text is not None]
+    pairs += [Pair(key, text, FLAGS[key]) for key, text in flags.items() if text is not None]
     renamed = [pair._replace(key="cluster.id") if pair.key == "cluster_id" else pair for pair in pairs]
     here = os.getcwd()
     found = translated(renamed, raise_error)
@@ -181,11 +181,9 @@ def _given(inv: Invocation) -> list[Pair]:
     return sorted(last.values(), key=lambda pair: pair.key != "bootstrap.servers")
 
 
-def _check(inv: Invocation, name: str, pairs: list[Pair]) -> None:
+def _check(inv: Invocation, pairs: list[Pair]) -> None:
     """ConfigError for a mark or an option that is wrong. What -X warns of is said."""
-    marks = {pair.key: pair.text for pair in pairs if pair.key in MARKS}
-    text = with_profile("", name, [typed(*pair) for pair in pairs if pair.key in marks])
-    ConfigFile("-X", text, raise_error).profile(name, raise_error)
+    check_marks((pair for pair in pairs if pair.key in MARKS), raise_error)
     sources = sources_of(inv.values, lambda: None)
     sources.properties = [
         text for text in sources.properties if split_pair(text, "-X").key not in (*MARKS, "cluster_id")

@@ -104,7 +104,8 @@ def _rows(profile: Profile, *, structured: bool) -> list[dict[str, Any]]:
     for key in ("color", "read_only", "protected", "description"):
         value = getattr(profile, key)
         if value:
-            rows.append(value_row(key, value, value, False, profile.origin, structured=structured))
+            origin = profile.mark_origins.get(key, profile.origin)
+            rows.append(value_row(key, value, value, False, origin, structured=structured))
     return rows
 
 

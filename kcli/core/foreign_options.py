@@ -125,9 +125,13 @@ _UNSUPPORTED_SASL = {
 """Why not and what to do instead, by the beginning of the key."""
 
 
+_PROVIDERS = "config.providers."
+"""The settings of Java's config providers, under names that the user chooses: values that refer to them are refused."""
+
+
 def is_foreign(key: str) -> bool:
     """Whether ``key`` is an option of another client that has no effect on kcli."""
-    return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS
+    return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS or key.startswith(_PROVIDERS)
 
 
 def whose(key: str) -> str:
@@ -150,6 +154,14 @@ def unsupported_sasl(key: str) -> tuple[str, str] | None:
     if is_foreign(key):
         return None
     return next((told for start, told in _UNSUPPORTED_SASL.items() if key.startswith(start)), None)
+
+
+def is_default_of_tls(key: str, text: str) -> bool:
+    """Whether an option restricts TLS to what kcli uses anyway: ``ssl.enabled.protocols`` as Java's default is."""
+    return key == "ssl.enabled.protocols" and {part.strip() for part in text.split(",")} == {
+        "TLSv1.2",
+        "TLSv1.3",
+    }
 
 
 def unsupported_tls(key: str) -> tuple[str, str] | None:

@@ -476,14 +476,14 @@ field_of = _CLIENTS.field_of
 parse_pairs = _CLIENTS.parse_pairs
 
 
-def names_file(name: str) -> bool:
-    """Whether the value of the option ``name`` is the path of a file."""
-    return name.endswith("_location") or name in ("sasl_oauthbearer_token_file", "sasl_kerberos_keytab")
-
-
 def is_option(key: str) -> bool:
     """Whether ``key`` is a spelling of a client's option."""
     return key in _CLIENTS.fields
+
+
+def spellings() -> Iterable[str]:
+    """All spellings of the options of clients."""
+    return _CLIENTS.fields
 
 
 def option_field(key: str) -> dataclasses.Field[Any] | None:
@@ -623,17 +623,16 @@ def _object(field: dataclasses.Field[Any], value: Any) -> Any:
 
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from the ``values`` that it has a field for; keys of other clients are left out."""
-    names = {field.name for field in dataclasses.fields(options)}
-    found = {name: value for name, value in values.items() if name in names}
+    fields = {field.name: field for field in dataclasses.fields(options)}
+    found = {name: value for name, value in values.items() if name in fields}
     for name, value in found.items():
-        _check_text(name, value)
+        if isinstance(value, str) and not fields[name].metadata.get("path"):
+            _check_text(name, value)
     return options(**found)
 
 
-def _check_text(name: str, value: Any) -> None:
+def _check_text(name: str, value: str) -> None:
     """What is sent to brokers is UTF-8; only a file name may contain other bytes (PEP 383)."""
-    if not isinstance(value, str) or names_file(name):
-        return
     try:
         value.encode()
     except UnicodeEncodeError:

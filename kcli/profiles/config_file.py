@@ -18,7 +18,7 @@ is relative to the folder of the file.
 import os
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -89,12 +89,8 @@ class ConfigFile:
         table = self._profiles()[name]
         pairs = self._pairs(table, ("profiles", name), report)
         marks = {pair.key: pair for pair in pairs if pair.key in MARKS}
+        check_marks(marks.values(), report)
         color = marks.get("color")
-        if color is not None and color.text not in COLORS:
-            report(_wrong(color, f"it must be one of {', '.join(COLORS)}"))
-        for key in _BOOLEANS:
-            if key in marks and marks[key].text not in ("true", "false"):
-                report(_wrong(marks[key], "it must be true or false"))
         return Profile(
             name,
             self.origin("profiles", name),
@@ -104,6 +100,7 @@ class ConfigFile:
             read_only="read_only" in marks and marks["read_only"].text != "false",
             protected="protected" in marks and marks["protected"].text != "false",
             description=marks["description"].text if "description" in marks else "",
+            mark_origins={key: pair.origin for key, pair in marks.items()},
         )
 
     def pairs(self) -> list[Pair]:
@@ -164,6 +161,15 @@ class ConfigFile:
                     ConfigError(f"{key} has no usable value ({origin})", why=str(error), do="write a text")
                 )
         return found
+
+
+def check_marks(marks: Iterable[Pair], report: Report) -> None:
+    """Reports the marks that have a wrong value."""
+    for mark in marks:
+        if mark.key == "color" and mark.text not in COLORS:
+            report(_wrong(mark, f"it must be one of {', '.join(COLORS)}"))
+        if mark.key in _BOOLEANS and mark.text not in ("true", "false"):
+            report(_wrong(mark, "it must be true or false"))
 
 
 def _ignore(_error: ConfigError) -> None:

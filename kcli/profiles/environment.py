@@ -16,6 +16,7 @@ KCLI_OTHER = frozenset(
     ("KCLI_COMMAND_CONFIG", "KCLI_TIMEOUT", "KCLI_COLOR", "KCLI_PROGRESS", "KCLI_PAGER", "KCLI_PROFILE")
 ) | {"KCLI_IMPL", "KCLI_NO_EXT", "KCLI_CACHE"}
 KCLI_PREFIX = "KCLI_X_"
+KAFKA_PREFIX = "KAFKA_"
 KAFKA_PREFIXES = ("KAFKA_SSL_", "KAFKA_SASL_")
 KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
 _SUFFIXES = (".file", ".command")
@@ -43,7 +44,7 @@ def kafka_pairs(environ: Mapping[str, str]) -> Iterator[Pair]:
     """
     for name in sorted(environ):
         if environ[name] and (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
-            yield Pair(_spelled(name, "KAFKA_"), environ[name], name)
+            yield Pair(_spelled(name, KAFKA_PREFIX), environ[name], name)
 
 
 def _spelled(name: str, prefix: str) -> str:

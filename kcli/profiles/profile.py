@@ -1,17 +1,23 @@
 """A profile: the options of one cluster under a name, and the marks that protect it. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kcli.profiles.pairs import Pair
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan")
-MARKS = ("color", "read_only", "protected", "description")
-"""Keys of a profile that are no options of a client. ``cluster_id`` is one: cluster.id."""
+MARKS = {
+    "color": f"colour of headings and prompts: {', '.join(COLORS)}",
+    "read_only": "true refuses every command that changes the cluster",
+    "protected": "true requires --confirm NAME in place of --yes",
+    "description": "shown by `kcli profile list -o wide`",
+}
+"""Keys of a profile that are no options of a client, with their meaning. ``cluster_id`` is one: cluster.id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """``origin``: the file, and the line where it begins.
+    """``origin``: the file, and the line where it begins; ``mark_origins`` those of its marks.
 
     ``color`` is that of headings and prompts. ``read_only``: commands that change anything are refused.
     ``protected``: --yes does not confirm.
@@ -24,6 +30,7 @@ class Profile:
     read_only: bool = False
     protected: bool = False
     description: str = ""
+    mark_origins: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, key: str) -> str:
         """The value of a key as it was written, empty without it."""

@@ -10,11 +10,23 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from kcli.core.addresses import broker_addresses
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_value
+from kcli.core.near_names import near_names
+from kcli.core.options import (
+    ClientOptions,
+    build,
+    field_of,
+    is_option,
+    key_of,
+    option_field,
+    parse_value,
+    spellings,
+)
 from kcli.core.secret import Secret
 from kcli.profiles.file_safety import changeable, refusal, warning
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
+from kcli.profiles.placeholders import check_literal
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import (
     COMMAND,
@@ -52,6 +64,12 @@ class Resolved:
     """Likewise for the schema registry, which is no Kafka client; ``registry_origins`` too."""
     registry_origins: dict[str, str] = field(default_factory=dict)
     profile: Profile | None = None
+    spellings: dict[str, str] = field(default_factory=dict)
+    """The keys of the options of clients as their sources spell them, by field name."""
+
+    def spelled(self, name: str) -> str:
+        """The key of an option, as it was given."""
+        return self.spellings.get(name, key_of(name))
 
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
@@ -118,6 +136,8 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         values.pop("bootstrap_servers", None)
         if need_broker:
             report(no_broker(found.profile, brokers[-1] if brokers and not named else None))
+    else:
+        _check_addresses(values["bootstrap_servers"], origins["bootstrap_servers"], report)
     return Resolved(
         values,
         origins,
@@ -128,6 +148,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         registry,
         registry_origins,
         found.profile,
+        {option.name: pair.key for pair in pairs if (option := option_field(pair.key)) is not None},
     )
 
 
@@ -140,6 +161,14 @@ def _of_sandbox(sources: Sources) -> list[Pair]:
         return []
     name, texts = sandbox
     return [Pair(key, text, f"sandbox {name}") for key, text in texts.items()]
+
+
+def _check_addresses(servers: str, origin: str, report: Report) -> None:
+    """Before anything shows them: what is written there may be a password."""
+    try:
+        broker_addresses(servers)
+    except ConfigError as error:
+        report(ConfigError(f"{error.what} (from {origin})", why=error.why, do=error.do))
 
 
 class NoBrokerError(ConfigError):
@@ -182,7 +211,8 @@ def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[
     for key, text, origin in pairs:
         try:
             source = secret_source(key, text, origin)
-            option = field_of(source.key if source else _not_a_mark(key, origin), origin)
+            option = _client_option(source.key if source else key, origin)
+            check_literal(key, text, origin)
             values[option.name] = source if source else parse_value(option, text, origin)
             origins[option.name] = origin
         except ConfigError as error:
@@ -190,14 +220,26 @@ def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[
     return values, origins
 
 
-def _not_a_mark(key: str, origin: str) -> str:
-    if key in MARKS:
+def _client_option(key: str, origin: str) -> "dataclasses.Field[Any]":
+    """The option that ``key`` spells; ConfigError for the mark of a profile, also for one that is misspelt."""
+    known = option_field(key)
+    if known is not None:
+        return known
+    mark = key.replace(".", "_")
+    if mark in MARKS and (mark == key or origin.startswith("KCLI_")):
         raise ConfigError(
-            f"{key} ({origin}) is no option of a client",
+            f"{mark} ({origin}) is no option of a client",
             why="it marks a profile",
             do="write it below [profiles.NAME]; `kcli profile add NAME -X …` does",
         )
-    return key
+    near = near_names(key, [*MARKS, *spellings()])
+    if mark in MARKS or (near and near[0] in MARKS):
+        raise ConfigError(
+            f"unknown option {key!r} in {origin}",
+            why="neither an option of a client nor a mark of a profile has this name",
+            do=f"did you mean {mark if mark in MARKS else near[0]!r}? It marks a profile: {', '.join(MARKS)} do",
+        )
+    return field_of(key, origin)
 
 
 def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
@@ -211,6 +253,7 @@ def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, An
         try:
             source = secret_source(key, text, origin)
             option = registry_field(source.key if source else key, origin)
+            check_literal(key, text, origin)
             values[option.name] = source if source else parse_value(option, text, origin)
             origins[option.name] = origin
         except ConfigError as error:

@@ -41,6 +41,12 @@ def is_secret_key(key: str) -> bool:
     return key == JAAS or (found is not None and bool(found.metadata["secret"]))
 
 
+def holds_pem(key: str) -> bool:
+    """Whether the value of a secret is PEM text, which has several lines."""
+    found = _field(key)
+    return found is not None and found.name.endswith("_pem")
+
+
 def source_key(key: str) -> tuple[str, str] | None:
     """(option, kind) for ``K_file`` and ``K_command``; None for any other key."""
     for kind in (FILE, COMMAND):

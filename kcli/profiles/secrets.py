@@ -12,7 +12,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret
 from kcli.files.reading import read_bounded
 from kcli.profiles.file_safety import refusal, warning
-from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, unreadable
+from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, holds_pem, unreadable
 
 
 class SecretReader:
@@ -30,7 +30,7 @@ class SecretReader:
             readers = {FILE: self._file, COMMAND: self._command}
             text = readers.get(source.kind, _keyring)(source)
             if not text:
-                raise unreadable(source, "it is empty", "write the secret into it, as one line")
+                raise empty(source)
             self._known[place] = Secret(text)
         return self._known[place]
 
@@ -61,6 +61,15 @@ def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:
     return first_text(data, source)
 
 
+def empty(source: SecretSource) -> ConfigError:
+    """The error for a source that has no text."""
+    if source.kind == COMMAND:
+        return unreadable(
+            source, "it printed nothing", "run it by hand; it has to print the secret on stdout"
+        )
+    return unreadable(source, "it is empty", "write the secret into it, as one line")
+
+
 def _keyring(source: SecretSource) -> str:
     try:
         import keyring  # an extra; it looks for the system's services, which takes time
@@ -85,7 +94,15 @@ def _keyring(source: SecretSource) -> str:
 
 
 def first_text(data: bytes, source: SecretSource) -> str:
+    """The secret without the line end and without a byte order mark, which some editors write; ConfigError for several
+    lines, of which nothing says which is meant, except in PEM text.
+    """
     try:
-        return data.decode().removesuffix("\n").removesuffix("\r")
+        text = data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise unreadable(source, "it is not UTF-8 text", "write the secret as text") from None
+    if ("\n" in text or "\r" in text) and not holds_pem(source.key):
+        lines = text.count("\n") + 1
+        why = f"it has {lines} lines" if lines > 1 else "it has a carriage return"
+        raise unreadable(source, f"{why}, and a secret is one line", "leave only the secret in it")
+    return text

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import field_of, is_option, mechanisms_of, option_field
+from kcli.profiles.environment import KAFKA_PREFIX
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.secret_keys import source_key
 from kcli.serde.registry.keys import is_registry_key
@@ -141,17 +142,21 @@ def chosen_protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
 
 
 def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
-    """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
+    """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol.
+
+    What KAFKA_* variables say of TLS may be meant for a broker in the same container.
+    """
     # As above: only for options that kcli does not have.
     from kcli.core.foreign_options import (
         instead_of_key,
+        is_default_of_tls,
         is_foreign,
         unsupported_sasl,
         unsupported_tls,
         whose,
     )
 
-    key, _text, origin = pair
+    key, text, origin = pair
     refused = unsupported_sasl(key)
     if refused is not None:
         if overruled and not protocol.startswith("SASL"):
@@ -160,7 +165,8 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
         raise ConfigError(f"{_named(key, origin)} is not supported", why=why, do=do)
     refused = unsupported_tls(key)
     if refused is not None:
-        if overruled and protocol.endswith("PLAINTEXT"):
+        plaintext = not protocol.endswith("SSL")
+        if (plaintext and (overruled or origin.startswith(KAFKA_PREFIX))) or is_default_of_tls(key, text):
             return True
         why, do = refused
         raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
@@ -176,16 +182,21 @@ def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
 
 
 def _without_sasl(pair: Pair, protocol: str) -> ConfigError:
-    """Ignoring it would connect without the authentication that was meant."""
+    """Ignoring it would connect without the authentication that was meant. A protocol that is chosen by a stronger source
+    means it, also where it is the one that holds anyway.
+    """
+    protocol = protocol or "PLAINTEXT"
     instead = "leave it out"
     if pair.origin.startswith(("KCLI_", "KAFKA_")):
-        instead = f"unset {pair.origin}, or choose -X security.protocol=PLAINTEXT"
+        instead = f"unset {pair.origin}, or choose -X security.protocol={protocol}"
     elif pair.origin != COMMAND_LINE:
-        instead = "take it out of that file, or choose -X security.protocol=PLAINTEXT"
+        instead = f"take it out of that file, or choose -X security.protocol={protocol}"
     return ConfigError(
         f"{_named(pair.key, pair.origin)} has no effect",
-        why=f"security.protocol is {protocol or 'PLAINTEXT'}: the connections do not authenticate",
-        do=f"add -X security.protocol=SASL_SSL (SASL_PLAINTEXT without TLS); or {instead}",
+        why=f"security.protocol is {protocol}: the connections do not authenticate",
+        do="add -X security.protocol=SASL_SSL"
+        + ("" if protocol == "SSL" else " (SASL_PLAINTEXT without TLS)")
+        + f"; or {instead}",
     )
 
 

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from kcli.profiles.config_file import ConfigFile
 
 
+FLAGS = {
+    "bootstrap.servers": "-b",
+    "client.id": "--client-id",
+    "allow.plaintext.secrets": "--allow-plaintext-secrets",
+}
+"""Options with a flag of their own, which is their origin."""
+
+
 def _no_state(_path: str) -> FileState | None:
     return None
 
@@ -67,7 +75,7 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     configs = sources.config_files(report)
     profile = _profile(sources, configs, report)
     kafka = list(kafka_pairs(sources.environ))
-    flags = [Pair(key, text, "a flag") for key, text in sources.flags.items() if text is not None]
+    flags = [Pair(key, text, FLAGS[key]) for key, text in sources.flags.items() if text is not None]
     ranked = [
         kafka,
         *(config.defaults(report) for config in reversed(configs)),

@@ -201,7 +201,7 @@ def test_debug_shows_the_traceback_and_only_debug() -> None:
     debug = kcli("topics", "list", "-b", NOWHERE, "--timeout", "1s", "--debug=conf")
     assert "Traceback" not in plain.stderr
     assert "Traceback" in debug.stderr
-    assert "bootstrap.servers = 127.0.0.1:1 (a flag)" in debug.stderr
+    assert "bootstrap.servers = 127.0.0.1:1 (-b)" in debug.stderr
 
 
 def test_an_internal_error_is_one_line_without_debug() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.commands.profile import profile
+from kcli.profiles.profile import MARKS
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment
 from tests.fake.cluster import FakeCluster
@@ -265,7 +266,8 @@ def test_config_check_names_what_tokens_and_keytabs_lack(kcli: Kcli, home: Path)
         f'[profiles.a]\n{common}sasl.mechanism = "OAUTHBEARER"\nsasl.oauthbearer.token.file = "/no/token"\n'
         f'[profiles.b]\n{common}sasl.mechanism = "OAUTHBEARER"\nsasl.oauthbearer.token.command = "no-such-program x"\n'
         f'[profiles.c]\n{common}sasl.mechanism = "GSSAPI"\nsasl.kerberos.keytab = "/no/keytab"\n'
-        f'[profiles.d]\n{common}sasl.mechanism = "PLAIN"\nsasl.aws.region = "eu-central-1"\n',
+        f'[profiles.d]\n{common}sasl.mechanism = "PLAIN"\nsasl.username = "me"\nsasl.password = "pw"\n'
+        'sasl.aws.region = "eu-central-1"\n',
     )
     done = kcli("config", "check", "-o", "json")
     assert done.code == 2
@@ -384,3 +386,58 @@ def test_that_a_sandbox_is_used_is_said(
     assert f"note: sandbox dev at {cluster.bootstrap}" in kcli("topics", "list").err
     assert "sandbox" not in kcli("topics", "list", "-q").err
     assert "sandbox" not in kcli("topics", "list", "-b", cluster.bootstrap).err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('bootstrap.servers = "h:99999"', "'h:99999' is not the address of a broker (from PATH:2)"),
+        ('bootstrap.servers = "me:pw@h:1"', "'h:1' is not the address of a broker (from PATH:2)"),
+        (
+            'security.protocol = "SASL_PLAINTEXT"\nsasl.mechanism = "PLAIN"\nsasl.username = "u"',
+            "sasl.mechanism=PLAIN over SASL_PLAINTEXT is refused (profile p)",
+        ),
+        ('security.protocol = "SASL_SSL"', "sasl.mechanism is not set (profile p)"),
+        (
+            'security.protocol = "SSL"\nenable.ssl.certificate.verification = false',
+            "the brokers' certificates are not verified",
+        ),
+        ('security.protocol = "SSL"\nssl.ca.location = "config.toml"', "cannot use the CA certificates in"),
+        ('schema.registry.url = "h:8081"', "is no address"),
+        ("readonly = true", "unknown option 'readonly' in PATH"),
+        ('sasl.password = "${env:X}"\nsecurity.protocol = "SASL_SSL"', "sasl.password has a placeholder"),
+    ],
+)
+def test_config_check_finds_what_commands_would_refuse(kcli: Kcli, home: Path, text: str, said: str) -> None:
+    brokers = "" if "bootstrap" in text else 'bootstrap.servers = "h:1"\n'
+    path = write(home, f"[profiles.p]\n{brokers}{text}\n")
+    done = kcli("config", "check", "-o", "json")
+    assert done.code == 2
+    assert said.replace("PATH", str(path)) in " | ".join(str(row["what"]) for row in items(done))
+
+
+def test_the_marks_of_profiles_are_in_the_help_of_options(kcli: Kcli) -> None:
+    text = kcli("help", "options").out
+    assert all(f"\n  {mark}\n" in text for mark in MARKS)
+
+
+def test_marks_and_flags_are_named_where_they_are(kcli: Kcli, home: Path) -> None:
+    assert (
+        "color='pink' is not a valid value (from -X)"
+        in kcli("profile", "add", "p", "-b", "h:1", "-X", "color=pink").err
+    )
+    assert "(from -b)" in kcli("profile", "add", "p", "-b", "h:0").err
+    path = write(home, '[profiles.p]\nbootstrap.servers = "h:1"\nread_only = true\n')
+    shown = {row["key"]: row["origin"] for row in items(kcli("profile", "show", "p", "-o", "json"))}
+    assert shown["read_only"] == f"{path}:3"
+    rows = items(kcli("config", "show", "-b", "g:1", "--client-id", "me", "-o", "json"))
+    assert {row["key"]: row["origin"] for row in rows} == {
+        "bootstrap.servers": "-b",
+        "client.id": "--client-id",
+    }
+
+
+def test_a_file_that_is_missing_is_named_with_the_key_that_the_user_wrote(kcli: Kcli, home: Path) -> None:
+    path = write(home, '[profiles.p]\nbootstrap.servers = "h:1"\nssl.truststore.location = "trust.jks"\n')
+    found = kcli("config", "check", "-o", "json")
+    assert f"ssl.truststore.location: {path.parent}/trust.jks cannot be read" in found.out

@@ -32,6 +32,6 @@ def read_only_refusal(profile: Profile | None, what: str) -> ReadOnlyError | Non
         return None
     return ReadOnlyError(
         f"{what} is refused: profile {profile.name} is read-only",
-        why=f"read_only = true stands in {profile.origin}; nothing was done",
+        why=f"read_only = true in {profile.mark_origins.get('read_only', profile.origin)}; nothing was done",
         do="use another profile with --profile NAME, or change read_only there",
     )

@@ -8,10 +8,10 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from kcli.core.addresses import broker_addresses
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.hosts import host_check
 from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
@@ -475,38 +475,7 @@ def check_timeout(timeout: Any) -> None:
         )
 
 
-def _bracketed(address: str) -> str:
-    """How an IPv6 address without brackets should be written; four or five digits at its end are taken for the port."""
-    from ipaddress import IPv6Address  # only for the text of an error
-
-    host, _colon, port = address.rpartition(":")
-    if port.isdecimal() and len(port) in (4, 5):
-        with contextlib.suppress(ValueError):
-            return f"[{IPv6Address(host)}]:{port}"
-    return f"[{address}]:9092"
-
-
 def bootstrap_nodes(servers: str) -> list[Node]:
     """The bootstrap addresses, as nodes with negative ids; ConfigError names a malformed address."""
-    nodes: list[Node] = []
-    for text in filter(None, (part.strip() for part in servers.split(","))):
-        address = text.split("://", 1)[-1]
-        if address.count(":") > 1 and "]" not in address:
-            raise ConfigError(
-                f"{text!r} is not the address of a broker",
-                why="an IPv6 address must be in brackets",
-                do=f"write {_bracketed(address)}",
-            )
-        host, colon, port = address.rpartition(":")
-        if not colon or "]" in port:
-            host, port = address, "9092"
-        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-            raise ConfigError(
-                f"{text!r} is not the address of a broker",
-                why="it must be HOST or HOST:PORT, with a port from 1 to 65535",
-                do="for example: -b broker1:9092,broker2:9092",
-            )
-        nodes.append(Node(_FIRST_BOOTSTRAP_ID - len(nodes), host.strip("[]"), int(port)))
-    if not nodes:
-        raise ConfigError("no broker is named", do="give one with -b HOST:PORT or bootstrap.servers")
-    return nodes
+    found = broker_addresses(servers)
+    return [Node(_FIRST_BOOTSTRAP_ID - index, host, port) for index, (host, port) in enumerate(found)]

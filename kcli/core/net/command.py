@@ -7,6 +7,7 @@ to the worker thread.
 import os
 import selectors
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping
 
@@ -15,6 +16,10 @@ from kcli.core.clock import monotonic
 
 _STDERR_KEPT = 4_096
 _STDERR_SHOWN = 300
+_OPERATORS = frozenset(
+    ("|", "||", "&", "&&", ";", "<", "<<<", ">", ">>", "2>", "2>&1", ">/dev/null", "2>/dev/null")
+)
+"""Of shells, as words of their own."""
 
 
 class CommandError(Exception):
@@ -27,13 +32,18 @@ class CommandError(Exception):
 
 
 def command_words(text: str) -> list[str]:
-    """The program and its arguments, split as a shell splits them; no shell runs."""
+    """The program and its arguments, split as a shell splits them; no shell runs, so that a pipe is an error."""
     try:
         words = shlex.split(text)
+        operator = next((word for word in shlex.split(text, posix=False) if word in _OPERATORS), None)
     except ValueError as error:
         raise CommandError(str(error).lower(), "close the quotes") from None
     if not words:
         raise CommandError("there is no command in it", "write PROGRAM ARGUMENT…")
+    if operator is not None:
+        raise CommandError(
+            f"it has {operator}, and no shell runs it", "write sh -c '…' around the whole command"
+        )
     return words
 
 
@@ -61,7 +71,7 @@ def command_output(
         raise CommandError(f"it printed more than {limit:,} bytes", f"it has to print {wanted} only")
     if process.returncode:
         raise CommandError(
-            f"it ended with exit status {process.returncode}{_shown(err)}",
+            f"it ended {_ending(process.returncode)}{_shown(err)}",
             f"run it by hand; it has to print {wanted} and nothing else",
         )
     return out
@@ -108,6 +118,15 @@ def _wait(process: subprocess.Popen[bytes], until: float, seconds: float) -> Non
         process.wait(max(0.1, until - monotonic()))
     except subprocess.TimeoutExpired:
         raise CommandError(f"it ran for more than {seconds:g} s", "it has to end") from None
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"with exit status {status}"
+    try:
+        return f"by signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"by signal {-status}"
 
 
 def _shown(stderr: bytes) -> str:

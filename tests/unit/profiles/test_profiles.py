@@ -285,3 +285,13 @@ def test_the_profiles_of_the_documentation_can_be_used(text: str) -> None:
                 made.sasl_oauthbearer_token_command,
             )
             assert sum(map(bool, sources)) == 1
+
+
+def test_a_mark_has_the_line_where_it_is() -> None:
+    text = '[profiles.p]\nbootstrap.servers = "p:1"\ncolor = "red"\nread_only = true\n'
+    profile = resolved(text, profile="p").profile
+    assert profile is not None
+    assert profile.mark_origins == {"color": "u:3", "read_only": "u:4"}
+    refusal = read_only_refusal(profile, "`kcli x`")
+    assert refusal is not None
+    assert refusal.why == "read_only = true in u:4; nothing was done"

@@ -12,13 +12,14 @@ from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.sources import Sources
 
 SAYERS: list[tuple[str, dict[str, Any]]] = [
-    ("a flag", {"flags": {"bootstrap.servers": "flag:1"}}),
+    ("-b", {"flags": {"bootstrap.servers": "flag:1"}}),
     ("-X", {"properties": ["bootstrap.servers=x:1"]}),
     ("f:1", {"files": ["f"]}),
     ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "kcli:1"}}),
     ("KAFKA_BOOTSTRAP_SERVERS", {"environ": {"KAFKA_BOOTSTRAP_SERVERS": "kafka:1"}}),
     ("sandbox dev", {"find_sandbox": lambda: ("dev", {"bootstrap.servers": "sandbox:1"})}),
 ]
+PLAIN_JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="@";'
 VALUES = ["flag:1", "x:1", "file:1", "kcli:1", "kafka:1", "sandbox:1"]
 
 
@@ -175,7 +176,7 @@ def test_options_of_each_client_and_own_flags() -> None:
 
 def test_every_value_has_an_origin() -> None:
     found = resolve(Sources(properties=["linger.ms=3"], flags={"bootstrap.servers": "h:1"}))
-    assert origin_lines(found) == ["bootstrap.servers = h:1 (a flag)", "linger.ms = 3.0 (-X)"]
+    assert origin_lines(found) == ["bootstrap.servers = h:1 (-b)", "linger.ms = 3.0 (-X)"]
 
 
 def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
@@ -236,7 +237,7 @@ def test_options_of_other_clients_are_refused_from_the_command_line(key: str) ->
 
 UNSUPPORTED: list[dict[str, Any]] = [
     {"environ": {"KCLI_X_SASL_OAUTHBEARER_CONFIG": "x"}},
-    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x"}},
+    {"environ": {"KAFKA_SSL_CIPHER_SUITES": "x", "KAFKA_SECURITY_PROTOCOL": "SSL"}},
     {"properties": ["ssl.enabled.protocols=TLSv1.3"]},
 ]
 
@@ -370,3 +371,82 @@ def test_what_does_not_count_is_marked_where_the_configuration_is_shown() -> Non
     assert origin_lines(found, {"linger_ms": "not used by this command"})[1] == (
         "linger.ms = 3.0 (-X, not used by this command)"
     )
+
+
+@pytest.mark.case("S10")
+@pytest.mark.parametrize(
+    ("pair", "do"),
+    [
+        ("sasl.password=${env:PW}", "use sasl.password_file or sasl.password_command"),
+        ("sasl.password=${file:/s.properties:pw}", "use sasl.password_file or sasl.password_command"),
+        ("sasl.password=${PW}", "use sasl.password_file or sasl.password_command"),
+        ("sasl.password=x${vault:a}y", "use sasl.password_file or sasl.password_command"),
+        (f"sasl.jaas.config={PLAIN_JAAS.replace('@', '${file:/s:pw}')}", "use sasl.password_file"),
+        ("sasl.password=file:d/pw", "name the file with sasl.password_file"),
+        ("sasl.password=env:FOO", "set the variable KCLI_X_SASL_PASSWORD"),
+        ("sasl.password=cmd:pass x", "give the command with sasl.password_command"),
+        ("sasl.username=${env:USER}", "write the value itself"),
+        ("basic.auth.user.info=${env:A}", "use basic.auth.user.info_file"),
+    ],
+)
+def test_placeholders_of_other_programs_are_refused_and_not_sent_as_passwords(pair: str, do: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved(SAYERS[0][1], {"properties": ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", pair]})
+    assert "-X" in caught.value.what
+    assert do in caught.value.do
+    assert "vault" not in f"{caught.value.what} {caught.value.why}"
+
+
+@pytest.mark.parametrize("password", ["pa${x}ss", "$ecret", "a:env:b", "{}", "${", "filed:x"])
+def test_passwords_that_only_resemble_placeholders_are_used(password: str) -> None:
+    pairs = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", f"sasl.password={password}"]
+    assert resolved(SAYERS[0][1], {"properties": pairs}).values["sasl_password"] == Secret(password)
+
+
+def test_the_settings_of_config_providers_mean_nothing_to_kcli() -> None:
+    texts = {"f": "config.providers=env\nconfig.providers.env.class=org.X\nbootstrap.servers=h:1"}
+    found = resolve(Sources(files=["f"], read_file=texts.__getitem__))
+    assert [key for key, _origin in found.ignored] == ["config.providers", "config.providers.env.class"]
+
+
+@pytest.mark.case("S1")
+@pytest.mark.parametrize(
+    ("sayer", "mark"),
+    [
+        ({"properties": ["readonly=true"]}, "did you mean 'read_only'?"),
+        ({"properties": ["protect=true"]}, "did you mean 'protected'?"),
+        ({"properties": ["colour=red"]}, "did you mean 'color'?"),
+        ({"properties": ["read.only=true"]}, "did you mean 'read_only'?"),
+        ({"environ": {"KCLI_X_READ_ONLY": "false"}}, "write it below [profiles.NAME]"),
+        ({"environ": {"KCLI_X_READONLY": "false"}}, "did you mean 'read_only'?"),
+    ],
+)
+def test_a_misspelt_mark_of_a_profile_is_told_the_nearest(sayer: dict[str, Any], mark: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved(SAYERS[0][1], sayer)
+    assert mark in caught.value.do
+
+
+@pytest.mark.parametrize("name", ["ENABLED_PROTOCOLS", "CIPHER_SUITES", "ENGINE_FACTORY_CLASS"])
+def test_what_a_brokers_container_says_of_tls_does_not_stop_a_plaintext_connection(name: str) -> None:
+    found = resolved(SAYERS[0][1], {"environ": {f"KAFKA_SSL_{name}": "TLSv1.3"}})
+    assert found.ignored
+    with pytest.raises(ConfigError, match="is not supported"):
+        resolved(SAYERS[0][1], {"environ": {f"KAFKA_SSL_{name}": "x", "KAFKA_SECURITY_PROTOCOL": "SSL"}})
+
+
+def test_javas_default_of_enabled_protocols_is_what_kcli_does() -> None:
+    texts = {"f": "security.protocol=SSL\nssl.enabled.protocols=TLSv1.2,TLSv1.3"}
+    found = resolved(SAYERS[0][1], {"files": ["f"], "read_file": texts.__getitem__})
+    assert [key for key, _origin in found.ignored] == ["ssl.enabled.protocols"]
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "PLAINTEXT"])
+def test_the_remedy_for_unused_credentials_never_takes_tls_away(protocol: str) -> None:
+    environ = {"KAFKA_SASL_MECHANISM": "PLAIN", "KAFKA_SECURITY_PROTOCOL": protocol}
+    sayers = (SAYERS[0][1], {"environ": {"KCLI_X_SASL_USERNAME": "me", "KAFKA_SECURITY_PROTOCOL": protocol}})
+    with pytest.raises(ConfigError) as caught:
+        resolved(*sayers)
+    assert caught.value.do.endswith(f"unset KCLI_X_SASL_USERNAME, or choose -X security.protocol={protocol}")
+    assert ("SASL_PLAINTEXT" in caught.value.do) == (protocol == "PLAINTEXT")
+    assert resolved(SAYERS[0][1], {"environ": environ}, {"properties": [f"security.protocol={protocol}"]})

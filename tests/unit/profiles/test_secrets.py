@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.core.secret import Secret
 from kcli.files.reading import NotAFileError, TooLargeError, read_bounded
 from kcli.profiles import secret_command
 from kcli.profiles.secret_keys import LIMIT, SecretSource
@@ -27,9 +28,7 @@ def source(kind: str, text: str) -> SecretSource:
 
 
 @pytest.mark.case("X16")
-@pytest.mark.parametrize(
-    ("content", "secret"), [("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a \n\n", "a \n")]
-)
+@pytest.mark.parametrize(("content", "secret"), [("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a \n", "a ")])
 def test_a_file_without_its_line_end(tmp_path: Path, content: str, secret: str) -> None:
     path = tmp_path / "pw"
     path.write_bytes(content.encode())
@@ -99,7 +98,7 @@ def test_a_command_runs_once_without_a_shell_and_without_secrets(tmp_path: Path)
         ("sh -c 'echo it went wrong >&2; exit 3'", "exit status 3: it went wrong"),
         ("no-such-program-at-all", "No such file"),
         ("'open", "no closing quotation"),
-        ("true", "it is empty"),
+        ("true", "it printed nothing"),
         ("yes", "more than 65,536 bytes"),
         ("printf '\\377'", "not UTF-8"),
     ],
@@ -154,3 +153,50 @@ def test_a_missing_keyring_package_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ConfigError, match="the package keyring is missing") as caught:
         reader().read(source("keyring", "kafka/me"))
     assert "kcli-kafka[keyring]" in caught.value.do
+
+
+@pytest.mark.parametrize("content", ["one\ntwo\n", "one\n\n", "one\rtwo"])
+def test_several_lines_are_no_password(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "pw"
+    path.write_bytes(content.encode())
+    path.chmod(0o600)
+    for given in (source("file", str(path)), source("command", f"cat {path}")):
+        with pytest.raises(ConfigError) as caught:
+            reader().read(given)
+        assert "a secret is one line" in caught.value.why
+        assert "one" not in caught.value.why.replace("one line", "")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_password(tmp_path: Path) -> None:
+    path = tmp_path / "pw"
+    path.write_bytes(b"\xef\xbb\xbfhunter2\r\n")
+    path.chmod(0o600)
+    assert reader().read(source("file", str(path))) == Secret("hunter2")
+
+
+def test_pem_text_has_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("-----BEGIN\nx\n-----END\n")
+    path.chmod(0o600)
+    read = reader().read(SecretSource("ssl.key.pem", "file", str(path), "-X"))
+    assert read == Secret("-----BEGIN\nx\n-----END")
+
+
+@pytest.mark.parametrize(
+    ("command", "why", "do"),
+    [
+        ("pass show x | head -1", "it has |, and no shell runs it", "sh -c '…'"),
+        ("cat x 2>/dev/null", "it has 2>/dev/null, and no shell runs it", "sh -c '…'"),
+        ("true", "it printed nothing", "it has to print the secret on stdout"),
+        ("sh -c 'kill -9 $$'", "it ended by signal SIGKILL", "run it by hand"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said(command: str, why: str, do: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        reader().read(source("command", command))
+    assert why in caught.value.why
+    assert do in caught.value.do
+
+
+def test_a_shell_may_be_the_command() -> None:
+    assert reader().read(source("command", "sh -c 'echo a; echo hunter2 | tail -1 >&2' 2")) == Secret("a")

@@ -1,5 +1,7 @@
 """Addresses to start from, as people write them."""
 
+import re
+
 import pytest
 
 from kcli.core.cluster.cluster import bootstrap_nodes
@@ -33,6 +35,27 @@ def test_a_malformed_address_is_named(text: str) -> None:
         bootstrap_nodes(text)
     assert repr(text.rsplit(",", maxsplit=1)[-1]) in str(error.value)
     assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("me:hunter2@h:1", "an address has no user and no password"),
+        ("SASL_SSL://me:hunter2@h:1", "an address has no user and no password"),
+        ("h:1;g:2", "separated by commas"),
+        ("h:1 g:2", "separated by commas"),
+        ("h h:1", "there is a blank in it"),
+        ("http://h:1", "brokers do not speak HTTP"),
+        ("${env:B}", "more than one|has no '\\$'"),
+        ("h/x:1", "has no '/'"),
+        ("x:y:z", "it has more than one colon"),
+    ],
+)
+def test_what_is_no_address_is_told_from_one_and_a_password_is_not_repeated(text: str, why: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        bootstrap_nodes(text)
+    assert re.search(why, error.value.why)
+    assert "hunter2" not in f"{error.value} {error.value.why} {error.value.do}"
 
 
 @pytest.mark.parametrize("text", ["", " , ,"])

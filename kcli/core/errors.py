@@ -215,6 +215,10 @@ class PartlyFailedError(KcliError):
         return self.first.exit_code
 
 
+_DUMP = "Request Request("
+"""What brokers report in place of a message for some refused requests: the object of the request."""
+
+
 class BrokerError(KcliError):
     """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns.
 
@@ -225,7 +229,7 @@ class BrokerError(KcliError):
         self, code: int, where: str, *, message: str = "", do: str = "", needs: Iterable[Permission] = ()
     ) -> None:
         row = error_code(code)
-        text = message or row.text
+        text = row.text if not message or message.startswith(_DUMP) else message
         lacking = next((each for each in needs if each.code == code), None)
         if lacking:
             text, do = lacking.lack, do or lacking.grant

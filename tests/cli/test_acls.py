@@ -415,7 +415,11 @@ def test_without_an_authorizer_it_is_7(acls: Kcli, cluster: FakeCluster, line: s
 def test_without_the_right_to_describe_it_is_4(acls: Kcli, cluster: FakeCluster, line: str) -> None:
     cluster.fail(DescribeAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
     acls.refused(
-        line, 4, "CLUSTER_AUTHORIZATION_FAILED", "DESCRIBE on the cluster", "--operation describe --cluster"
+        line,
+        4,
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "no DESCRIBE permission on the cluster",
+        "--operation describe --cluster",
     )
 
 
@@ -424,7 +428,7 @@ def test_without_the_right_to_alter_it_is_4(acls: Kcli, cluster: FakeCluster, li
     cluster.fail(api, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
     before = stored(cluster)
     done = acls(line, 4)
-    assert "ALTER on the cluster" in done.err
+    assert "--operation alter --cluster" in done.err
     assert stored(cluster) == before
 
 

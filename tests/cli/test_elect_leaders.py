@@ -105,7 +105,7 @@ def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -
 
 def test_a_missing_right_is_4(elect: Command) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
-    assert "ALTER on the cluster" in elect("--yes", 4).err
+    assert "--operation alter --cluster" in elect("--yes", 4).err
 
 
 def test_old_brokers_are_named(elect: Command) -> None:

@@ -267,12 +267,14 @@ LINES = ("list", f"alter --user alice {SET} --yes")
 @pytest.mark.parametrize("line", LINES)
 def test_without_the_right_to_describe_it_is_4(quotas: Kcli, cluster: FakeCluster, line: str) -> None:
     cluster.fail(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
-    quotas.refused(line, 4, "DESCRIBE_CONFIGS on the cluster", "--operation describe_configs --cluster")
+    quotas.refused(
+        line, 4, "no DESCRIBE_CONFIGS permission on the cluster", "--operation describe_configs --cluster"
+    )
 
 
 def test_without_the_right_to_alter_it_is_4(quotas: Kcli, cluster: FakeCluster) -> None:
     cluster.fail(AlterClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
-    quotas.refused(LINES[1], 4, "ALTER_CONFIGS on the cluster")
+    quotas.refused(LINES[1], 4, "no ALTER_CONFIGS permission on the cluster")
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -239,12 +239,12 @@ def test_a_missing_right_is_4(reassign: Reassign) -> None:
         AlterPartitionReassignmentsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER
     )
     path = reassign.file({"t-0": [1, 2, 4]})
-    assert "ALTER on the cluster" in reassign(f"run {path} --throttle 1MB/s --yes", 4).err
+    assert "--operation alter --cluster" in reassign(f"run {path} --throttle 1MB/s --yes", 4).err
     assert reassign.throttles == {}
     reassign.cluster.fail(
         ListPartitionReassignmentsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER
     )
-    assert "DESCRIBE on the cluster" in reassign("status", 4).err
+    assert "--operation describe --cluster" in reassign("status", 4).err
 
 
 # --- run -----------------------------------------------------------------------------------------------

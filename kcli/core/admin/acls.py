@@ -12,8 +12,9 @@ from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, NONE, SECURITY_DISABLED
+from kcli.core.error_codes import NONE, SECURITY_DISABLED
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from kcli.core.protocol.messages.delete_acls import (
     DeleteAclsFilter,
@@ -301,10 +302,4 @@ def _verdict(code: int, what: str, message: str | None, needed: str) -> int | Kc
             do="set authorizer.class.name in the configuration of all brokers and controllers, with KRaft to "
             "org.apache.kafka.metadata.authorizer.StandardAuthorizer, and restart them",
         )
-    do = ""
-    if code == CLUSTER_AUTHORIZATION_FAILED:
-        do = (
-            f"this needs {needed.upper()} on the cluster; a super user or a user with ALTER grants it: "
-            f"`kcli acls create --principal User:NAME --operation {needed} --cluster`"
-        )
-    return BrokerError(code, what, message=message or "", do=do)
+    return BrokerError(code, what, message=message or "", needs=[on_cluster(needed.upper())])

@@ -8,7 +8,6 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToController
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (
-    CLUSTER_AUTHORIZATION_FAILED,
     ELECTION_NOT_NEEDED,
     ELIGIBLE_LEADERS_NOT_AVAILABLE,
     NONE,
@@ -16,6 +15,7 @@ from kcli.core.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -29,7 +29,6 @@ _REMEDIES = {
     PREFERRED_LEADER_NOT_AVAILABLE: "start the broker, and wait until its replica is in sync; "
     "`kcli topics describe --under-replicated` shows it",
     ELIGIBLE_LEADERS_NOT_AVAILABLE: "start a broker that has a replica",
-    CLUSTER_AUTHORIZATION_FAILED: "have an ACL granted: ALTER on the cluster",
 }
 
 
@@ -84,4 +83,10 @@ def elect_leaders(
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:
     if code == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"{tp} does not exist")
-    return BrokerError(code, f"electing a leader of {tp}", message=message or "", do=_REMEDIES.get(code, ""))
+    return BrokerError(
+        code,
+        f"electing a leader of {tp}",
+        message=message or "",
+        do=_REMEDIES.get(code, ""),
+        needs=[on_cluster("ALTER")],
+    )

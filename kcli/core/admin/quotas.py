@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
-from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, NONE
+from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ProtocolError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -107,10 +108,4 @@ def _raise(code: int, what: str, message: str | None, needed: str) -> None:
     """``needed``: the operation on the cluster that the request requires."""
     if code == NONE:
         return
-    do = ""
-    if code == CLUSTER_AUTHORIZATION_FAILED:
-        do = (
-            f"this needs {needed.upper()} on the cluster: "
-            f"`kcli acls create --principal User:NAME --operation {needed} --cluster`"
-        )
-    raise BrokerError(code, what, message=message or "", do=do)
+    raise BrokerError(code, what, message=message or "", needs=[on_cluster(needed.upper())])

@@ -10,12 +10,12 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToController
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (
-    CLUSTER_AUTHORIZATION_FAILED,
     NO_REASSIGNMENT_IN_PROGRESS,
     NONE,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -124,10 +124,7 @@ def list_reassignments(
     def check(response: ListPartitionReassignmentsResponse) -> dict[TopicPartition, Reassignment]:
         if response.error_code != NONE:
             code, message = response.error_code, response.error_message or ""
-            do = (
-                "have an ACL granted: DESCRIBE on the cluster" if code == CLUSTER_AUTHORIZATION_FAILED else ""
-            )
-            raise BrokerError(code, _LISTING, message=message, do=do)
+            raise BrokerError(code, _LISTING, message=message, needs=[on_cluster("DESCRIBE")])
         return {
             TopicPartition(topic.name, row.partition_index): Reassignment(
                 tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
@@ -142,8 +139,7 @@ def list_reassignments(
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:
     if code == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"{tp} does not exist")
-    do = "have an ACL granted: ALTER on the cluster" if code == CLUSTER_AUTHORIZATION_FAILED else ""
-    return BrokerError(code, f"reassigning {tp}", message=message or "", do=do)
+    return BrokerError(code, f"reassigning {tp}", message=message or "", needs=[on_cluster("ALTER")])
 
 
 def _listed(

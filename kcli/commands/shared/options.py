@@ -245,7 +245,12 @@ def global_options() -> tuple[GlobalOption, ...]:
             is_flag=True,
             help="never prompt; exit with 2 where an answer is required",
         ),
-        GlobalOption(("--yes", "yes"), is_flag=True, help="answer every confirmation with yes"),
+        GlobalOption(
+            ("--yes", "yes"),
+            quiet_names=("--execute",),
+            is_flag=True,
+            help="answer every confirmation with yes",
+        ),
         GlobalOption(
             ("--confirm", "confirm"),
             metavar="NAME",

@@ -72,6 +72,22 @@ def test_no_option_drops_an_earlier_value(path: str, option: click.Option) -> No
         assert "is given twice: one and two" in refused(*path.split(), *words, command=cli).message
 
 
+@pytest.mark.parametrize("path", COMMANDS)
+def test_execute_is_yes_everywhere(path: str) -> None:
+    command = COMMANDS[path]
+    parser = command.make_parser(click.Context(command, obj=GlobalValues()))
+    found = parser._long_opt["--execute"].dest
+    assert found == ("execute" if path == "groups rewind" else "yes")
+
+
+def test_execute_before_and_after_the_command() -> None:
+    assert [parsed(*line)[3].yes for line in (["run", "--execute"], ["--execute", "run"], ["run"])] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_values_that_are_given_once_or_twice_alike() -> None:
     assert parsed("run", "-k", "a", "--key", "a")[2] == "a"
     assert "--hold is given twice: 60s and 5s" in refused("run", "-w", "--hold=5s").message

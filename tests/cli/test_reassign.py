@@ -336,6 +336,10 @@ def test_a_partition_that_is_being_moved_is_not_moved_again(held: Reassign) -> N
     done = held(f"run {held.file({'t-0': [3, 2, 4]})} --yes", 7)
     assert "it is being moved already" in done.err
     assert "kcli reassign cancel --topic t" in done.err
+    assert "nothing is to be moved" not in done.err
+    same = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes -o json", 7)
+    assert "nothing is to be moved" not in same.err
+    assert [(row["status"], row["note"]) for row in same.items] == [("failed", "it is being moved already")]
     assert "it is being moved already" in held(f"run {held.file({'t-0': [1, 2, 4]})} --dry-run", 7).err
     assert held.moves_sent == 1
 

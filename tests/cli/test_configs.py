@@ -111,6 +111,13 @@ def test_origin_lists_every_place_the_strongest_first(cluster: FakeCluster) -> N
     assert "origin" not in items(cluster, "describe brokers 1")[0]
 
 
+@pytest.mark.parametrize("line", ["describe brokers 2", "alter brokers 2 --set message.max.bytes=5 --yes"])
+def test_a_fenced_broker_is_not_an_unknown_one(line: str) -> None:
+    with FakeCluster(3) as cluster:
+        cluster.stop(2, fail_over=True)
+        refused(cluster, line, 7, "broker 2 is fenced", "kcli cluster describe")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

@@ -241,7 +241,7 @@ class BrokerError(KcliError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss; else 1."""
+        """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss, 2 for a value; else 1."""
         return _EXIT_BY_CODE.get(self.code, 1)
 
 
@@ -255,6 +255,7 @@ _EXIT_BY_CODE = {
     54: 7,  # SECURITY_DISABLED
     65: 4,
     33: 4,  # SASL
+    40: 2,  # INVALID_CONFIG
     34: 4,
     58: 4,
     35: 7,  # UNSUPPORTED_VERSION

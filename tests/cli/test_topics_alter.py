@@ -156,9 +156,9 @@ def test_elements_of_a_list_may_be_given_one_by_one(topics: Topics) -> None:
         ("orders --append retention.ms=5", 2, "retention.ms is not a list", "--set retention.ms=VALUE"),
         (
             "orders --set retention.ms=1_000",
-            1,
+            2,
             "INVALID_CONFIG (40): Invalid value 1_000",
-            "correct the configuration",
+            "correct the value",
         ),
         ("ordrs --set retention.ms=5", 1, "topic ordrs does not exist", "did you mean orders?"),
         ("ord* --set retention.ms=5", 2, "looks like a pattern", "name one topic"),

@@ -97,7 +97,7 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
         if _is_fenced(admin, resource.name):
             return FencedBrokerError(
                 f"{resource} is fenced",
-                why="it is registered, but has lost contact with the controller; only it can read and change its configuration",
+                why="it is registered, but has lost contact with the controller; no other broker has its configuration",
                 do=f"start it, or find out why it is not connected: `kcli cluster describe` shows it; `kcli configs "
                 f"describe brokers {_ALL_BROKERS}` shows the default of all brokers",
             )

@@ -148,6 +148,14 @@ def test_a_plan_is_written_to_a_pipe_and_does_not_replace_it(reassign: Reassign)
     assert path.is_fifo()
 
 
+def test_an_empty_plan_names_no_next_step(reassign: Reassign) -> None:
+    path = reassign.folder / "moves.json"
+    assert "next: kcli reassign run" in reassign(f"plan --topic t {path}").err
+    done = reassign(f"plan --topic t --brokers 1,2,3 {path}")
+    assert ("wrote" in done.err, "next:" in done.err) == (True, False)
+    assert "do: correct the name; `kcli reassign plan FILE`" in reassign("run nofile", 2).err
+
+
 def test_a_topic_in_place_of_the_file_is_a_forgotten_option(
     reassign: Reassign, monkeypatch: pytest.MonkeyPatch
 ) -> None:

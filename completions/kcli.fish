@@ -170,7 +170,7 @@ complete -c kcli -n '__kcli_at kcli topics describe' -l unavailable -d 'only par
 complete -c kcli -n '__kcli_at kcli topics offsets' -a '(__kcli_names topics)'
 complete -c kcli -n '__kcli_at kcli topics offsets' -l time -x -a 'earliest latest' -d 'earliest, latest, or a time: the offset of the first record that is not older'
 
-complete -c kcli -n '__kcli_at kcli topics create' -l partitions -x -d 'number of partitions (default: the broker\'s)'
+complete -c kcli -n '__kcli_at kcli topics create' -l partitions -x -d 'number of partitions (default: the broker\'s); more than 10,000 require --confirm NAME'
 complete -c kcli -n '__kcli_at kcli topics create' -l replication-factor -x -d 'replicas of each partition (default: the broker\'s)'
 complete -c kcli -n '__kcli_at kcli topics create' -l config -x -d 'configuration of the topic; repeatable'
 complete -c kcli -n '__kcli_at kcli topics create' -l if-not-exists -d 'a topic that already exists is not an error'
@@ -180,7 +180,7 @@ complete -c kcli -n '__kcli_at kcli topics alter' -l set -x -d 'set a configurat
 complete -c kcli -n '__kcli_at kcli topics alter' -l unset -x -d 'restore the default of a key; repeatable'
 complete -c kcli -n '__kcli_at kcli topics alter' -l append -x -d 'add an element to a list; repeatable'
 complete -c kcli -n '__kcli_at kcli topics alter' -l remove -x -d 'remove an element from a list; repeatable'
-complete -c kcli -n '__kcli_at kcli topics alter' -l partitions -x -d 'increase the number of partitions to N'
+complete -c kcli -n '__kcli_at kcli topics alter' -l partitions -x -d 'increase the number of partitions to N; more than 10,000 new ones require --confirm NAME'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli topics trim' -a '(__kcli_names topics)'
 complete -c kcli -n '__kcli_at kcli topics trim' -l before -x -a 'latest' -d 'the records before it are deleted: an offset, +N, -N, latest, or a time'

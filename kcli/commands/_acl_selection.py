@@ -171,7 +171,7 @@ def _principal(verb: str, text: str) -> str:
         raise usage(
             f"acls {verb}: --principal {text} is not TYPE:NAME",
             why=f"it lacks {missing}; the type of users is User, and Kafka compares all of it literally",
-            do=f"write --principal {_USER}:{name or text.strip(':')}",
+            do=f"write --principal {_USER}:{name or (kind if kind and not colon else 'NAME')}",
         )
     if kind != _USER and kind.lower() in (_USER.lower(), "users"):
         raise usage(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from kcli.commands import _config_rows as view
 from kcli.commands._config_resources import explained, shown_name
@@ -12,11 +13,13 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConnectError, KcliError, TimedOutError
 from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
 from kcli.flows.read_back import NotAppliedError
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
+
+T = TypeVar("T")
 
 
 class Further(Protocol):
@@ -107,14 +110,23 @@ class Alteration:
             for resource, plan in plans.items()
         }
         accepted = {resource: plan.rows for resource, plan in plans.items() if not found[resource]}
-        for resource, error in rejected(self.admin, accepted).items():
+        for resource, error in self._checked(partial(rejected, self.admin, accepted)).items():
             if error is not None:
                 found[resource].append(explained(self.admin, resource, error))
         for resource, plan in plans.items():
-            error = plan.further.rejected(self.admin) if plan.further is not None else None
+            further = plan.further
+            error = self._checked(partial(further.rejected, self.admin)) if further is not None else None
             if error is not None:
                 found[resource].append(error)
         return {resource: errors for resource, errors in found.items() if errors}
+
+    def _checked(self, check: Callable[[], T]) -> T:
+        """The result of a check before the first change; its errors say that there was none."""
+        try:
+            return check()
+        except (ConnectError, TimedOutError) as error:
+            error.why = "; ".join(filter(None, (error.why, "this was a check, and nothing was changed")))
+            raise
 
     def _warn_of_secrets(self, plans: Plans) -> None:
         rows = [row for plan in plans.values() for row in plan.rows]

@@ -23,6 +23,12 @@ _BEFORE_GROUPS = ("before", "3.")
 A = TypeVar("A")
 
 
+class FencedBrokerError(KcliError):
+    """The broker exists, but is not alive."""
+
+    exit_code = 7
+
+
 def resources(command: str, kind: str, names: Sequence[str]) -> list[ConfigResource]:
     """The named resources; usage errors for a kind or a name that cannot exist."""
     number = _KINDS.get(_SINGULAR.get(kind, kind))
@@ -88,10 +94,26 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
     if resource.kind is ConfigKind.TOPIC and isinstance(error, NotFoundError):
         return unknown_topic(resource.name, [topic.name for topic in admin.list_topics()])
     if resource.kind is ConfigKind.BROKER and isinstance(error, NotFoundError):
+        if _is_fenced(admin, resource.name):
+            return FencedBrokerError(
+                f"{resource} is fenced",
+                why="it is registered, but has lost contact with the controller; no other broker has its configuration",
+                do=f"start it, or find out why it is not connected: `kcli cluster describe` shows it; `kcli configs "
+                f"describe brokers {_ALL_BROKERS}` shows the default of all brokers",
+            )
         error.do = error.do or "`kcli cluster describe` lists the brokers"
     if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind is ConfigKind.GROUP:
         return _too_old(admin, resource, error)
     return error
+
+
+def _is_fenced(admin: Admin, name: str) -> bool:
+    """Whether a broker of this id is registered and not alive; False where brokers cannot say (before Kafka 4.0)."""
+    try:
+        found = admin.describe_cluster(include_fenced=True).brokers
+    except KcliError:
+        return False
+    return any(broker.is_fenced and str(broker.node.id) == name for broker in found)
 
 
 def _too_old(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:

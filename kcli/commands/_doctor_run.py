@@ -42,9 +42,8 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     try:
         subject = _subject(inv, topic, group)
     except ConfigError as error:
-        inv.failed(error)
         _print(inv, [failure("client", "configuration", error)], None)
-        return inv.finish(done=False)
+        return inv.finish(done=False, also=[error.exit_code])
     examination = Examination(subject)
     found: list[Finding] = []
     screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None

@@ -50,12 +50,12 @@ def run(inv: Invocation, scopes: tuple[TopicPartitions, ...], unclean: bool) -> 
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         topics = _topics(inv, admin, scopes)
+        selected = _selected(topics, scopes)
+        count = len(selected) if selected is not None else sum(len(topic.partitions) for topic in topics)
         find = unclean_elections if unclean else preferred_elections
         live = admin.describe_cluster().brokers
-        elections = find(
-            topics, [broker.node.id for broker in live if not broker.is_fenced], _selected(topics, scopes)
-        )
-        return _confirm_and_elect(inv, admin, cluster, elections, unclean=unclean)
+        elections = find(topics, [broker.node.id for broker in live if not broker.is_fenced], selected)
+        return _confirm_and_elect(inv, admin, cluster, elections, count, unclean=unclean)
 
 
 def _topics(inv: Invocation, admin: Admin, scopes: Sequence[TopicPartitions]) -> list[TopicInfo]:
@@ -83,8 +83,15 @@ def _selected(topics: Sequence[TopicInfo], scopes: Sequence[TopicPartitions]) ->
 
 
 def _confirm_and_elect(
-    inv: Invocation, admin: Admin, cluster: str, elections: Sequence[Election], *, unclean: bool
+    inv: Invocation,
+    admin: Admin,
+    cluster: str,
+    elections: Sequence[Election],
+    count: int,
+    *,
+    unclean: bool,
 ) -> int:
+    """``count``: the partitions that were checked."""
     todo = [election for election in elections if election.error is None]
     refused = {election.tp: election.error for election in elections if election.error is not None}
 
@@ -96,14 +103,11 @@ def _confirm_and_elect(
         if elections:
             show_plan_only(inv, text, _PLAN, map(_row, elections), cluster, kind="LeaderElectionPlan")
         elif inv.dry_run:
-            show_plan_only(inv, "", _PLAN, [], cluster, kind="LeaderElectionPlan")
+            nothing = f"Nothing is to be elected: {counted(count, 'partition')} checked."
+            show_plan_only(inv, nothing, _PLAN, [], cluster, kind="LeaderElectionPlan")
         remarks()
         if not elections and not inv.finish(done=False):
-            inv.talk.note(
-                "every partition has a leader"
-                if unclean
-                else "every partition is led by its preferred replica"
-            )
+            _say_why_nothing(inv, count, unclean=unclean)
         if not inv.dry_run and not refused:
             _print_report(inv, cluster, elections, {}, {})
         return inv.finish(done=bool(todo))
@@ -119,6 +123,17 @@ def _confirm_and_elect(
     if done := len(todo) - len(errors):
         inv.talk.note(f"elected the leaders of {counted(done, 'partition')}, read back")
     return inv.finish(done=bool(done))
+
+
+def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
+    if not count:
+        inv.talk.warn(
+            "no partition was checked: the cluster has no topics, or none that this client may describe "
+            "(kcli acls create --principal User:NAME --operation describe --topic TOPIC)"
+        )
+        return
+    state = "has a leader" if unclean else "is led by its preferred replica"
+    inv.talk.note(f"every partition {state}: {counted(count, 'partition')} checked")
 
 
 def _elected(

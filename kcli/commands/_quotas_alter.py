@@ -69,14 +69,25 @@ def alter(
         if inv.dry_run or not effective:
             rows = _rows(entity, plan, status)
             show_plan_only(inv, text, _COLUMNS, rows, cluster, kind="QuotaAlterPlan")
+            _warn(inv, user)
         else:
-            confirm(inv, text, f"Change {counted(len(effective), 'quota')} of {entity}?")
+            question = f"Change {counted(len(effective), 'quota')} of {entity}?"
+            confirm(inv, text, question, remarks=lambda: _warn(inv, user))
             status |= _altered(inv, admin, entity, effective)
     if not effective:
         inv.talk.note(f"nothing is to be changed: the quotas of {entity} are as requested")
     if not inv.dry_run and inv.out.kind is not None:
         _print_report(inv, cluster, _rows(entity, plan, status))
     return inv.finish(done="changed" in status.values())
+
+
+def _warn(inv: Invocation, user: str | None) -> None:
+    """Brokers look up quotas by the name of the user, without the type of the principal."""
+    kind, sign, name = (user or "").partition(":")
+    if sign and kind == "User":
+        inv.talk.warn(
+            f"the name is taken literally, and the quota does not apply to the principal {user}: its user is {name}"
+        )
 
 
 def _check_entity(parts: Mapping[str, str | None]) -> None:

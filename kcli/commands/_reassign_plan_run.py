@@ -67,7 +67,7 @@ def plan(
     inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})
     if path not in (None, STDIN):
-        _write(inv, str(path), document)
+        _write(inv, str(path), document, following=bool(todo))
     elif inv.out.kind is None:
         inv.out.text(document)
         inv.out.flush()
@@ -145,7 +145,7 @@ def _text(moves: Sequence[Move], todo: Sequence[Move], racks: dict[int, str | No
     return "\n".join([head, *view.moves_table(todo, {}), *view.brokers_table(traffic(moves, brokers))])
 
 
-def _write(inv: Invocation, path: str, document: str) -> None:
+def _write(inv: Invocation, path: str, document: str, *, following: bool) -> None:
     try:
         file = Path(path)
         if file.exists() and not file.is_file():  # a pipe, or /dev/stdout
@@ -155,4 +155,5 @@ def _write(inv: Invocation, path: str, document: str) -> None:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ConfigError(f"cannot write {path}", why=why, do="name another file") from None
-    inv.talk.note(f"wrote {path}; next: kcli reassign run {path} --throttle 50MB/s --watch")
+    what_is_next = f"; next: kcli reassign run {quote(path)} --throttle 50MB/s --watch" if following else ""
+    inv.talk.note(f"wrote {path}{what_is_next}")

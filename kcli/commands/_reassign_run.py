@@ -96,11 +96,11 @@ def _only_shown(
         show_plan_only(inv, text, view.PLAN, rows, cluster, kind="ReassignmentPlan")
     for error in grouped_failures("{} cannot be moved", refused):
         inv.failed(error)
-    if not todo:
+    if not todo and not refused:
         inv.talk.note("nothing is to be moved: the replicas are as the file says")
     if not todo and not inv.dry_run:
         clear_throttles(inv, admin, cluster)
-        _report(inv, cluster, moves, {}, {})
+        _report(inv, cluster, moves, dict.fromkeys(refused, FAILED), refused)
     return inv.finish(done=False)
 
 

@@ -40,7 +40,7 @@ def alter_topic(
         for topic in without_errors(inv, admin.describe_topics([name])).values():
             found = entries_of(inv, admin, [resource]) if changes else {resource: []}
             further = AddedPartitions(topic, partitions) if partitions is not None else None
-            danger = _topic_rows.purpose(topic)
+            danger = _topic_rows.purpose(topic) or (further.danger if further is not None else None)
             plans = {
                 key: Plan(plan(key, changes, entries), further, danger) for key, entries in found.items()
             }

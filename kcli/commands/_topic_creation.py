@@ -14,6 +14,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicSpec
 from kcli.flows.config_values import same_value
 from kcli.output.listing import list_rows
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -54,6 +55,23 @@ def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run
     created = {name: _row(name, made.get(name), dry_run=dry_run) for name in answers if answers[name] is None}
     existing, wrong = _compared(admin, [spec for spec in specs if spec.name in exist])
     return Outcome(created, existing, [*failed, *wrong])
+
+
+def plan_text(specs: Sequence[TopicSpec]) -> str:
+    """The topics with the numbers that were requested."""
+    lines = ["Create topics:"]
+    for spec in specs:
+        copies = f" of {counted(spec.replication_factor, 'replica')}" if spec.replication_factor > 0 else ""
+        lines.append(f"  {spec.name}: {counted(spec.partitions, 'partition')}{copies}")
+    return "\n".join(lines)
+
+
+def unchecked(specs: Sequence[TopicSpec]) -> Outcome:
+    """What a dry run knows without the brokers."""
+    rows = {
+        spec.name: _row(spec.name, None, dry_run=True) | {"partitions": spec.partitions} for spec in specs
+    }
+    return Outcome(rows, {}, [])
 
 
 def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:

@@ -8,11 +8,22 @@ from typing import Any
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConnectError, KcliError, TimedOutError
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 from kcli.output.progress import counted
 
 _POLL = 0.05
+_MANY = 10_000
+
+
+def many_partitions(count: int) -> str | None:
+    """Why ``count`` new partitions at once have to be confirmed by name; None for as many as clusters usually have.
+
+    The brokers are not asked before that: checking the request takes as much of their memory as fulfilling it.
+    """
+    if count <= _MANY:
+        return None
+    return f"{count:,} partitions at once can exhaust the memory of the controllers and brokers"
 
 
 class FewerPartitionsError(KcliError):
@@ -34,6 +45,11 @@ class AddedPartitions:
         """Whether there are fewer."""
         return self.count > self.has
 
+    @property
+    def danger(self) -> str | None:
+        """Why ``--yes`` is not sufficient."""
+        return many_partitions(self.count - self.has)
+
     def rejected(self, admin: Admin) -> KcliError | None:
         """Why it is refused, if it is."""
         if self.count < self.has:
@@ -43,13 +59,17 @@ class AddedPartitions:
                 do="create another topic with fewer partitions, and copy the records with "
                 "`kcli consume -o ndjson` and `kcli produce -i ndjson`",
             )
-        if not self.needed:
+        if not self.needed or self.danger is not None:
             return None
         return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
 
     def make(self, admin: Admin) -> KcliError | None:
         """Adds them; the error if it failed."""
-        return admin.create_partitions({self.topic.name: self.count})[self.topic.name]
+        try:
+            return admin.create_partitions({self.topic.name: self.count})[self.topic.name]
+        except (ConnectError, TimedOutError) as error:
+            error.do = f"partitions may have been added: `kcli topics describe {self.topic.name}` shows whether they were"
+            return error
 
     def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
         """Waits until the broker shows them."""

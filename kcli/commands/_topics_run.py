@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from kcli.commands import _topic_creation as creation
 from kcli.commands import _topic_rows as view
+from kcli.commands._topic_partitions import many_partitions
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import PARTLY, Invocation
@@ -121,6 +122,20 @@ def create_topics(
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
+        if (danger := many_partitions(sum(spec.partitions for spec in specs))) is not None:
+            confirmed = confirm(
+                inv,
+                creation.plan_text(specs),
+                f"Create {' '.join(spec.name for spec in specs)}?",
+                name=specs[0].name,
+                danger=danger,
+            )
+            if not confirmed:
+                inv.talk.warn(
+                    "the brokers did not check this: a check takes as much of their memory as the creation"
+                )
+                creation.print_topics(inv, cluster, creation.unchecked(specs))
+                return inv.finish(done=True)
         outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
     for error in outcome.failed:
         inv.failed(error)

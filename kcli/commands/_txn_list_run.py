@@ -42,6 +42,10 @@ def list_transactions(
     rows += [view.hanging_row(one, now) for one in left]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
     _print(inv, cluster, rows)
+    if not rows:
+        inv.talk.note(
+            "no transaction is open or hanging" if older_than is None else "no transaction is that old"
+        )
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(

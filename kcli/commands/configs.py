@@ -72,7 +72,8 @@ def alter_configs(inv: Invocation, /, **flags: Any) -> int:
 
     Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker is
     named by its id; `default` changes the default of all brokers. Exit code 2 for an unknown key, 7 for one that can
-    only be changed in the broker's file; 6 where some of several NAMEs were changed. An internal topic, such as
+    only be changed in the broker's file, 6 where some of several NAMEs were changed. Brokers may have keys of plug-ins,
+    which cannot be listed: of theirs, only a key that resembles a known one counts as unknown. An internal topic, such as
     __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
     from kcli.commands._configs_alter import alter  # clients are loaded when the command runs

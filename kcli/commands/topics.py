@@ -123,7 +123,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
     "--partitions",
     type=CountType(1, _MOST_PARTITIONS),
     metavar="N",
-    help="number of partitions (default: the broker's)",
+    help="number of partitions (default: the broker's); more than 10,000 require --confirm NAME",
 )
 @click.option(
     "--replication-factor",
@@ -166,7 +166,7 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
     "--partitions",
     type=CountType(1, _MOST_PARTITIONS),
     metavar="N",
-    help="increase the number of partitions to N",
+    help="increase the number of partitions to N; more than 10,000 new ones require --confirm NAME",
 )
 @pass_invocation
 def alter_topic(inv: Invocation, /, **flags: Any) -> int:

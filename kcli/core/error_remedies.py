@@ -44,15 +44,19 @@ REMEDIES = {
     INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "
     "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
+    -1: "the log of the broker has the cause; try again, or ask those who run the cluster",
+    89: "wait and try again: the quota controller_mutation_rate limits how many partitions are created and deleted in a "
+    "second; `kcli quotas list` shows it",
     38: "use a replication factor of at most the number of brokers",
-    40: "correct the configuration: Kafka's documentation lists the keys of topics and their values",
+    40: "correct the value: Kafka's documentation lists the keys of topics, brokers and groups, and their values",
     43: "set message.format.version of the topic to 0.11.0 or later",
     53: "have an ACL granted (`kcli acls create`): WRITE on the transactional id",
     56: "check the disks and the log of that broker",
     76: "choose another codec with -z, or check compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",
 }
-"""By Kafka's number. Codes without a constant in kcli are given as numbers: 30 and 31 no permission for group and
+"""By Kafka's number. Codes without a constant in kcli are given as numbers: -1 unknown, 89 throttled,
+30 and 31 no permission for group and
 cluster, 38 replication factor, 40 configuration, 43 message format, 53 no permission for a transactional id, 56 disk,
 76 compression.
 """

@@ -217,6 +217,10 @@ class PartlyFailedError(KcliError):
         return self.first.exit_code
 
 
+_DUMP = "Request Request("
+"""What brokers report in place of a message for some refused requests: the object of the request."""
+
+
 class BrokerError(KcliError):
     """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns.
 
@@ -227,7 +231,7 @@ class BrokerError(KcliError):
         self, code: int, where: str, *, message: str = "", do: str = "", needs: Iterable[Permission] = ()
     ) -> None:
         row = error_code(code)
-        text = message or row.text
+        text = row.text if not message or message.startswith(_DUMP) else message
         lacking = next((each for each in needs if each.code == code), None)
         if lacking:
             text, do = lacking.lack, do or lacking.grant
@@ -239,7 +243,7 @@ class BrokerError(KcliError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss; else 1."""
+        """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss, 2 for a value; else 1."""
         return _EXIT_BY_CODE.get(self.code, 1)
 
 
@@ -253,6 +257,7 @@ _EXIT_BY_CODE = {
     54: 7,  # SECURITY_DISABLED
     65: 4,
     33: 4,  # SASL
+    40: 2,  # INVALID_CONFIG
     34: 4,
     58: 4,
     35: 7,  # UNSUPPORTED_VERSION

@@ -67,7 +67,8 @@ def plan(
     """What each change does to the resource; ``entries`` are its values with their synonyms.
 
     ``others``: further keys that it may have. ConfigError for a key that it cannot have, and for a list operation on a
-    key that is no list. A key that is not listed and may exist is treated as a secret, as brokers do.
+    key that is no list. A key that is not listed and may exist is treated as a secret, as brokers do. Brokers call a
+    key of a plug-in read-only, but it was set while they ran, and can be set again or unset.
     """
     own = {entry.name: entry for entry in entries}
     known = {entry.name: entry for entry in others} | own
@@ -139,7 +140,7 @@ def _planned(
         sensitive,
     )
     # Brokers call keys of a listener (listener.name.NAME.*) read-only, even if they were set while they ran.
-    if known is not None and known.read_only and known.is_default:
+    if known is not None and known.read_only and (entry is None or entry.is_default):
         return planned._replace(error=_read_only(resource, change.name))
     if note := _unneeded(change, entry, sensitive=sensitive):
         return planned._replace(note=note, new=planned.old, new_source=old_source)

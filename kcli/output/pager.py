@@ -6,6 +6,7 @@ import sys
 
 from kcli.core.child_environment import child_environment
 from kcli.output.colour import is_terminal
+from kcli.output.terminal_size import terminal_size
 
 
 def page(text: str, *, pager: bool = True) -> None:
@@ -27,10 +28,7 @@ def paged(data: bytes) -> bool:
 
 
 def _too_long(data: bytes) -> bool:
-    try:
-        return data.count(b"\n") + 1 > os.get_terminal_size(1).lines
-    except OSError:
-        return False
+    return data.count(b"\n") + 1 > terminal_size(1).lines
 
 
 def _piped(command: str, data: bytes) -> bool:

@@ -4,13 +4,13 @@ Drawn with a carriage return and not by a library: it is one line, must not slow
 must not mix with it. ``update`` is cheap enough to call per batch.
 """
 
-import os
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from kcli.output.talk import Talk
+from kcli.output.terminal_size import terminal_size
 
 _ROOM_FOR_BAR = 60
 """Columns of a terminal that has room for it beside what is done and what is left."""
@@ -205,7 +205,4 @@ def _bar(share: float, width: int = 20) -> str:
 
 
 def _terminal_width() -> int:
-    try:
-        return os.get_terminal_size(2).columns
-    except OSError:
-        return 80
+    return terminal_size(2).columns

@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO
 from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.pager import paged
 from kcli.output.sanitise import visible
+from kcli.output.terminal_size import terminal_size
 
 
 class Output:
@@ -66,10 +67,7 @@ class Output:
         return self._size().lines
 
     def _size(self) -> os.terminal_size:
-        try:
-            return os.get_terminal_size(self.binary.fileno())
-        except (OSError, ValueError):
-            return os.terminal_size((80, 24))
+        return terminal_size(self.binary)
 
     def list_kind(self) -> str:
         """The kind for a list: that of ``-o``, else a table on a terminal and plain in a pipe."""

@@ -4,7 +4,6 @@ Everything passes the sanitiser, since it may hold text made by a broker. Each l
 two threads never mix.
 """
 
-import os
 import re
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import IO
 
 from kcli.output.colour import heading_start, is_terminal, wants_colour
 from kcli.output.sanitise import visible
+from kcli.output.terminal_size import terminal_size
 
 _COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
 YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"
@@ -75,10 +75,7 @@ class Talk:
         self.write(f"{stamp} {text}", DIM)
 
     def _width(self) -> int:
-        try:
-            return os.get_terminal_size(self.stream.fileno()).columns
-        except (OSError, ValueError, AttributeError):
-            return 80
+        return terminal_size(self.stream).columns
 
     def write(self, text: str, colour: str = "") -> None:
         """Writes lines; a stderr that is closed or full is no reason to fail."""

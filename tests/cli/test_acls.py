@@ -215,6 +215,8 @@ CREATE = "create --principal User:ann --operation read --topic orders"
         (CREATE, 2, ["confirmation required", "Create 1 ACL?"]),
         (f"{CREATE} --no-input", 2, ["--no-input was given"]),
         ("create --operation read --topic t", 2, ["missing option --principal", "--principal User:alice"]),
+        ("create --operation read --topic t --principal User:", 2, ["lacks a name", "--principal User:NAME"]),
+        ("create --operation read --topic t --principal :bob", 2, ["lacks a type", "--principal User:bob"]),
         ("create --principal User:a --topic t", 2, ["missing option --operation"]),
         ("create --principal User:a --operation read", 2, ["missing option --topic, --group"]),
         (
@@ -428,7 +430,7 @@ def test_without_the_right_to_alter_it_is_4(acls: Kcli, cluster: FakeCluster, li
     cluster.fail(api, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
     before = stored(cluster)
     done = acls(line, 4)
-    assert "no ALTER permission on the cluster" in done.err
+    assert "--operation alter --cluster" in done.err
     assert stored(cluster) == before
 
 

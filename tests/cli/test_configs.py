@@ -111,6 +111,13 @@ def test_origin_lists_every_place_the_strongest_first(cluster: FakeCluster) -> N
     assert "origin" not in items(cluster, "describe brokers 1")[0]
 
 
+@pytest.mark.parametrize("line", ["describe brokers 2", "alter brokers 2 --set message.max.bytes=5 --yes"])
+def test_a_fenced_broker_is_not_an_unknown_one(line: str) -> None:
+    with FakeCluster(3) as cluster:
+        cluster.stop(2, fail_over=True)
+        refused(cluster, line, 7, "broker 2 is fenced", "kcli cluster describe")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
@@ -194,7 +201,7 @@ def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeClust
     (row,) = items(cluster, "alter topics orders --set retention.ms=6 --dry-run")
     assert (row["change"], row["old"], row["new"], "status" in row) == ("set", "5", "6", False)
     refused(
-        cluster, "alter topics orders --set retention.ms=x --dry-run", 1, "INVALID_CONFIG", "retention.ms"
+        cluster, "alter topics orders --set retention.ms=x --dry-run", 2, "INVALID_CONFIG", "retention.ms"
     )
     assert len(changes(cluster)) == before
 
@@ -297,7 +304,7 @@ def test_a_secret_is_never_shown(cluster: FakeCluster) -> None:
 
     cluster.replace(IncrementalAlterConfigsRequest, quoting)
     done = run(cluster, f"{line} --yes")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"Invalid value (hidden)" in done.stderr
 
 
@@ -305,7 +312,7 @@ def test_the_value_of_a_key_that_brokers_do_not_list_is_hidden_too(cluster: Fake
     """Keys of listeners are listed only when they are set; the broker decides whether it accepts them."""
     line = f"alter brokers 1 --set listener.name.x.ssl.keystore.password={SECRET}"
     done = run(cluster, f"{line} --dry-run")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"Unknown config name: listener.name.x.ssl.keystore.password" in done.stderr
 
 

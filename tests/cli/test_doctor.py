@@ -430,6 +430,8 @@ def test_a_wrong_option_is_part_of_the_report(here: Here) -> None:
     assert code == 2
     assert [(item["check"], item["status"]) for item in items] == [("configuration", "failed")]
     assert "no.such.option" in items[0]["detail"]
+    done = Command(here.cluster, "doctor")("-X no.such.option=1", 2)
+    assert (done.out + done.err).count("no.such.option") == 1, done
 
 
 @pytest.mark.parametrize("line", ["--topic t*", "--topic t u"])

@@ -45,7 +45,20 @@ def test_all_partitions_get_their_preferred_leader(elect: Command) -> None:
     assert [elect.cluster.leader(*tp) for tp in (("t", 0), ("t", 1), ("u", 0))] == [1, 2, 1]
     again = elect("--yes -o json")
     assert (again.items, elections(elect)) == ([], 1)
-    assert "every partition is led by its preferred replica" in again.err
+    assert "every partition is led by its preferred replica: 4 partitions checked" in again.err
+    assert "Nothing is to be elected: 3 partitions checked.\n" in elect("--topic t --dry-run").out
+    assert "2 partitions checked" in elect("--topic t:1-2").err
+
+
+@pytest.mark.parametrize("line", ["--yes", "--dry-run", "--unclean --yes"])
+def test_a_client_that_sees_no_partition_says_so(elect: Command, line: str) -> None:
+    def hidden(_request: Any, answer: Any) -> None:
+        answer.topics = []
+
+    elect.cluster.replace(MetadataRequest, hidden, times=FOREVER)
+    done = elect(line)
+    assert "no partition was checked" in done.err
+    assert "every partition" not in done.err
 
 
 def test_a_dry_run_shows_the_plan_and_elects_nobody(elect: Command) -> None:
@@ -105,7 +118,7 @@ def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -
 
 def test_a_missing_right_is_4(elect: Command) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
-    assert "no ALTER permission on the cluster" in elect("--yes", 4).err
+    assert "--operation alter --cluster" in elect("--yes", 4).err
 
 
 def test_old_brokers_are_named(elect: Command) -> None:

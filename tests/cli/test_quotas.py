@@ -261,6 +261,14 @@ def test_a_change_whose_response_was_lost_is_made_again(quotas: Kcli, cluster: F
     assert quotas.items(f"alter --user alice {SET} --yes")[0]["status"] == "changed"
 
 
+@pytest.mark.parametrize("more", ["--yes", "--dry-run"])
+def test_the_principal_in_place_of_the_user_is_warned_of(quotas: Kcli, more: str) -> None:
+    err = quotas(f"alter --user User:alice {SET} {more}").err
+    assert "warning: the name is taken literally" in err
+    assert "its user is alice" in err
+    assert "literally" not in quotas(f"alter --user alice {SET} {more}").err
+
+
 LINES = ("list", f"alter --user alice {SET} --yes")
 
 

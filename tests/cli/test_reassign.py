@@ -148,6 +148,14 @@ def test_a_plan_is_written_to_a_pipe_and_does_not_replace_it(reassign: Reassign)
     assert path.is_fifo()
 
 
+def test_an_empty_plan_names_no_next_step(reassign: Reassign) -> None:
+    path = reassign.folder / "moves.json"
+    assert "next: kcli reassign run" in reassign(f"plan --topic t {path}").err
+    done = reassign(f"plan --topic t --brokers 1,2,3 {path}")
+    assert ("wrote" in done.err, "next:" in done.err) == (True, False)
+    assert "do: correct the name; `kcli reassign plan FILE`" in reassign("run nofile", 2).err
+
+
 def test_a_topic_in_place_of_the_file_is_a_forgotten_option(
     reassign: Reassign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,12 +247,12 @@ def test_a_missing_right_is_4(reassign: Reassign) -> None:
         AlterPartitionReassignmentsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER
     )
     path = reassign.file({"t-0": [1, 2, 4]})
-    assert "no ALTER permission on the cluster" in reassign(f"run {path} --throttle 1MB/s --yes", 4).err
+    assert "--operation alter --cluster" in reassign(f"run {path} --throttle 1MB/s --yes", 4).err
     assert reassign.throttles == {}
     reassign.cluster.fail(
         ListPartitionReassignmentsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER
     )
-    assert "no DESCRIBE permission on the cluster" in reassign("status", 4).err
+    assert "--operation describe --cluster" in reassign("status", 4).err
 
 
 # --- run -----------------------------------------------------------------------------------------------
@@ -336,6 +344,10 @@ def test_a_partition_that_is_being_moved_is_not_moved_again(held: Reassign) -> N
     done = held(f"run {held.file({'t-0': [3, 2, 4]})} --yes", 7)
     assert "it is being moved already" in done.err
     assert "kcli reassign cancel --topic t" in done.err
+    assert "nothing is to be moved" not in done.err
+    same = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes -o json", 7)
+    assert "nothing is to be moved" not in same.err
+    assert [(row["status"], row["note"]) for row in same.items] == [("failed", "it is being moved already")]
     assert "it is being moved already" in held(f"run {held.file({'t-0': [1, 2, 4]})} --dry-run", 7).err
     assert held.moves_sent == 1
 

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlt
 from kcli.flows import config_changes
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fake.script import FOREVER
 from tests.topic_changes import Topics
 
 INTERNAL = "__consumer_offsets"
@@ -84,6 +85,29 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(topics: Topics) -> None:
     assert (described(topics), len(changed(topics.cluster))) == before
 
 
+@pytest.mark.parametrize(
+    ("line", "api"),
+    [("alter orders --partitions", "CreatePartitions"), ("create huge --partitions", "CreateTopics")],
+)
+def test_brokers_are_not_asked_for_very_many_partitions_before_the_name_is_given(
+    topics: Topics, line: str, api: str
+) -> None:
+    since = len(topics.cluster.requests)
+    done = topics(f"{line} 100000000 --yes", 2)
+    assert "can exhaust the memory" in done.err
+    assert f"give --confirm {line.split()[1]}" in done.err
+    assert "100,000,000" in topics(f"{line} 100000000 --dry-run").out.replace("100000000", "100,000,000")
+    assert api not in {seen.api for seen in topics.cluster.requests[since:]}
+    topics(f"{line} 10003 --yes --confirm {line.split()[1]}")
+    assert api in {seen.api for seen in topics.cluster.requests[since:]}
+
+
+def test_a_connection_that_is_lost_in_the_check_has_changed_nothing(topics: Topics) -> None:
+    topics.cluster.drop(CreatePartitionsRequest, "close", times=FOREVER)
+    done = topics("alter orders --partitions 5 --yes --timeout 1s", 3)
+    assert "this was a check, and nothing was changed" in done.err
+
+
 def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -> None:
     before = len(changed(topics.cluster))
     done = topics("alter orders --set retention.ms=5", 2)
@@ -132,9 +156,9 @@ def test_elements_of_a_list_may_be_given_one_by_one(topics: Topics) -> None:
         ("orders --append retention.ms=5", 2, "retention.ms is not a list", "--set retention.ms=VALUE"),
         (
             "orders --set retention.ms=1_000",
-            1,
+            2,
             "INVALID_CONFIG (40): Invalid value 1_000",
-            "correct the configuration",
+            "correct the value",
         ),
         ("ordrs --set retention.ms=5", 1, "topic ordrs does not exist", "did you mean orders?"),
         ("ord* --set retention.ms=5", 2, "looks like a pattern", "name one topic"),

@@ -96,6 +96,11 @@ def world(shared: FakeCluster) -> Iterator[World]:
 # --- list ---------------------------------------------------------------------------------------------------------
 
 
+def test_an_empty_list_is_said(world: World) -> None:
+    assert "no transaction is open or hanging" in world("list").err
+    assert "no transaction is that old" in world("list --older-than 1h").err
+
+
 def test_open_and_hanging_transactions_are_listed(world: World) -> None:
     pay, ghost = world.open("pay"), world.hang("ghost")
     rows = world("list --topic t -o json").items

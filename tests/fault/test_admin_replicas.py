@@ -77,10 +77,10 @@ def test_a_missing_right_is_named(held: FakeCluster) -> None:
             cluster.fail(kind, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
         for error in (admin.alter_reassignments({T0: [1]})[T0], admin.elect_leaders([T0])[T0]):
             assert isinstance(error, BrokerError)
-            assert (error.exit_code, "ALTER on the cluster" in error.do) == (4, True)
+            assert (error.exit_code, "--operation alter --cluster" in error.do) == (4, True)
         with pytest.raises(BrokerError) as refused:
             admin.list_reassignments()
-        assert (refused.value.exit_code, "DESCRIBE on the cluster" in refused.value.do) == (4, True)
+        assert (refused.value.exit_code, "--operation describe --cluster" in refused.value.do) == (4, True)
 
 
 def test_brokers_without_the_requests_are_named() -> None:

@@ -86,7 +86,7 @@ def test_a_group_is_changed(kafka: Kafka) -> None:
 
 def test_values_that_the_broker_rejects(kafka: Kafka) -> None:
     topic = kafka.topic("configs")
-    done = kcli(kafka, f"alter topics {topic} --set cleanup.policy=never --yes", 1)
+    done = kcli(kafka, f"alter topics {topic} --set cleanup.policy=never --yes", 2)
     assert "INVALID_CONFIG" in done.stderr
     done = kcli(kafka, f"alter topics {topic} --set retention.mss=1 --yes", 2)
     assert "did you mean retention.ms?" in done.stderr

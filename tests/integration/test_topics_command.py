@@ -61,7 +61,7 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
 @pytest.mark.case("S4-6")
 def test_a_refusal_is_reported_with_the_brokers_message(kafka: Kafka) -> None:
     done = kcli(kafka, "create", kafka.unused_name("x"), "--config", "no.such.key=1")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "INVALID_CONFIG" in done.stderr
     assert "no.such.key" in done.stderr
 
@@ -131,8 +131,8 @@ def test_a_topic_is_altered_as_the_judge_sees_it(kafka: Kafka) -> None:
     for words, code, said in (
         (("--partitions", "1"), 7, "cannot have 1"),
         (("--set", "retention.mss=1"), 2, "did you mean retention.ms"),
-        (("--set", "retention.ms=abc"), 1, "INVALID_CONFIG"),
-        (("--set", "cleanup.policy=never"), 1, "INVALID_CONFIG"),
+        (("--set", "retention.ms=abc"), 2, "INVALID_CONFIG"),
+        (("--set", "cleanup.policy=never"), 2, "INVALID_CONFIG"),
         (("--append", "retention.ms=1"), 2, "is not a list"),
     ):
         done = kcli(kafka, "alter", name, *words, "--yes")

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options, show_help
+from kcli.commands.shared.options import (
+    OUTPUT_KINDS,
+    attach_values,
+    global_options,
+    refuse_repeats,
+    show_help,
+)
 from kcli.commands.shared.usage import unknown_command, usage, where
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ class WithGlobals(click.Command):
         return [*own, *(option for option in global_options() if not taken.issuperset(option.shown))]
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Click's parser, with values that attach by ``=`` only.
+        """Click's parser, with values that attach by ``=`` only, and single values that are given once.
 
         Own options are registered last, so they override hidden names of global options (``sandbox up
         --brokers 3`` is a number; elsewhere ``--brokers`` is a hidden ``-b``).
@@ -41,7 +47,7 @@ class WithGlobals(click.Command):
         for param in self.params:
             if isinstance(param, click.Option):
                 param.add_to_parser(parser, ctx)
-        return attach_values(parser)
+        return refuse_repeats(attach_values(parser))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Adds the command's context to errors of click's parser, which has none."""

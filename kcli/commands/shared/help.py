@@ -12,6 +12,7 @@ from kcli.docgen.describe import CommandDoc, OptionDoc, describe
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.output.colour import wants_colour
 from kcli.output.pager import page
+from kcli.output.terminal_size import terminal_size
 
 COLUMN = 30
 
@@ -119,7 +120,4 @@ def _entry(term: str, text: str, width: int, column: int) -> Iterator[str]:
 
 def _width() -> int:
     """80 columns, fewer on a narrow terminal."""
-    try:
-        return max(40, min(80, os.get_terminal_size(1).columns))
-    except OSError:
-        return 80
+    return max(40, min(80, terminal_size(1).columns))

@@ -5,7 +5,7 @@ What the values mean is in ``context.py``. Imported at every start, so it import
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -129,6 +129,41 @@ def attach_values(parser: Any) -> Any:
     return parser
 
 
+def refuse_repeats(parser: Any) -> Any:
+    """Makes click's parser refuse a second, different value of an option that has one; returns the parser.
+
+    Click drops the earlier value. What follows the subcommand still overrides a global option before it, as after an
+    alias with options.
+    """
+    for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
+        attached = isinstance(option.obj, AttachedOption)
+        if option.action == "store" or (attached and option.action == "store_const"):
+            option.process = functools.partial(_process_once, parser.ctx, option, option.process)
+    return parser
+
+
+def _process_once(
+    ctx: click.Context | None, option: Any, process: Callable[[Any, Any], None], value: Any, state: Any
+) -> None:
+    before = state.opts.get(option.dest)
+    process(value, state)
+    if before not in (None, state.opts[option.dest]):
+        raise _repeated(ctx, option.obj, str(before), str(state.opts[option.dest]))
+
+
+def _repeated(ctx: click.Context | None, option: click.Option, first: str, second: str) -> click.UsageError:
+    names = getattr(option, "shown", option.opts)
+    name = next((name for name in names if name.startswith("--")), names[0])
+    lists = "," in (option.metavar or "") or option.metavar == "LIST"
+    sign = "=" if isinstance(option, AttachedOption) else " "
+    return usage(
+        f"{where(ctx)}{name} is given twice: {first} and {second}",
+        why="it has one value, and the first would have no effect",
+        do="give one of them" + (f", or both as a list: {name}{sign}{first},{second}" if lists else ""),
+        ctx=ctx,
+    )
+
+
 @functools.cache
 def global_options() -> tuple[GlobalOption, ...]:
     """The table. Order is the order in help and man pages."""
@@ -210,7 +245,12 @@ def global_options() -> tuple[GlobalOption, ...]:
             is_flag=True,
             help="never prompt; exit with 2 where an answer is required",
         ),
-        GlobalOption(("--yes", "yes"), is_flag=True, help="answer every confirmation with yes"),
+        GlobalOption(
+            ("--yes", "yes"),
+            quiet_names=("--execute",),
+            is_flag=True,
+            help="answer every confirmation with yes",
+        ),
         GlobalOption(
             ("--confirm", "confirm"),
             metavar="NAME",

@@ -10,6 +10,7 @@ from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kcli.core.protocol.messages.describe_log_dirs import (
@@ -99,7 +100,12 @@ def describe_cluster(
         response: DescribeClusterResponse | MetadataResponse = responses[0].value
         if response.error_code != NONE:
             message = getattr(response, "error_message", None)
-            raise BrokerError(response.error_code, "describing the cluster", message=message or "")
+            raise BrokerError(
+                response.error_code,
+                "describing the cluster",
+                message=message or "",
+                needs=[on_cluster("DESCRIBE")],
+            )
         return _described(response)
 
     return cluster.call(lambda: cluster.send(Plan(write)), check, deadline, "describing the cluster")

@@ -106,5 +106,6 @@ def alter_quotas(
 
 def _raise(code: int, what: str, message: str | None, needed: str) -> None:
     """``needed``: the operation on the cluster that the request requires."""
-    if code != NONE:
-        raise BrokerError(code, what, message=message or "", needs=[on_cluster(needed.upper())])
+    if code == NONE:
+        return
+    raise BrokerError(code, what, message=message or "", needs=[on_cluster(needed.upper())])

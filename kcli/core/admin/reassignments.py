@@ -123,8 +123,8 @@ def list_reassignments(
 
     def check(response: ListPartitionReassignmentsResponse) -> dict[TopicPartition, Reassignment]:
         if response.error_code != NONE:
-            message = response.error_message or ""
-            raise BrokerError(response.error_code, _LISTING, message=message, needs=[on_cluster("DESCRIBE")])
+            code, message = response.error_code, response.error_message or ""
+            raise BrokerError(code, _LISTING, message=message, needs=[on_cluster("DESCRIBE")])
         return {
             TopicPartition(topic.name, row.partition_index): Reassignment(
                 tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)

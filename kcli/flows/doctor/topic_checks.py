@@ -10,6 +10,7 @@ from kcli.core.errors import ConnectError, KcliError
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
+from kcli.output.progress import counted
 
 MIN_ISR, CLEANUP, UNCLEAN = "min.insync.replicas", "cleanup.policy", "unclean.leader.election.enable"
 KEYS = (MIN_ISR, CLEANUP, UNCLEAN, "retention.ms")
@@ -98,7 +99,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
         yield failed(
             facts.target,
             "configuration",
-            f"{MIN_ISR} is {facts.min_isr}, and it has {facts.replicas} replicas",
+            f"{MIN_ISR} is {facts.min_isr}, and it has {counted(facts.replicas, 'replica')}",
             why="records with acks=all are always refused",
             do=f"kcli topics alter {facts.name} --set {MIN_ISR}={max(1, facts.replicas - 1)}, or add replicas",
             code=7,
@@ -110,7 +111,8 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             "configuration",
             "a single replica",
             why=f"when its broker fails, the partition cannot be used; the cluster has {facts.brokers} brokers",
-            do="add replicas: `kcli reassign plan --replication-factor`",
+            do=f"add replicas: kcli reassign plan --topic {facts.name} "
+            f"--replication-factor {min(3, facts.brokers)} moves.json",
         )
     elif facts.replicas > 1 and facts.min_isr == facts.replicas:
         odd = True

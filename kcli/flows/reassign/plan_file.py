@@ -48,7 +48,11 @@ def read_plan_file(path: str) -> Replicas:
             with Path(path).open("rb") as file:
                 data = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"cannot read {name}", why=(error.strerror or str(error)).lower(), do="") from None
+        raise ConfigError(
+            f"cannot read {name}",
+            why=(error.strerror or str(error)).lower(),
+            do="correct the name; `kcli reassign plan FILE` writes such a file",
+        ) from None
     if len(data) > _MOST_BYTES:
         raise ConfigError(f"cannot read {name}", why=f"it has more than {_MOST_BYTES >> 20} MiB", do="")
     return parse_plan(data, name)

@@ -11,6 +11,7 @@ from kcli.core.errors import (
     OutcomeUnknownError,
     PartlyFailedError,
     RequestTimeoutError,
+    StoppedError,
 )
 
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, KcliError)]
@@ -72,6 +73,8 @@ def test_many_failures_end_with_the_code_of_the_first() -> None:
     assert "TOPIC_AUTHORIZATION_FAILED" in str(error)
 
 
-@pytest.mark.parametrize("cls", [c for c in CLASSES if c not in (BrokerError, PartlyFailedError)])
+@pytest.mark.parametrize(
+    "cls", [c for c in CLASSES if c not in (BrokerError, PartlyFailedError, StoppedError)]
+)
 def test_every_class_has_a_legal_exit_code(cls: type[KcliError]) -> None:
     assert 1 <= cls("what").exit_code <= 7

@@ -75,12 +75,14 @@ def test_a_read_only_key_is_refused() -> None:
     assert (row.needed, row.error.exit_code, "read-only" in row.error.why) == (False, 7, True)
 
 
-def test_a_key_that_was_set_while_the_broker_ran_can_be_changed() -> None:
-    """Kafka 4.3 describes listener.name.NAME.ssl.keystore.location as read-only."""
+@pytest.mark.parametrize("change", [ConfigChange("key", None, ConfigOp.DELETE), ConfigChange("key", "2")])
+def test_a_key_of_a_plug_in_that_was_set_can_be_changed_and_unset(change: ConfigChange) -> None:
+    """Brokers call it read-only, since they do not know it."""
     found = ConfigEntry(
-        "key", "1", "dynamic broker", is_sensitive=False, read_only=True, own_source="dynamic broker"
+        "key", None, "dynamic broker", is_sensitive=True, read_only=True, own_source="dynamic broker"
     )
-    assert planned(ConfigChange("key", "2"), found).needed
+    (row,) = plan(BROKER, [change], [found])
+    assert (row.error, row.needed) == (None, True)
 
 
 def test_elements_of_what_is_no_list_are_a_usage_error() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.output.stdout import Output
+from kcli.output.terminal_size import terminal_size
 
 
 class Sips(io.RawIOBase):
@@ -34,6 +35,20 @@ def test_what_is_taken_in_parts_is_written_whole() -> None:
     out.write(b"")
     out.text("ü" * 10)
     assert stream.taken == b"x" * 100 + b"y" * 10 + ("ü" * 10).encode()
+
+
+def test_a_terminal_without_a_size_has_80_columns() -> None:
+    """As in `docker exec -t` and in CI."""
+    ours, theirs = os.openpty()
+    try:
+        assert tuple(os.get_terminal_size(theirs)) == (0, 0)
+        with open(theirs, "w", closefd=False) as terminal:
+            out = Output(terminal)
+            assert (out.isatty, out.width, out.height) == (True, 80, 24)
+            assert terminal_size(terminal).columns == terminal_size(theirs).columns == 80
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_a_stream_that_accepts_nothing_is_an_error() -> None:

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from kcli.cli import cli
 from kcli.commands.shared.command import Group, command, group
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
 from kcli.commands.shared.types import DURATION, CountType
+from tests.cli.test_read_only import COMMANDS
 
 ALL = frozenset(DEBUG_AREAS)
 
@@ -39,6 +42,59 @@ def parsed(*arguments: str) -> tuple[tuple[str, ...], float | None, str | None, 
     done = CliRunner().invoke(root, arguments, obj=GlobalValues(), standalone_mode=False)
     assert done.exception is None, done.exception
     return seen[0]
+
+
+def single_options() -> list[tuple[str, click.Option]]:
+    """Each option of each command whose value can be given once, and the global ones."""
+    found = [
+        (path, option)
+        for path, one in COMMANDS.items()
+        for option in one.params
+        if isinstance(option, click.Option) and not (option.multiple or option.count or option.is_flag)
+    ]
+    given = [one for one in global_options() if not (one.multiple or one.count or one.is_flag)]
+    return [*found, *(("topics list", option) for option in given)]
+
+
+def refused(*line: str, command: click.Command = root) -> Any:
+    with pytest.raises(click.UsageError) as caught:
+        command.main(line, standalone_mode=False, obj=GlobalValues())
+    return caught.value
+
+
+@pytest.mark.parametrize(("path", "option"), single_options(), ids=lambda one: getattr(one, "name", one))
+def test_no_option_drops_an_earlier_value(path: str, option: click.Option) -> None:
+    for name in option.opts:
+        if not name.startswith("--") and isinstance(option, AttachedOption):
+            continue
+        sign = "=" if name.startswith("--") else ""
+        words = [f"{name}{sign}{value}" for value in ("one", "two")]
+        assert "is given twice: one and two" in refused(*path.split(), *words, command=cli).message
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_execute_is_yes_everywhere(path: str) -> None:
+    command = COMMANDS[path]
+    parser = command.make_parser(click.Context(command, obj=GlobalValues()))
+    found = parser._long_opt["--execute"].dest
+    assert found == ("execute" if path == "groups rewind" else "yes")
+
+
+def test_execute_before_and_after_the_command() -> None:
+    assert [parsed(*line)[3].yes for line in (["run", "--execute"], ["--execute", "run"], ["run"])] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_values_that_are_given_once_or_twice_alike() -> None:
+    assert parsed("run", "-k", "a", "--key", "a")[2] == "a"
+    assert "--hold is given twice: 60s and 5s" in refused("run", "-w", "--hold=5s").message
+    assert (
+        "a list: --bootstrap-server h:1,h:2" in refused("run", "-b", "h:1", "--bootstrap-servers", "h:2").do
+    )
+    assert parsed("run", "-X", "a=1", "-X", "a=2")[3].command_property == ("a=1", "a=2")
 
 
 @pytest.mark.parametrize(

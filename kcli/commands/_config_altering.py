@@ -85,7 +85,7 @@ class Alteration:
         }
         self._warn_of_secrets(plans)
         if inv.dry_run or not todo:
-            if plans:
+            if plans and (inv.dry_run or len(refused) < len(plans)):
                 rows = [row for plan in plans.values() for row in self._rows(plan)]
                 columns = view.columns(self.named, status=False)
                 show_plan_only(inv, _text(plans), columns, rows, self.cluster, kind=f"{self.kind}Plan")

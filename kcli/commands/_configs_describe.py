@@ -21,7 +21,13 @@ _COLUMNS = (
     Column("sensitive", wide=True),
     Column("type", wide=True),
 )
-_ORIGIN = Column("origin", "prose")
+_WITH_ORIGIN = (
+    *_COLUMNS[:3],
+    Column("source", spare=1),  # the first of the origin
+    Column("read_only", spare=2),
+    *_COLUMNS[5:],
+    Column("origin", "prose"),
+)
 
 
 def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
@@ -32,7 +38,7 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
         cluster = connect(inv, admin)
         found = entries_of(inv, admin, wanted)
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
-    columns = (*_COLUMNS, _ORIGIN) if origin else _COLUMNS
+    columns = _WITH_ORIGIN if origin else _COLUMNS
     with list_rows(
         inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:

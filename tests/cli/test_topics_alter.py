@@ -108,6 +108,12 @@ def test_a_connection_that_is_lost_in_the_check_has_changed_nothing(topics: Topi
     assert "this was a check, and nothing was changed" in done.err
 
 
+def test_a_change_that_the_broker_rejects_has_no_plan_but_in_a_dry_run(topics: Topics) -> None:
+    line = "alter orders --set retention.ms=x"
+    assert "Alter topic orders" not in topics(f"{line} --yes", 2).err
+    assert "Alter topic orders" in topics(f"{line} --dry-run", 2).out
+
+
 def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -> None:
     before = len(changed(topics.cluster))
     done = topics("alter orders --set retention.ms=5", 2)

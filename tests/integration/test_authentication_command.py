@@ -4,6 +4,7 @@ What is wrong is one option more on a file of client options that works. Brokers
 each authentication or TLS handshake that failed.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from kcli.core.secret import Secret
 from kcli.sandbox.security.certificates import Authority
 from kcli.sandbox.security.names import CLIENT_FILES, HOSTS
+from kcli.sandbox.security.tokens import TokenSigner
 from tests.in_process import Done, kcli
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
@@ -32,6 +35,7 @@ ALLOWED = {**PLAIN_TEXT, "allow.plaintext.secrets": "true"}
 WAYS: dict[str, tuple[str, dict[str, str]]] = {
     **{name: (name, {}) for name, way in CLIENT_FILES.items() if way.user},
     "plaintext PLAIN": ("alice-plain", ALLOWED),
+    "plaintext OAUTHBEARER": ("alice-oauthbearer", ALLOWED),
     "plaintext SCRAM-SHA-512": ("alice-scram-sha-512", PLAIN_TEXT),
 }
 """A file of client options, and what is added to it."""
@@ -88,6 +92,23 @@ class Wrong:
     listener: str = ""
 
 
+def _text(token: Secret) -> bytes:
+    return token.reveal().encode()
+
+
+def _unsigned(kafka: SecureKafka) -> bytes:
+    """The claims of alice's token, with the algorithm none."""
+    claims = _text(kafka.signer.token("alice")).split(b".")[1]
+    return base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=") + b"." + claims + b"."
+
+
+REFUSED_TOKENS: dict[str, Callable[[SecureKafka], bytes]] = {
+    "unsigned": _unsigned,
+    "of another issuer's key": lambda _kafka: _text(TokenSigner.create().token("alice")),
+    "for another audience": lambda kafka: _text(kafka.signer.token("alice", audience="another")),
+    "of another issuer": lambda kafka: _text(kafka.signer.token("alice", issuer="another")),
+}
+
 CHECK = "check sasl.username and sasl.password, and that the broker has this user for this mechanism"
 NEEDS_TLS = ("does not speak Kafka on this port", "this port needs security.protocol=SSL or SASL_SSL")
 NEEDS_NO_TLS = ("does not speak TLS on this port", "a plaintext listener needs PLAINTEXT or SASL_PLAINTEXT")
@@ -114,6 +135,35 @@ WRONG = {
         )
         for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
     },
+    **{
+        f"token: {what}": Wrong(
+            "alice-oauthbearer",
+            {},
+            ("with OAUTHBEARER failed", "invalid_token"),
+            files={"sasl.oauthbearer.token.file": make},
+        )
+        for what, make in REFUSED_TOKENS.items()
+    },
+    "token: expired": Wrong(
+        "alice-oauthbearer",
+        {},
+        ("the token expired",),
+        attempts=0,
+        files={"sasl.oauthbearer.token.file": lambda kafka: _text(kafka.signer.token("alice", lifetime=-60))},
+    ),
+    "token: no JWT": Wrong(
+        "alice-oauthbearer",
+        {},
+        ("with OAUTHBEARER failed", "invalid_token"),
+        files={"sasl.oauthbearer.token.file": lambda _kafka: b"garbage"},
+    ),
+    "OAUTHBEARER without TLS": Wrong(
+        "alice-oauthbearer",
+        PLAIN_TEXT,
+        ("sasl.mechanism=OAUTHBEARER over SASL_PLAINTEXT is refused", "--allow-plaintext-secrets"),
+        code=2,
+        attempts=0,
+    ),
     "PLAIN without TLS": Wrong(
         "alice-plain",
         PLAIN_TEXT,

@@ -4,12 +4,14 @@ For each kind of resource and operation: alice's command fails with 4, the admin
 (with alice's name in place of NAME), and the same command of alice's is repeated until it succeeds.
 """
 
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from kcli.profiles.properties import parse_properties
 from tests.in_process import kcli
 from tests.secure_kafka import SecureKafka, unused_name
 
@@ -103,3 +105,30 @@ def test_the_command_that_an_error_prints_grants_what_was_missing(
         assert admin.code == 0, admin
     assert done.code == 0, done
     assert granted == [" ".join(named(each)) for each in expected]
+
+
+@pytest.mark.case("M18")
+def test_a_mirror_lists_what_is_missing_for_all_its_topics_at_once(
+    secure_kafka: SecureKafka, tmp_path: Path
+) -> None:
+    """To topics that do not exist yet: what may be done with their names is known before."""
+    user, file = secure_kafka.new_user(tmp_path)
+    names = sorted(secure_kafka.topic() for _ in range(3))
+    hidden, closed, open_ = names
+    prefix = unused_name("copy")
+    secure_kafka.grant(user, ("TOPIC", closed, "DESCRIBE"), ("TOPIC", open_, "READ"))
+    admin = ("--principal", f"User:{user}", "--yes", "-F", secure_kafka.file("admin-certificate"))
+    written = ("--operation", "create", "--operation", "write", "--topic", prefix, "--pattern", "prefixed")
+    assert kcli("acls", "create", *written, *admin).code == 0
+    (tmp_path / "kcli").mkdir()
+    values = parse_properties(Path(file).read_text(), file)
+    profile = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value, _origin in values)
+    (tmp_path / "kcli" / "config.toml").write_text(f"[profiles.user]\n{profile}")
+    line = ["mirror", "--from", "user", "--to", "user", "--until-caught-up", "-o", "json"]
+    for name in names:
+        line += ["-t", name, "--map-topic", f"{name}={prefix}-{name}"]
+    done = kcli(*line, XDG_CONFIG_HOME=str(tmp_path))
+    assert done.code == 4, done
+    error = json.loads(done.err.splitlines()[-1])
+    missing = [f"READ on topic {name} of the source" for name in (hidden, closed)]
+    assert (error["what"], error["why"]) == ("2 permissions missing", "; ".join(missing))

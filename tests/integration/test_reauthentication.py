@@ -11,8 +11,8 @@ from kcli.core import Consumer
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
-from tests.command import start
-from tests.secure_kafka import SecureKafka, unused_name
+from tests.command import kcli, start
+from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = [pytest.mark.integration, pytest.mark.case("N15")]
 
@@ -65,6 +65,25 @@ def test_produce_and_consume_go_through_several_ends_of_their_sessions(
         said = [line for line in log.read_text().splitlines() if " auth  " not in line]
         assert len(said) == 1, said  # the totals
         assert said[0].startswith(("stopped: ", f"{len(lines):,} records confirmed")), said
+
+
+def test_a_file_with_a_token_that_expires_ends_a_reading_with_4(
+    secure_kafka: SecureKafka, tmp_path: Path
+) -> None:
+    topic = secure_kafka.topic()
+    secure_kafka.grant("alice", ("TOPIC", topic, "READ"))
+    secure_kafka.fill(topic, [b"1"])
+    file = tmp_path / "token"
+    file.touch(0o600)
+    options = secure_kafka.options("alice-oauthbearer", sasl_oauthbearer_token_file=str(file))
+    given = write_file(tmp_path / "client.properties", options)
+    failures = secure_kafka.failed_attempts()
+    file.write_text(secure_kafka.signer.token("alice", lifetime=5).reveal())
+    done = kcli("consume", topic, "-F", given, timeout=60)
+    said = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (4, b"1\n"), said
+    assert "the token expired" in said
+    assert secure_kafka.failed_attempts() == failures
 
 
 def test_a_token_that_is_not_renewed_is_named_when_it_has_expired(secure_kafka: SecureKafka) -> None:

@@ -72,14 +72,29 @@ def test_a_client_certificate_that_the_broker_refuses(
 
 
 @pytest.mark.case("S7")
-def test_topics_without_permission_are_named_and_the_others_are_read(secure_kafka: SecureKafka) -> None:
-    closed, open_ = secure_kafka.topic("closed"), secure_kafka.topic("open")
-    secure_kafka.grant("alice", ("TOPIC", open_, "READ"), ("TOPIC", closed, "DESCRIBE"))
+@pytest.mark.parametrize("how", ["alone", "classic", "consumer"])
+def test_topics_without_permission_are_named_and_the_others_are_read(
+    secure_kafka: SecureKafka, how: str
+) -> None:
+    hidden, closed, open_ = (secure_kafka.topic(name) for name in ("hidden", "closed", "open"))
+    group = unused_name("g")
+    secure_kafka.grant(
+        "alice", ("TOPIC", open_, "READ"), ("TOPIC", closed, "DESCRIBE"), ("GROUP", group, "READ")
+    )
     secure_kafka.fill(open_, [b"1", b"2"])
     secure_kafka.fill(closed, [b"secret"])
-    done = run(secure_kafka, "consume", open_, closed, "--exit", code=4)
+    secure_kafka.fill(hidden, [b"secret"])
+    member = () if how == "alone" else ("-g", group, "-X", f"group.protocol={how}")
+    done = run(secure_kafka, "consume", hidden, closed, open_, "--exit", *member, code=4)
     assert done.stdout == b"1\n2\n"
-    assert f"fetch of {closed}-0 failed" in done.stderr.decode()
+    said = done.stderr.decode()
+    assert f"no DESCRIBE permission on topic {hidden}, if it exists" in said
+    assert f"no READ permission on topic {closed}" in said
+    if how != "alone":
+        (lag,) = json.loads(run(secure_kafka, "groups", "lag", group, "--topic", open_, "-o", "json").stdout)[
+            "items"
+        ]
+        assert lag["committed"] == lag["end"] == 2
 
 
 @pytest.mark.case("S7")

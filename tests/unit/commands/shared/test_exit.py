@@ -1,7 +1,9 @@
 """Exit codes and their precedence; errors in words."""
 
+import errno
 import itertools
 import json
+import os
 
 import click
 import pytest
@@ -42,6 +44,19 @@ def settled(
     out, err = capsys.readouterr()
     assert out == ""
     return code, err
+
+
+@pytest.mark.case("N18")
+@pytest.mark.parametrize("name", [None, "module.py"])
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_too_many_open_files_are_no_defect(
+    capsys: pytest.CaptureFixture[str], code: int, name: str | None
+) -> None:
+    """Whatever was to be opened: a pipe, a module, a file of the user's."""
+    status, said = settled(OSError(code, os.strerror(code), name), GlobalValues(), capsys)
+    assert status == 1
+    assert said.startswith("kcli: too many files are open\n")
+    assert said.endswith("do: raise the limit: `ulimit -n` shows it\n")
 
 
 @pytest.mark.case("S0-5")

@@ -186,7 +186,7 @@ def _oauthbearer(sasl: Sasl, _scram: ScramStore) -> Server:
     return user, b""
 
 
-def _aws_msk_iam(sasl: Sasl) -> Server:
+def _aws_msk_iam(sasl: Sasl, _scram: ScramStore) -> Server:
     sent = json.loads((yield b""))
     if sent.pop("version") != "2020_10_22":
         raise DeniedError("unknown version")
@@ -208,7 +208,7 @@ def _aws_msk_iam(sasl: Sasl) -> Server:
     return user, json.dumps({"version": "2020_10_22", "request-id": "1-2-3"}).encode()
 
 
-def _gssapi(sasl: Sasl) -> Server:
+def _gssapi(sasl: Sasl, _scram: ScramStore) -> Server:
     """With the tokens of ``tests/fake/kerberos.py``."""
     ticket = json.loads((yield b""))
     if ticket["service"] != sasl.service:

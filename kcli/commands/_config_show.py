@@ -21,7 +21,9 @@ _ORIGIN = Column("origin", "prose")
 def show(inv: Invocation, *, origin: bool) -> int:
     """Lists the options of all sources."""
     resolved = _resolved(inv)
-    for text in (*resolved.warnings, *resolved.notes):
+    for text in resolved.warnings:
+        inv.talk.warn(text)
+    for text in resolved.notes:
         inv.talk.note(text)
     if resolved.ignored:
         keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))

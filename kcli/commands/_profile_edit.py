@@ -1,7 +1,7 @@
 """What ``kcli profile use``, ``add`` and ``remove`` do: the user's ``config.toml`` is changed under a lock."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from kcli.commands.shared.confirm import confirm
@@ -19,7 +19,7 @@ from kcli.profiles.editing import Value, with_current, with_profile, without_pro
 from kcli.profiles.importing.checking import check_name
 from kcli.profiles.java_sasl import translated
 from kcli.profiles.pairs import Pair, raise_error
-from kcli.profiles.profile import MARKS
+from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
@@ -53,6 +53,8 @@ def add(inv: Invocation, name: str, *, replace: bool) -> int:
         )
     _check(inv, pairs)
     with edited(inv) as change:
+        if replace:
+            check_replacement(inv, [name])
         change(
             lambda text: with_profile(text, name, [typed(*pair) for pair in pairs], replace=replace),
             f"profile {name} {'replaced' if replace else 'added'}; use it with --profile {name}, "
@@ -73,19 +75,46 @@ def remove(inv: Invocation, name: str) -> int:
             if elsewhere:
                 raise ConfigError(
                     f"profile {name} is not removed",
-                    why=f"it stands in {elsewhere[0]}, which belongs to the system",
+                    why=f"it is in {elsewhere[0]}, which belongs to the system",
                     do="ask who administers this machine",
                 )
             raise no_profile(name, list(names))
         profile = configs[own].profile(name, lambda _error: None)
-        lines = [f"Remove profile {name} ({profile.origin}):"]
-        lines += [f"  {pair.key} = {shown(pair)}" for pair in profile.pairs]
+        lines = _described(profile, "Remove")
         if configs[own].current == name:
             lines.append("It is the current profile; no other becomes the current one.")
-        if not confirm(inv, "\n".join(lines), f"Remove profile {name}?"):
+        if not _confirmed(inv, profile, lines, "Remove"):
             return 0
         change(lambda text: without_profile(text, name), f"profile {name} removed")
     return 0
+
+
+def check_replacement(inv: Invocation, names: Iterable[str]) -> None:
+    """An error unless the user's profiles with these names may be replaced: the name of a protected one is confirmed."""
+    own = config_paths()[0]
+    for config in SourceFiles().configs(raise_error):
+        for name in names if config.path == own else ():
+            if name not in config.names:
+                continue
+            profile = config.profile(name, lambda _error: None)
+            if profile.protected:
+                _confirmed(inv, profile, _described(profile, "Replace"), "Replace")
+
+
+def _described(profile: Profile, act: str) -> list[str]:
+    """A plan: all that the profile has, its marks too."""
+    lines = [f"{act} profile {profile.name} ({profile.origin}):"]
+    lines += [f"  {pair.key} = {shown(pair)}" for pair in profile.pairs]
+    for mark in profile.mark_origins:
+        value = getattr(profile, mark)
+        lines.append(f"  {mark} = {str(value).lower() if isinstance(value, bool) else value}")
+    return lines
+
+
+def _confirmed(inv: Invocation, profile: Profile, lines: list[str], act: str) -> bool:
+    danger = f"Profile {profile.name} is protected" if profile.protected else None
+    name = profile.name if profile.protected else None
+    return confirm(inv, "\n".join(lines), f"{act} profile {profile.name}?", name=name, danger=danger)
 
 
 def shown(pair: Pair) -> str:
@@ -106,7 +135,9 @@ def typed(key: str, text: str, _origin: str = "") -> tuple[str, Value]:
         return name, _BOOLEANS.get(text, text)
     option = option_field(key)
     value = parse_value(option, text) if option is not None and not holds_secret(key, text) else text
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (
+        option is not None and option.metadata["choices"] and isinstance(value, str)
+    ):
         return name, value
     return name, int(text) if isinstance(value, int | float) and text.isdigit() else text
 
@@ -115,9 +146,10 @@ def warn_of_plain_secrets(inv: Invocation, pairs: list[Pair]) -> None:
     """Says which secrets are in the file now."""
     keys = [pair.key for pair in pairs if holds_secret(pair.key, pair.text)]
     if keys:
+        are = "is" if len(keys) == 1 else "are"
         inv.talk.warn(
-            f"{', '.join(keys)} stands in {config_paths()[0]} in plain text, which only you can read (0600); "
-            f"{keys[0]}_command, {keys[0]}_file and keyring: keep it elsewhere"
+            f"{', '.join(keys)} {are} in {config_paths()[0]} in plain text, which only you can read (0600); "
+            f"{keys[0]}_command, {keys[0]}_file and keyring: keep such a secret elsewhere"
         )
 
 
@@ -145,6 +177,14 @@ def edited(inv: Invocation) -> Iterator[Callable[[Callable[[str], str], str], No
             ) from None
         inv.talk.note(done)
 
+    try:
+        state_home().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"cannot make {state_home()}",
+            why=f"{error.strerror or error}; it is for the lock of changes of profiles",
+            do="check HOME and XDG_STATE_HOME",
+        ) from None
     with file_lock(state_home() / "config.lock", timeout=_LOCK_PATIENCE, doing="changing profiles"):
         yield change
 

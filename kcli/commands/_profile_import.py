@@ -3,27 +3,21 @@
 import os
 from pathlib import Path
 
-from kcli.commands._profile_edit import edited, typed, warn_of_plain_secrets
-from kcli.commands._profile_show import profiles
+from kcli.commands._profile_edit import check_replacement, edited, typed, warn_of_plain_secrets
+from kcli.commands._profile_show import print_profiles, profiles
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import SourceFiles
 from kcli.core.errors import ConfigError
+from kcli.core.net.tls.stores import conversion, is_jks
 from kcli.files.reading import read_bounded
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
-from kcli.output.tables import Column
 from kcli.profiles.editing import ProfileExistsError, with_profile
-from kcli.profiles.importing.checking import check_name, checked, profile_name
+from kcli.profiles.importing.checking import check_name, checked, profile_name, with_own_names
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, TOOLS, default_paths, tool_of
 from kcli.profiles.pairs import Pair, raise_error
-
-_COLUMNS = (
-    Column("name"),
-    Column("bootstrap_servers", "prose"),
-    Column("security_protocol"),
-    Column("options"),
-)
+from kcli.profiles.profile import MARKS, Profile
+from kcli.profiles.secret_keys import names_file
 
 
 def import_from(inv: Invocation, source: str, name: str | None, form: str | None, *, replace: bool) -> int:
@@ -32,12 +26,15 @@ def import_from(inv: Invocation, source: str, name: str | None, form: str | None
     text = _text(path)
     tool = tool or tool_of(path, text)
     folder = os.path.dirname(os.path.abspath(path))
-    found = [checked(one, path, folder) for one in READERS[tool](text, path, _own_name(path, tool, name))]
-    found = [one for one in found if one.pairs]
+    read = READERS[tool](text, path, _own_name(path, tool, name))
+    originals = [(one.name, checked(one, path, folder)) for one in read]
+    originals = [(original, one) for original, one in originals if one.pairs]
+    found = with_own_names([one for _original, one in originals])
+    renamed = [(was, one.name) for (was, _), one in zip(originals, found, strict=True) if was != one.name]
     if name is not None:
         check_name(name)
         if len(found) == 1:
-            found = [found[0]._replace(name=name)]
+            found, renamed = [found[0]._replace(name=name)], []
         elif found:
             raise ConfigError(
                 f"--name {name}: {path} has {counted(len(found), 'cluster')}",
@@ -49,19 +46,31 @@ def import_from(inv: Invocation, source: str, name: str | None, form: str | None
             f"{path} has no cluster", why=f"it was read as a file of {tool}", do="check --format"
         )
     _add(inv, found, path, replace=replace)
+    for was, own in renamed:
+        inv.talk.warn(
+            f"the profile of {was!r} is named {own}: a name has letters, digits, and _ . -, and is given once"
+        )
+    _warn_of_stores(inv, found)
     for one in found:
         for key, why in one.dropped:
             inv.talk.warn(f"{one.name}: {key} is not carried over: {why}")
-    pairs = [Pair(*pair, path) for one in found for pair in one.pairs]
+    pairs = [pair for one in found for pair in _pairs(one, path)]
     if not inv.dry_run:
         warn_of_plain_secrets(inv, list({pair.key: pair for pair in pairs}.values()))
-    _print(inv, found)
+    print_profiles(inv, [Profile(one.name, path, _pairs(one, path)) for one in found])
+    current = next((one.name for one in found if one.current), "")
+    if current:
+        inv.talk.note(
+            f"the current one of {tool} is {current}; to make it that of kcli: kcli profile use {current}"
+        )
     return 0
 
 
 def _add(inv: Invocation, found: list[Found], path: str, *, replace: bool) -> None:
     """All of them or none."""
     with edited(inv) as change:
+        if replace:
+            check_replacement(inv, [one.name for one in found])
         existing = profiles(SourceFiles().configs(raise_error))
         clashes = [one.name for one in found if one.name in existing]
         if clashes and not replace:
@@ -80,18 +89,23 @@ def _add(inv: Invocation, found: list[Found], path: str, *, replace: bool) -> No
         change(edit, f"{counted(len(found), 'profile')} added from {path}")
 
 
-def _print(inv: Invocation, found: list[Found]) -> None:
-    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
-        for one in found:
-            pairs = dict(one.pairs)
-            rows.add(
-                {
-                    "name": one.name,
-                    "bootstrap_servers": pairs.get("bootstrap.servers") or pairs.get("metadata.broker.list"),
-                    "security_protocol": pairs.get("security.protocol"),
-                    "options": len(pairs),
-                }
-            )
+def _pairs(found: Found, path: str) -> tuple[Pair, ...]:
+    """Without the marks, as in a profile."""
+    return tuple(Pair(key, text, path) for key, text in found.pairs if key not in MARKS)
+
+
+def _warn_of_stores(inv: Invocation, found: list[Found]) -> None:
+    """Says which files are missing, or of a format that kcli does not read."""
+    for one in found:
+        for key, text in one.pairs:
+            if not names_file(key) or not text:
+                continue
+            if not os.path.lexists(text):
+                inv.talk.warn(f"{one.name}: {key}: there is no file {text}")
+            elif is_jks(text):
+                inv.talk.warn(
+                    f"{one.name}: {key}: {text} is a JKS store, which kcli does not read; {conversion(text)}"
+                )
 
 
 def _file_of(source: str, form: str | None) -> tuple[str, str | None]:

@@ -1,6 +1,6 @@
 """What ``kcli profile list`` and ``kcli profile show`` do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcli.commands._config_show import print_values, value_row
@@ -37,14 +37,19 @@ _URL = "schema.registry.url"
 def list_all(inv: Invocation) -> int:
     """Lists the profiles of the user, then those of the system."""
     configs = SourceFiles().configs(raise_error)
-    current = current_name(inv, configs)
     found = profiles(configs)
-    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
-        for one in found.values():
-            rows.add(profile_row(one, current=one.name == current))
+    print_profiles(inv, found.values())
     if not found:
         inv.talk.note("there are no profiles; add one: kcli profile add NAME -b HOST:PORT")
     return 0
+
+
+def print_profiles(inv: Invocation, found: Iterable[Profile]) -> None:
+    """The profiles as a list."""
+    current = current_name(inv, SourceFiles().configs(raise_error))
+    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
+        for one in found:
+            rows.add(profile_row(one, current=one.name == current))
 
 
 def profiles(configs: Sequence[ConfigFile]) -> dict[str, Profile]:

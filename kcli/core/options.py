@@ -182,7 +182,7 @@ class ClientOptions:
         choices=("https", "none", ""),
     )
     enable_ssl_certificate_verification: bool = option(
-        True, "verify the brokers' certificates; false accepts any, so that anybody may pose as a broker"
+        True, "verify the brokers' certificates; false accepts any, so that any server may pose as a broker"
     )
     metadata_allowed_hosts: str = option(
         "",

@@ -77,7 +77,7 @@ class ConfigFile:
             if mark in table:
                 report(
                     ConfigError(
-                        f"{mark} stands in [defaults] ({self.origin('defaults', mark)})",
+                        f"{mark} is in [defaults] ({self.origin('defaults', mark)})",
                         why="it protects one cluster, so it belongs to a profile",
                         do="move it into [profiles.NAME]",
                     )
@@ -124,7 +124,7 @@ class ConfigFile:
                         why="the file has current, [defaults] and [profiles.NAME]",
                         do=f"did you mean {near[0]!r}?"
                         if near
-                        else "options stand in [defaults] or [profiles.NAME]",
+                        else "options belong to [defaults] or [profiles.NAME]",
                     )
                 )
             elif isinstance(value, str) != (key == "current") or not isinstance(value, str | Mapping):

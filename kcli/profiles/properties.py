@@ -47,7 +47,7 @@ def split_pair(text: str, origin: str) -> Pair:
         shown = repr(text) if re.fullmatch(r"[A-Za-z_.]*", text) else "…"
         raise ConfigError(
             f"{origin} {shown} is not KEY=VALUE",
-            why="nothing stands before the =" if sign else "there is no = in it",
+            why="there is no key before the =" if sign else "there is no = in it",
             do="`kcli help options` lists the keys",
         )
     return Pair(key.strip(), value.strip(), origin)

@@ -441,3 +441,75 @@ def test_a_file_that_is_missing_is_named_with_the_key_that_the_user_wrote(kcli: 
     path = write(home, '[profiles.p]\nbootstrap.servers = "h:1"\nssl.truststore.location = "trust.jks"\n')
     found = kcli("config", "check", "-o", "json")
     assert f"ssl.truststore.location: {path.parent}/trust.jks cannot be read" in found.out
+
+
+def test_an_import_says_what_it_changes_and_what_will_not_work(kcli: Kcli, home: Path) -> None:
+    (home / "t.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    (home / "c.toml").write_text(
+        'current_profile = "b"\n[profiles."evil name\\u001b[31m"]\nseed_brokers = ["h:1"]\n'
+        '[profiles.b]\nseed_brokers = ["h:2"]\ntls = {ca_cert_path = "t.jks", client_cert_path = "gone.pem"}\n'
+    )
+    done = kcli("profile", "import", str(home / "c.toml"), "-o", "json")
+    assert done.code == 0
+    assert "the profile of 'evil name\\x1b[31m' is named evil-name-31m" in done.err
+    assert (
+        f"b: ssl.ca.location: {home}/t.jks is a JKS store, which kcli does not read; convert it: keytool"
+        in done.err
+    )
+    assert f"b: ssl.certificate.location: there is no file {home}/gone.pem" in done.err
+    assert "the current one of kcl is b; to make it that of kcli: kcli profile use b" in done.err
+    listed = kcli("profile", "list", "-o", "json")
+    assert [row.keys() for row in items(done)] == [row.keys() for row in items(listed)]
+
+
+def test_a_protected_profile_is_removed_or_replaced_only_by_its_name(kcli: Kcli, home: Path) -> None:
+    path = write(
+        home,
+        CONFIG.replace("protected = true", 'protected = true\ncolor = "red"\ndescription = "the big one"'),
+    )
+    before = path.read_text()
+    replacing = ("profile", "add", "prod", "-b", "x:1", "--replace")
+    for line in (("profile", "remove", "prod"), replacing):
+        done = kcli(*line, "--yes")
+        assert (done.code, path.read_text()) == (2, before)
+        assert "confirmation by name required" in done.err
+        for part in ("protected = true", "color = red", "description = the big one"):
+            assert part in done.err
+        assert CANARY not in done.err
+    assert kcli("profile", "add", "test", "-b", "x:1", "--replace").code == 0  # not protected
+    assert kcli(*replacing, "--confirm", "prod").code == 0
+    assert "protected" not in path.read_text()
+    assert kcli("profile", "remove", "prod", "--yes").code == 0
+
+
+def test_choices_are_added_as_kcli_spells_them(kcli: Kcli, home: Path) -> None:
+    assert kcli("profile", "add", "p", "-b", "h:1", "-X", "security.protocol=ssl").code == 0
+    assert 'security.protocol = "SSL"' in (home / "config/kcli/config.toml").read_text()
+
+
+@pytest.mark.case("S8")
+def test_a_config_file_that_is_a_folder_is_named_with_what_helps(kcli: Kcli, home: Path) -> None:
+    (home / "config/kcli/config.toml").mkdir(parents=True)
+    done = kcli("topics", "list", "-b", "h:1")
+    assert (done.code, "it is a folder" in done.err, "move it away" in done.err) == (2, True, True)
+
+
+def test_a_home_that_cannot_be_written_is_named(kcli: Kcli, home: Path) -> None:
+    (home / "state").write_text("")
+    done = kcli("profile", "add", "p", "-b", "h:1")
+    assert f"cannot make {home}/state/kcli" in done.err
+    assert "do: check HOME and XDG_STATE_HOME" in done.err
+
+
+def test_warnings_of_config_show_are_warnings(kcli: Kcli, home: Path) -> None:
+    write(home).chmod(0o644)
+    done = kcli("config", "show")
+    assert "warning: " in done.err
+    assert json.loads(kcli("config", "show", "-o", "json").out)["warnings"]
+
+
+@pytest.mark.parametrize("arguments", [("--timeout", "0"), ("--timeout", "0ms")])
+def test_no_time_at_all_is_refused(kcli: Kcli, arguments: tuple[str, ...]) -> None:
+    done = kcli("topics", "list", "-b", "h:1", *arguments)
+    assert (done.code, "must be more than 0" in done.err) == (2, True)
+    assert kcli("topics", "list", "-b", "h:1", KCLI_TIMEOUT="0").code == 2

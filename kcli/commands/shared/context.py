@@ -248,9 +248,12 @@ def _environment_timeout() -> float:
     if text is None:
         return TIMEOUT
     try:
-        return parse_duration_ms(text) / 1000
+        seconds = parse_duration_ms(text) / 1000
+        if seconds <= 0:
+            raise ValueError("it must be more than 0")
     except ValueError as error:
         raise ConfigError(f"KCLI_TIMEOUT={text}", why=str(error), do="write 10s, 500ms, 1m30s") from None
+    return seconds
 
 
 def stdin_is_terminal() -> bool:

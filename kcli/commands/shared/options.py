@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS, PROFILE
+from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, OUTPUT, OUTPUT_WORDS, POSITIVE_DURATION, PROFILE
 from kcli.commands.shared.usage import usage, where
 
 OUTPUT_KINDS = OUTPUT_WORDS
@@ -237,7 +237,7 @@ def global_options() -> tuple[GlobalOption, ...]:
         GlobalOption(
             ("--timeout", "timeout"),
             metavar="DUR",
-            type=DURATION,
+            type=POSITIVE_DURATION,
             help="limit for the first contact and for each request of an administrative command (default: 10s)",
         ),
         GlobalOption(

@@ -19,7 +19,7 @@ FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
 
 SYSTEM_CONFIG = "/etc/kcli/config.toml"
 _PROPERTIES = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
-_TOML = "`kcli profile add NAME -b HOST:PORT` writes it"
+_TOML = "move it away, then `kcli profile add NAME -b HOST:PORT` writes a new one"
 
 
 def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) -> Sources:

@@ -16,9 +16,14 @@ OUTPUT_WORDS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"
 
 
 class DurationType(ParamType):
-    """``1h30m``, ``90s``, ``2d``, ``500ms``, ``PT1H30M``; a bare number is seconds. Yields seconds."""
+    """``1h30m``, ``90s``, ``2d``, ``500ms``, ``PT1H30M``; a bare number is seconds. Yields seconds. ``positive``: 0 is an
+    error.
+    """
 
     name = "duration"
+
+    def __init__(self, *, positive: bool = False) -> None:
+        self._positive = positive
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Seconds as float."""
@@ -27,9 +32,12 @@ class DurationType(ParamType):
         from kcli.core.positions import parse_duration_ms  # this module is imported at every start
 
         try:
-            return parse_duration_ms(value) / 1000
+            seconds = parse_duration_ms(value) / 1000
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if self._positive and seconds <= 0:
+            self.fail(f"must be more than 0, got {value}", param, ctx)
+        return seconds
 
 
 class CountType(ParamType):
@@ -131,6 +139,7 @@ def looks_like_offset(word: str) -> bool:
 
 
 DURATION = DurationType()
+POSITIVE_DURATION = DurationType(positive=True)
 OUTPUT = OutputType()
 DEBUG = DebugType()
 GROUP = NameType("group")

@@ -1,8 +1,10 @@
 """Which of the options that were found kcli has: the others are listed with the reason, none is lost silently. Pure."""
 
 import re
+from unicodedata import combining, normalize
 
 from kcli.core.errors import ConfigError
+from kcli.core.options import option_field, parse_value
 from kcli.profiles.importing.found import Found, Pairs
 from kcli.profiles.pairs import Pair
 from kcli.profiles.profile import MARKS
@@ -11,6 +13,7 @@ from kcli.profiles.secret_keys import absolute
 from kcli.profiles.sifting import sifted, without_other_mechanisms
 from kcli.serde.registry.keys import is_registry_key
 
+_NAMELESS = "imported"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -25,23 +28,45 @@ def checked(found: Found, path: str, folder: str) -> Found:
         if reason:
             dropped.append((key, reason))
         else:
-            pairs.append((key, absolute(key, text, folder)))
+            pairs.append((key, absolute(key, _canonical(key, text), folder)))
     pairs, others = _of_one_mechanism(pairs, path)
-    return Found(profile_name(found.name), pairs, dropped + others)
+    return found._replace(name=profile_name(found.name), pairs=pairs, dropped=dropped + others)
+
+
+def with_own_names(found: list[Found]) -> list[Found]:
+    """The same with a number after a name that several would have."""
+    known: set[str] = set()
+    named = []
+    for one in found:
+        name, number = one.name, 1
+        while name in known:
+            number += 1
+            name = f"{one.name}-{number}"
+        known.add(name)
+        named.append(one._replace(name=name))
+    return named
+
+
+def _canonical(key: str, text: str) -> str:
+    """The value as kcli spells it, where there is a choice: SASL_SSL for sasl_ssl."""
+    option = option_field(key)
+    return str(parse_value(option, text)) if option is not None and option.metadata["choices"] else text
 
 
 def profile_name(text: str) -> str:
-    """A name for a profile: letters, digits, ``_ . -``; other characters become ``-``."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.") or "imported"
+    """A name for a profile: letters (without their accents), digits, ``_ . -``; other characters become ``-``."""
+    plain = "".join(sign for sign in normalize("NFKD", text) if not combining(sign))
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain).strip("-._") or _NAMELESS
 
 
 def check_name(name: str) -> None:
     """ConfigError for a name that an option cannot tell from an address, or a file."""
     if not _NAME.fullmatch(name):
+        near = profile_name(name)
         raise ConfigError(
             f"{name!r} is no name for a profile",
             why="a name has letters, digits, and _ . - after the first",
-            do=f"did you mean {profile_name(name)!r}?",
+            do=f"did you mean {near!r}?" if near != _NAMELESS else "for example: prod-eu",
         )
 
 

@@ -7,11 +7,12 @@ Pairs = list[tuple[str, str]]
 
 
 class Found(NamedTuple):
-    """``dropped``: (key in that file, why it cannot be carried over)."""
+    """``dropped``: (key in that file, why it cannot be carried over). ``current``: the tool uses this cluster."""
 
     name: str
     pairs: Pairs
     dropped: list[tuple[str, str]]
+    current: bool = False
 
 
 class Fields:

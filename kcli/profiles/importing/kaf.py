@@ -14,8 +14,10 @@ _REASONS = {
 
 def read_kaf(text: str, path: str, _name: str) -> list[Found]:
     """A profile for each cluster."""
-    clusters = load_yaml(text, path).get("clusters") or []
-    return [_cluster(document) for document in clusters if isinstance(document, dict)]
+    loaded = load_yaml(text, path)
+    clusters, current = loaded.get("clusters") or [], str(loaded.get("current-cluster"))
+    found = [_cluster(document) for document in clusters if isinstance(document, dict)]
+    return [one._replace(current=one.name == current) for one in found]
 
 
 def _cluster(document: dict[str, Any]) -> Found:

@@ -29,9 +29,12 @@ _REASONS = {
 
 def read_kafkactl(text: str, path: str, _name: str) -> list[Found]:
     """A profile for each context."""
-    contexts = load_yaml(text, path).get("contexts") or {}
+    loaded = load_yaml(text, path)
+    contexts, current = loaded.get("contexts") or {}, str(loaded.get("current-context"))
     return [
-        _context(str(name), document) for name, document in contexts.items() if isinstance(document, dict)
+        _context(str(name), document)._replace(current=str(name) == current)
+        for name, document in contexts.items()
+        if isinstance(document, dict)
     ]
 
 

@@ -32,10 +32,14 @@ def read_kcl(text: str, path: str, name: str) -> list[Found]:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML", why=str(error), do="correct the file") from None
-    document.pop("current_profile", None)
+    current = document.pop("current_profile", None)
     profiles = document.pop("profiles", None)
     if isinstance(profiles, dict) and profiles:
-        return [_cluster(one, inner) for one, inner in profiles.items() if isinstance(inner, dict)]
+        return [
+            _cluster(one, inner)._replace(current=one == current)
+            for one, inner in profiles.items()
+            if isinstance(inner, dict)
+        ]
     return [_cluster(name, document)]
 
 

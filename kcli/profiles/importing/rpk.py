@@ -21,8 +21,10 @@ _REASONS = {
 
 def read_rpk(text: str, path: str, _name: str) -> list[Found]:
     """A profile for each of rpk's."""
-    profiles = load_yaml(text, path).get("profiles") or []
-    return [_profile(document) for document in profiles if isinstance(document, dict)]
+    loaded = load_yaml(text, path)
+    profiles, current = loaded.get("profiles") or [], str(loaded.get("current_profile"))
+    found = [_profile(document) for document in profiles if isinstance(document, dict)]
+    return [one._replace(current=one.name == current) for one in found]
 
 
 def _profile(document: dict[str, Any]) -> Found:

@@ -96,8 +96,8 @@ def test_wrong_values_of_a_profile_are_reported_when_it_is_chosen(text: str, wha
     assert len(kept) == 1
 
 
-def test_marks_do_not_stand_in_the_defaults() -> None:
-    with pytest.raises(ConfigError, match=r"read_only stands in \[defaults\]"):
+def test_marks_do_not_belong_to_the_defaults() -> None:
+    with pytest.raises(ConfigError, match=r"read_only is in \[defaults\]"):
         config("[defaults]\nread_only = true").defaults(raise_error)
 
 

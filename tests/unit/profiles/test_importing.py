@@ -6,7 +6,7 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ALL_OPTIONS
-from kcli.profiles.importing.checking import check_name, checked, profile_name
+from kcli.profiles.importing.checking import check_name, checked, profile_name, with_own_names
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, default_paths, tool_of
 from kcli.profiles.importing.yaml_text import load_yaml
@@ -348,3 +348,60 @@ def test_options_that_sound_like_files_are_declared_as_paths(field: "dataclasses
     """An option that is forgotten here would lead to another file in another folder."""
     sounds = field.name.endswith(("_location", "_file", "_keytab", "_path"))
     assert bool(field.metadata["path"]) == sounds
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "current"),
+    [
+        ("kafkactl", KAFKACTL + "current-context: Remote-Cluster\n", "Remote-Cluster"),
+        (
+            "rpk",
+            "current_profile: b\nprofiles:\n- {name: a, kafka_api: {brokers: [h:1]}}\n- {name: b}\n",
+            "b",
+        ),
+        (
+            "kaf",
+            "current-cluster: b\nclusters:\n- {name: a, brokers: [h:1]}\n- {name: b, brokers: [h:1]}\n",
+            "b",
+        ),
+        (
+            "kcl",
+            'current_profile = "b"\n[profiles.a]\nseed_brokers=["h:1"]\n[profiles.b]\nseed_brokers=["h:1"]',
+            "b",
+        ),
+    ],
+)
+def test_the_current_cluster_of_a_tool_is_known(tool: str, text: str, current: str) -> None:
+    assert [one.name for one in read(tool, text).values() if one.current] == [current]
+
+
+def test_choices_are_written_as_kcli_spells_them() -> None:
+    found = read("kcat", "security.protocol=sasl_ssl\nsasl.mechanisms=scram-sha-512\nclient.id=Me\n", "own")[
+        "own"
+    ]
+    assert dict(found.pairs) == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanisms": "SCRAM-SHA-512",
+        "client.id": "Me",
+    }
+
+
+def test_two_clusters_never_become_one_profile() -> None:
+    named = with_own_names([Found("a-b", [], []), Found("a-b", [], []), Found("a-b-2", [], [])])
+    assert [one.name for one in named] == ["a-b", "a-b-2", "a-b-2-2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "do"),
+    [
+        ("ünï", "did you mean 'uni'?"),
+        ("", "for example: prod-eu"),
+        ("日本", "for example: prod-eu"),
+        ("-a b", "did you mean 'a-b'?"),
+        ("_x", "did you mean 'x'?"),
+    ],
+)
+def test_a_name_that_is_suggested_resembles_what_was_written(name: str, do: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_name(name)
+    assert caught.value.do == do

@@ -49,12 +49,12 @@ def unverified(options: ClientOptions) -> str:
     if not options.enable_ssl_certificate_verification:
         return (
             "the brokers' certificates are not verified (enable.ssl.certificate.verification=false): "
-            "anybody between may read and change everything"
+            "an attacker on the network may read and change everything"
         )
     if options.ssl_endpoint_identification_algorithm in _NO_NAME_CHECK:
         return (
             "the host names in the brokers' certificates are not checked (ssl.endpoint.identification.algorithm): "
-            "whoever has a certificate of the same authority may pose as a broker"
+            "any server with a certificate of a trusted authority may pose as a broker"
         )
     return ""
 

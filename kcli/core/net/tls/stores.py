@@ -266,6 +266,26 @@ def _text_of(data: bytes, what: str, option: str) -> str:
     return data.decode("latin-1")  # only the blocks count, which are ASCII; comments may be anything
 
 
+def is_jks(path: str) -> bool:
+    """Whether the file is a JKS store; False where it cannot be read."""
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return _found_format(file.read(4)) == "JKS"
+    except (OSError, ValueError):
+        return False
+
+
+def conversion(path: str) -> str:
+    """How to convert a JKS store."""
+    target = f"{os.path.splitext(path)[0]}.p12"
+    return (
+        f"convert it: keytool -importkeystore -srckeystore {shlex.quote(path)} "
+        f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12"
+    )
+
+
 def _found_format(data: bytes) -> str:
     """PEM, PKCS12, JKS, or empty for none of them. A PKCS12 file is a sequence that begins with the number 3."""
     if data[:4] in (_JKS, _JCEKS):
@@ -281,12 +301,10 @@ def _format(data: bytes, wanted: str, where: str, option: str) -> str:
     """The format of a store. As Java does, JKS also accepts a PKCS12 file."""
     found = _found_format(data)
     if found == "JKS":
-        target = f"{os.path.splitext(where)[0]}.p12"
         raise ConfigError(
             f"{where} is a JKS store, which kcli does not read",
             why="JKS is a format of Java only; Java itself replaced it by PKCS12 in version 9",
-            do=f"convert it: keytool -importkeystore -srckeystore {shlex.quote(where)} "
-            f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12",
+            do=conversion(where),
         )
     if wanted and found and found != wanted and (wanted, found) != ("JKS", "PKCS12"):
         raise ConfigError(

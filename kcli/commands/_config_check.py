@@ -26,6 +26,8 @@ from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
 from kcli.profiles.secrets import empty, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
+from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.options import RegistryOptions
 
 _COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
 _FOUND = 2
@@ -162,9 +164,6 @@ def _check_login(options: ClientOptions) -> None:
 
 
 def _check_registry(resolved: Resolved, report: Report) -> None:
-    from kcli.serde.registry.addresses import addresses  # rare: a registry is configured
-    from kcli.serde.registry.options import RegistryOptions
-
     values = {
         name: _SOME_SECRET if isinstance(value, SecretSource) else value
         for name, value in resolved.registry.items()

@@ -219,8 +219,8 @@ def piped(data: bytes) -> int:
     [
         ("", ["it is empty"]),
         ("\n", ["it is empty"]),
-        ("canary\nsecond line\n", ["has a control character, such as a line end", "the only line"]),
-        ("canary\n\n", ["has a control character"]),
+        ("canary\nsecond line\n", ["it has 2 lines, and a secret is one line"]),
+        ("canary\n\n", ["it has 2 lines, and a secret is one line"]),
         ("canary\x00", ["has a control character"]),
         ("canary\t", ["has a control character"]),
         (b"canary\xff", ["it is not UTF-8 text"]),

@@ -6,6 +6,7 @@ an entry of the system's keyring. Nothing is read here (``secrets.py``).
 
 import dataclasses
 import os
+import shlex
 from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError
@@ -70,13 +71,25 @@ def names_file(key: str) -> bool:
 
 
 def absolute(key: str, text: str, folder: str) -> str:
-    """The value of ``key``, its path made absolute if it names a file: relative ones are to ``folder``.
+    """The value of ``key``, its path made absolute if it names a file or runs one: relative ones are to ``folder``.
 
     A profile is used in any folder, where a relative path would lead to another file or to none.
     """
-    if not text or not names_file(key):
+    if text and names_file(key):
+        return _absolute(text, folder)
+    if not runs_command(key):
         return text
-    return os.path.join(folder, os.path.expanduser(text.removeprefix("./")))
+    try:
+        program, *arguments = shlex.split(text)
+    except ValueError:  # open quotes, or nothing: its use is an error that says so
+        return text
+    if "/" not in program or program.startswith("/"):
+        return text
+    return shlex.join([_absolute(program, folder), *arguments])
+
+
+def _absolute(path: str, folder: str) -> str:
+    return os.path.join(folder, os.path.expanduser(path.removeprefix("./")))
 
 
 def secret_source(key: str, text: str, origin: str) -> SecretSource | None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.profiles.config_file import ConfigFile
 from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.secret_keys import absolute
 from kcli.profiles.toml_lines import key_lines
 
 TEXT = """\
@@ -141,3 +142,19 @@ def test_relative_paths_are_relative_to_the_folder_of_the_file(monkeypatch: pyte
     )
     found = ConfigFile("/c/kcli/config.toml", text, raise_error).profile("p", raise_error)
     assert {pair.text for pair in found.pairs} == {"/c/kcli/d/ca.pem", "/home/me/pw", "/k"}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("./bin/pw 'a b'", "/c/bin/pw 'a b'"),
+        ("bin/pw", "/c/bin/pw"),
+        ("pass show 'x y'", "pass show 'x y'"),
+        ("/bin/pw  x", "/bin/pw  x"),
+        ("'open", "'open"),
+        ("", ""),
+    ],
+)
+def test_a_relative_program_is_relative_to_the_folder_of_the_file(command: str, expected: str) -> None:
+    assert absolute("sasl.password_command", command, "/c") == expected
+    assert absolute("sasl.oauthbearer.token.command", command, "/c") == expected

@@ -443,7 +443,7 @@ complete -c kcli -n '__kcli_at kcli profile import' -l format -x -a 'kcat kafkac
 complete -c kcli -n '__kcli_at kcli profile import' -l replace -d 'replace profiles that have the same names'
 
 complete -c kcli -n '__kcli_at kcli config' -a show -d 'Show the client options that are set, from all sources'
-complete -c kcli -n '__kcli_at kcli config' -a check -d 'Check the options of all sources: every unknown key, wrong value, unsafe or unreadable file, and missing secret'
+complete -c kcli -n '__kcli_at kcli config' -a check -d 'Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all else that every command refuses before it connects'
 
 complete -c kcli -n '__kcli_at kcli config show' -l origin -d 'show where each value comes from: option, variable, file and line'
 
@@ -553,7 +553,7 @@ complete -c kcli -n '__kcli_at kcli help profile' -a remove -d 'Remove a profile
 complete -c kcli -n '__kcli_at kcli help profile' -a import -d 'Add profiles from the file of another tool, or from a Java .properties file'
 
 complete -c kcli -n '__kcli_at kcli help config' -a show -d 'Show the client options that are set, from all sources'
-complete -c kcli -n '__kcli_at kcli help config' -a check -d 'Check the options of all sources: every unknown key, wrong value, unsafe or unreadable file, and missing secret'
+complete -c kcli -n '__kcli_at kcli help config' -a check -d 'Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all else that every command refuses before it connects'
 
 complete -c kcli -n '__kcli_at kcli help sandbox' -a up -d 'Start a sandbox in the background; returns when every broker responds'
 complete -c kcli -n '__kcli_at kcli help sandbox' -a down -d 'Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral'

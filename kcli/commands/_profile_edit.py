@@ -23,7 +23,7 @@ from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
-from kcli.profiles.sources import FLAGS, no_profile
+from kcli.profiles.sources import BROKERS, FLAGS, no_profile
 
 _LOCK_PATIENCE = 10.0
 _BOOLEANS = {"true": True, "false": False}
@@ -61,6 +61,8 @@ def add(inv: Invocation, name: str, *, replace: bool) -> int:
             f"or for all commands: kcli profile use {name}",
         )
     warn_of_plain_secrets(inv, pairs)
+    if not any(pair.key in BROKERS and pair.text for pair in pairs):
+        inv.talk.warn(f"profile {name} names no broker: commands need -b with it")
     return 0
 
 

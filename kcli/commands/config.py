@@ -51,7 +51,8 @@ def show_config(inv: Invocation, /, origin: bool) -> int:
 )
 @pass_invocation
 def check_config(inv: Invocation, /) -> int:
-    """Check the options of all sources: every unknown key, wrong value, unsafe or unreadable file, and missing secret.
+    """Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all
+    else that every command refuses before it connects.
 
     All profiles are checked, not only the one in use. Commands that print secrets are looked for, but not run. Exit
     code 0 if nothing is wrong, 2 otherwise. No broker is contacted.

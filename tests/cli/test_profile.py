@@ -482,6 +482,11 @@ def test_a_protected_profile_is_removed_or_replaced_only_by_its_name(kcli: Kcli,
     assert kcli("profile", "remove", "prod", "--yes").code == 0
 
 
+def test_a_profile_without_brokers_is_added_with_a_warning(kcli: Kcli) -> None:
+    assert "profile a names no broker" in kcli("profile", "add", "a", "-X", "client.id=x").err
+    assert "names no broker" not in kcli("profile", "add", "b", "-b", "h:1").err
+
+
 def test_choices_are_added_as_kcli_spells_them(kcli: Kcli, home: Path) -> None:
     assert kcli("profile", "add", "p", "-b", "h:1", "-X", "security.protocol=ssl").code == 0
     assert 'security.protocol = "SSL"' in (home / "config/kcli/config.toml").read_text()

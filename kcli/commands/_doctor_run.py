@@ -42,8 +42,10 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     try:
         subject = _subject(inv, topic, group)
     except ConfigError as error:
-        _print(inv, [failure("client", "configuration", error)], None)
-        return inv.finish(done=False, also=[error.exit_code])
+        inv.failed(error)
+        if inv.out.kind is not None:  # otherwise people would read it twice
+            _print(inv, [failure("client", "configuration", error)], None)
+        return inv.finish(done=False)
     examination = Examination(subject)
     found: list[Finding] = []
     screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None

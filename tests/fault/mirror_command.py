@@ -54,7 +54,8 @@ def command(*arguments: str) -> Done:
 def arguments(source: FakeCluster, target: FakeCluster, *more: str) -> list[str]:
     """A mirror of job ``j``; the topics are those of ``more``, else ``t``."""
     topics = () if {"-t", "--topic"} & set(more) else ("-t", "t")
-    return ["mirror", "--from", source.bootstrap, "--to", target.bootstrap, "--job", "j", *topics, *more]
+    job = [] if "--job" in more else ["--job", "j"]
+    return ["mirror", "--from", source.bootstrap, "--to", target.bootstrap, *job, *topics, *more]
 
 
 def mirrored(source: FakeCluster, target: FakeCluster, *more: str) -> Done:

@@ -55,8 +55,8 @@ def test_too_many_open_files_are_no_defect(
     """Whatever was to be opened: a pipe, a module, a file of the user's."""
     status, said = settled(OSError(code, os.strerror(code), name), GlobalValues(), capsys)
     assert status == 1
-    assert said.startswith("kcli: too many files are open\n")
-    assert said.endswith("do: raise the limit: `ulimit -n` shows it\n")
+    assert said.startswith("kcli: no more files can be opened\n  why: too many open files")
+    assert said.endswith("do: raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it\n")
 
 
 @pytest.mark.case("S0-5")

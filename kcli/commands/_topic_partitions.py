@@ -111,6 +111,8 @@ class AddedPartitions:
                 "Added partitions cannot be removed, and records with the same key may go to another partition "
                 "than before."
             )
+        if self.danger is not None:
+            found.append("So many are not checked by the brokers before --confirm NAME is given.")
         return found
 
     def _note(self) -> str:

@@ -97,6 +97,8 @@ def test_brokers_are_not_asked_for_very_many_partitions_before_the_name_is_given
     assert "can exhaust the memory" in done.err
     assert f"give --confirm {line.split()[1]}" in done.err
     assert "100,000,000" in topics(f"{line} 100000000 --dry-run").out.replace("100000000", "100,000,000")
+    shown = topics(f"{line} 100000000 --dry-run")
+    assert "check" in shown.out + shown.err
     assert api not in {seen.api for seen in topics.cluster.requests[since:]}
     topics(f"{line} 10003 --yes --confirm {line.split()[1]}")
     assert api in {seen.api for seen in topics.cluster.requests[since:]}

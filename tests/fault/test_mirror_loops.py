@@ -62,7 +62,7 @@ def test_two_clusters_that_mirror_each_other_have_each_record_once(
 def test_while_both_run_nothing_goes_round(clusters: dict[str, FakeCluster]) -> None:
     a, b = clusters["A"], clusters["B"]
     words = "--headers", "--yes", "--job"
-    mirrors = [start(*arguments(a, b), *words, "there"), start(*arguments(b, a), *words, "back")]
+    mirrors = [start(*arguments(a, b, *words, "there")), start(*arguments(b, a, *words, "back"))]
     try:
         until(lambda: set(values(a, "t")) == set(values(b, "t")) == names("A", "B"))
         for number in range(5):
@@ -96,7 +96,7 @@ def test_the_way_back_of_a_running_mirror_without_headers_is_refused(
 ) -> None:
     a, b = clusters["A"], clusters["B"]
     before = values(a, "t")
-    mirror = start(*arguments(a, b), "--yes", "--job", "there")
+    mirror = start(*arguments(a, b, "--yes", "--job", "there"))
     try:
         until(lambda: set(values(b, "t")) >= set(before))
         for more in ((), ("--headers",)):

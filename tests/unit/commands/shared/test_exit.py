@@ -56,7 +56,9 @@ def test_too_many_open_files_are_no_defect(
     status, said = settled(OSError(code, os.strerror(code), name), GlobalValues(), capsys)
     assert status == 1
     assert said.startswith("kcli: no more files can be opened\n  why: too many open files")
-    assert said.endswith("do: raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it\n")
+    assert said.endswith(
+        "do: raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it\n"
+    )
 
 
 @pytest.mark.case("S0-5")

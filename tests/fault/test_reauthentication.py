@@ -55,9 +55,8 @@ def consuming(cluster: FakeCluster, heard: Heard, got: list[bytes], **more: obje
 @pytest.mark.case("N15", "X12")
 def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None:
     heard, got = Heard(), []
-    with FakeCluster(
-        2, topics={"t": 4}, sasl=users(session_lifetime_ms=SESSION_MS, session_grace=0.5)
-    ) as cluster:
+    of_busy_machines = users(session_lifetime_ms=SESSION_MS, session_grace=5)
+    with FakeCluster(2, topics={"t": 4}, sasl=of_busy_machines) as cluster:
         with (
             consuming(cluster, heard, got),
             Producer(

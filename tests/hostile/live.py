@@ -348,6 +348,12 @@ def _held() -> tuple[set[str], int]:
     return {f"{thread.name}-{thread.ident}" for thread in threading.enumerate()}, descriptors
 
 
+def _left_behind(names: set[str], descriptors: int) -> tuple[set[str], int]:
+    """What is held now and was not before."""
+    now, count = _held()
+    return now - names, max(0, count - descriptors)
+
+
 def campaign(inputs: int, seed: int, threads: int) -> Tally:
     """Sessions until ``inputs`` responses were changed."""
     tally = Tally(inputs, seed)
@@ -369,11 +375,11 @@ def campaign(inputs: int, seed: int, threads: int) -> Tally:
                 again = [_session(clusters, tally, number) for _ in range(_REPEATS)]
                 if all(again):
                     tally.report(again[-1])
-        left = time.monotonic() + PATIENCE
-        while time.monotonic() < left and (_held()[0] - names or _held()[1] > descriptors):
+        end = time.monotonic() + PATIENCE
+        while any(left := _left_behind(names, descriptors)) and time.monotonic() < end:
             time.sleep(0.1)
-        if _held()[0] - names or _held()[1] > descriptors:
-            tally.report(f"left behind: threads {_held()[0] - names}, {_held()[1] - descriptors} descriptors")
+        if any(left):
+            tally.report(f"left behind: threads {left[0]}, {left[1]} descriptors")
     return tally
 
 

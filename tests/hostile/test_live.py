@@ -30,8 +30,11 @@ def late(session: Session) -> None:
     session.within(0.1, "a nap", lambda: time.sleep(0.4))
 
 
+THE_END = threading.Event()
+
+
 def leaving_a_thread(_session: Session) -> None:
-    threading.Thread(target=time.sleep, args=(3,), name="forgotten", daemon=True).start()
+    threading.Thread(target=THE_END.wait, name="forgotten", daemon=True).start()
 
 
 @pytest.mark.parametrize(
@@ -49,4 +52,7 @@ def test_a_client_that_misbehaves_is_a_finding(
     monkeypatch.setattr(live, "SESSIONS", (misbehaving,))
     monkeypatch.setattr(live, "LATE", 0.2)
     monkeypatch.setattr(live, "PATIENCE", 0.2)
-    assert found in "\n".join(campaign(3, 18, 1).findings)
+    try:
+        assert found in "\n".join(campaign(3, 18, 1).findings)
+    finally:
+        THE_END.set()

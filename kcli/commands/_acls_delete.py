@@ -9,10 +9,10 @@ from kcli.commands import _acl_rows as rows
 from kcli.commands._acl_selection import Selection, selection
 from kcli.commands._acls_list import note_none, selected_acls
 from kcli.commands._read_back import wait_until_empty
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError

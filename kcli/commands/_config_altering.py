@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from kcli.commands import _config_rows as view
 from kcli.commands._config_resources import explained, shown_name
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
 from kcli.core.errors import ConnectError, KcliError, TimedOutError

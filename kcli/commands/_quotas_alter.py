@@ -8,11 +8,11 @@ from typing import Any
 
 from kcli.commands._quota_entity import ENTITY, entity_parts, entity_row, number, unit
 from kcli.commands._read_back import wait_until_empty
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import parse_size
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.usage import nearest, usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import IP, QuotaEntity

@@ -7,10 +7,10 @@ from typing import Any
 
 from kcli.commands._partition_failures import grouped_failures, reason
 from kcli.commands._reassign_throttle import clear_throttles
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.reassignments import Reassignment

@@ -7,10 +7,10 @@ from pathlib import Path
 from shlex import quote
 
 from kcli.commands import _reassign_rows as view
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import with_cluster
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.files.atomic import replace_file

@@ -11,11 +11,11 @@ from kcli.commands._partition_failures import grouped_failures, partition_names
 from kcli.commands._reassign_plan_run import warn_of_unknown_sizes
 from kcli.commands._reassign_throttle import clear_throttles
 from kcli.commands._reassign_watch import wait_for_moves
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.params import Rate
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from kcli.commands import _topic_rows as view
 from kcli.commands import _topic_trim_plan as plans
 from kcli.commands._topic_trim_plan import TrimItem, TrimOutcome
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.groups._rewind_target import has_terminal, is_ago, offset_spec
 from kcli.commands.groups._rewind_text import instant_text
 from kcli.commands.shared.cluster import connect, open_admin, without_errors
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource

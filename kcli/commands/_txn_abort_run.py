@@ -8,10 +8,10 @@ from typing import NamedTuple
 from kcli.commands import _txn_abort_plan as plans
 from kcli.commands._txn_abort_plan import Plan
 from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError

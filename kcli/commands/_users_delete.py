@@ -7,10 +7,10 @@ from typing import Any
 
 from kcli.commands import _user_rows as rows
 from kcli.commands._read_back import wait_until_empty
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError

@@ -8,10 +8,10 @@ from typing import Any
 from kcli.commands import _user_rows as rows
 from kcli.commands._read_back import wait_until_empty
 from kcli.commands._users_password import check_can_be_typed, password_source, read_password, typed_password
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import (
     ScramCredential,

@@ -205,19 +205,8 @@ def _no_broker_in(profile: Profile) -> NoBrokerError:
 
 
 def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[str, str]]:
-    """Typed values and origins by field name; a later pair wins."""
-    values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    for key, text, origin in pairs:
-        try:
-            source = secret_source(key, text, origin)
-            option = _client_option(source.key if source else key, origin)
-            check_literal(key, text, origin)
-            values[option.name] = source if source else parse_value(option, text, origin)
-            origins[option.name] = origin
-        except ConfigError as error:
-            report(error)
-    return values, origins
+    """Typed values and origins of clients' options by field name; a later pair wins."""
+    return _parsed(pairs, _client_option, report)
 
 
 def _client_option(key: str, origin: str) -> "dataclasses.Field[Any]":
@@ -248,11 +237,18 @@ def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, An
         return {}, {}
     from kcli.serde.registry.options import registry_field  # rare: most runs name no registry
 
-    values, origins = {}, {}
+    return _parsed(pairs, registry_field, report)
+
+
+def _parsed(
+    pairs: Sequence[Pair], field: Callable[[str, str], "dataclasses.Field[Any]"], report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     for key, text, origin in pairs:
         try:
             source = secret_source(key, text, origin)
-            option = registry_field(source.key if source else key, origin)
+            option = field(source.key if source else key, origin)
             check_literal(key, text, origin)
             values[option.name] = source if source else parse_value(option, text, origin)
             origins[option.name] = origin

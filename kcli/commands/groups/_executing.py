@@ -12,9 +12,9 @@ from kcli.commands.groups._partition_errors import (
     report_overwritten,
     report_refused,
 )
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import TimeLimit, confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

@@ -11,9 +11,9 @@ from kcli.commands.groups._partition_errors import (
     report_overwritten,
     report_refused,
 )
-from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.plan_output import show_plan_only
 from kcli.core.clock import wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.transfer.exporting import Export

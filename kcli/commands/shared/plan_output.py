@@ -1,4 +1,4 @@
-"""A plan that is shown and not executed: of a rewind or an import, or of changes to a topic."""
+"""A plan that is shown and not executed, of any command that changes the cluster."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -67,13 +67,13 @@ def is_refused(key: str) -> bool:
 def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
     """Reports credentials that would not be used, since a run that connects without them is not what is wanted.
 
-    They may be overruled: a source at least as strong that chooses another protocol means it.
+    They may be overruled: a stronger source that chooses another protocol means it.
     """
     protocol, rank_of_protocol = chosen_protocol(ranked)
     if protocol.startswith("SASL"):
         return
-    for rank in range(len(ranked) - 1, rank_of_protocol, -1):
-        for pair in ranked[rank]:
+    for source in reversed(ranked[max(rank_of_protocol, 0) :]):
+        for pair in source:
             if pair.key.startswith("sasl.") and pair.text and (is_option(pair.key) or source_key(pair.key)):
                 report(_without_sasl(pair, protocol))
                 return

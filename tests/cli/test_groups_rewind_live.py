@@ -278,6 +278,7 @@ def test_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
         assert group.failures == []
 
 
+@pytest.mark.soak
 def test_a_newcomer_with_the_client_id_of_a_member_that_is_away_is_not_taken_for_it(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:

@@ -161,6 +161,21 @@ def test_a_coordinator_that_does_not_respond_is_named_and_nothing_is_said_to_han
     assert world.sent(WriteTxnMarkersRequest) == 0
 
 
+def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World) -> None:
+    """Brokers leave out of the list what the client may not describe: its live transactions look like hanging ones."""
+    world.hang("ghost")
+    world.cluster.forget_transaction("ghost")
+    assert [row["state"] for row in world("list --topic t -o json").items] == ["Hanging"]
+    world.cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
+    done = world("list --topic t -o json", 4)
+    assert [row["state"] for row in done.items] == ["Unknown"]
+    assert "may not describe all transactional ids" in done.err
+    assert "--operation describe --transactional-id '*'" in done.err
+    assert [row["state"] for row in world("describe --topic t -p 1 -o json", 4).items] == ["unknown"]
+    world("abort --topic t -p 1 --yes", 4)
+    assert world.sent(WriteTxnMarkersRequest) == 0
+
+
 # --- describe -----------------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,10 @@ class CoordinatorControls:
         by_id = self._state.transactions.by_id
         self._thread.call(lambda: self._state.transactions.complete(by_id[transactional_id]))
 
+    def forget_transaction(self, transactional_id: str) -> None:
+        """The coordinator loses the id, as after ``transactional.id.expiration.ms``."""
+        self._thread.call(lambda: self._state.transactions.by_id.pop(transactional_id))
+
 
 def _copied(txn: Transaction) -> Transaction:
     return dataclasses.replace(txn, partitions=set(txn.partitions), groups=set(txn.groups), timer=None)

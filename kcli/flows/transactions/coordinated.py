@@ -1,16 +1,18 @@
 """The transactions that coordinators have, by producer: listed and described, or read from their log on old brokers.
 
-Brokers list only the transactional ids that the client may DESCRIBE.
+Brokers list only the transactional ids that the client may DESCRIBE, and do not say that there are others: whether there
+may be is found out by describing an id that nobody uses.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import AuthError, KcliError, NotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
     from kcli.core.admin.transactions import TransactionDescription
@@ -73,6 +75,8 @@ def _coordinated(
         return _from_log(admin, read_log, states, producer_ids)
     names = [one.transactional_id for one in listing.transactions]
     errors = list(listing.errors.values())
+    if set(producer_ids) - {one.producer_id for one in listing.transactions}:
+        errors += _hidden(admin)
     found = []
     for outcome in (admin.describe_transactions(names) if names else {}).values():
         if isinstance(outcome, NotFoundError):
@@ -82,6 +86,23 @@ def _coordinated(
         elif not states or outcome.state in states:
             found.append(outcome)
     return Coordinated(tuple(found), tuple(errors))
+
+
+def _hidden(admin: Admin) -> list[KcliError]:
+    """An error if there may be transactional ids that this client may not describe: those alive would seem to hang."""
+    name = f"kcli-{uuid.uuid4()}"
+    outcome = admin.describe_transactions([name])[name]
+    if isinstance(outcome, NotFoundError) or not isinstance(outcome, KcliError):
+        return []
+    if outcome.exit_code != AuthError.exit_code:
+        return [outcome]
+    return [
+        AuthError(
+            "whether transactions hang is unknown",
+            why="this client may not describe all transactional ids, and brokers do not say which they leave out",
+            do="have it granted: kcli acls create --principal User:NAME --operation describe --transactional-id '*'",
+        )
+    ]
 
 
 def _from_log(

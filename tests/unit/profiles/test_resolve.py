@@ -1,6 +1,7 @@
 """Who wins, what is said, what is refused. Every neighbouring pair of sources is tried."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -248,6 +249,25 @@ def test_unsupported_settings_are_refused_from_every_source(sayer: dict[str, Any
         resolved(SAYERS[0][1], sayer)
     assert caught.value.exit_code == 2
     assert "did you mean" not in caught.value.do
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "PLAINTEXT"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda protocol: {"properties": ["sasl.mechanism=PLAIN", f"security.protocol={protocol}"]},
+        lambda protocol: {"environ": {"KAFKA_SASL_MECHANISM": "PLAIN", "KAFKA_SECURITY_PROTOCOL": protocol}},
+        lambda protocol: {"environ": {"KCLI_X_SASL_USERNAME": "me", "KCLI_X_SECURITY_PROTOCOL": protocol}},
+    ],
+    ids=["-X", "KAFKA", "KCLI_X"],
+)
+def test_credentials_beside_a_protocol_that_does_not_use_them_are_refused(
+    source: Callable[[str], dict[str, Any]], protocol: str
+) -> None:
+    """One source contradicts itself: who relies on the credentials would connect as nobody."""
+    with pytest.raises(ConfigError, match="has no effect") as caught:
+        resolved(source(protocol))
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("sayer", UNSUPPORTED[:2], ids=name_of)

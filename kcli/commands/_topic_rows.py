@@ -127,7 +127,7 @@ def no_topics(match: str | None, *, internal: bool) -> str:
     """The note for an empty list."""
     if match is not None:
         return f"no topic matches {match}"
-    return "there are no topics" if internal else "there are no topics, or internal ones only"
+    return f"there are no topics{'' if internal else ', or internal ones only'}, or none that this client may describe"
 
 
 def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:

@@ -44,7 +44,9 @@ def list_transactions(
     _print(inv, cluster, rows)
     if not rows:
         inv.talk.note(
-            "no transaction is open or hanging" if older_than is None else "no transaction is that old"
+            "no transaction is open or hanging, as far as this client may describe topics and transactional ids"
+            if older_than is None
+            else "no transaction is that old"
         )
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:

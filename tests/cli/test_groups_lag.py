@@ -530,3 +530,14 @@ def test_an_empty_table_says_why(cluster: FakeCluster, arguments: list[str], sai
     assert done.stderr.decode().strip() == said
     document = kcli("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
     assert json.loads(ok(document))["kind"]
+
+
+def test_without_a_group_it_is_said_that_some_may_be_hidden() -> None:
+    """Brokers leave out what a client may not describe: a limit that was compared with nothing is a warning."""
+    with FakeCluster(1, topics={"t": 1}) as empty:
+        for line in (["list"], ["lag"], ["export", "--all"]):
+            done = kcli("groups", *line, bootstrap=empty.bootstrap)
+            assert done.returncode == 0
+            assert b"there are no groups, or none that this client may describe" in done.stderr
+        limited = kcli("groups", "lag", "--max-lag", "1", "-o", "json", bootstrap=empty.bootstrap)
+        assert b"no lag was compared with the limit" in limited.stderr

@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
+from kcli.commands.shared.cluster import NO_GROUPS
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
@@ -34,6 +35,8 @@ class LagRun:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
         if output.empty and not (self.wanted.topics or found.sample.failed):
             self.inv.talk.note(self._why_empty(found))
+            if any(limit is not None for limit in self.limits):
+                self.inv.talk.warn("no lag was compared with the limit")
         name_nearest(self.admin, found.sample.failed)
         notes, unread = self._unread_topics(found)
         for note in notes:
@@ -99,7 +102,7 @@ class LagRun:
                 "there is no lag" if nothing else "no offsets are committed, and no member reads a partition"
             )
         match = self.wanted.match
-        return "there are no groups" if match is None else f"no group matches {match}"
+        return NO_GROUPS if match is None else f"no group matches {match}"
 
     def _names_exist(self, found: Measurement) -> bool:
         """Reports the named groups that do not exist."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands.shared.cluster import connect, listed_groups, open_admin
+from kcli.commands.shared.cluster import NO_GROUPS, connect, listed_groups, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
@@ -50,7 +50,7 @@ def run(
         for row in sorted(rows, key=lambda row: _order(row, sort)):
             printed.add(row)
     if not rows and topic is None:
-        inv.talk.note("no group matches" if states or types or match else "there are no groups")
+        inv.talk.note("no group matches" if states or types or match else NO_GROUPS)
     return inv.finish(done=not unknown_topic)
 
 

@@ -45,6 +45,10 @@ def connect(inv: Invocation, admin: Admin) -> str:
     return inv.cluster_id
 
 
+NO_GROUPS = "there are no groups, or none that this client may describe"
+"""Brokers leave out of lists what a client may not describe, and do not say so."""
+
+
 def listed_groups(
     inv: Invocation,
     admin: Admin,

@@ -192,7 +192,7 @@ NOT_YET = [
         "no option of a client", "did you mean 'sasl.mechanism'?",
     ),
     Row(
-        "topics list -X security.protocol=SSL -X sasl.mechanism=PLAIN", 2, "-X sasl.mechanism has no effect",
+        "topics list -X security.protocol=SSL -X sasl.mechanism=PLAIN", 2, "sasl.mechanism (-X) has no effect",
         "security.protocol is SSL", "security.protocol=SASL_SSL",
     ),
     Row(

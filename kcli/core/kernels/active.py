@@ -34,6 +34,7 @@ else:
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
 
+arrow_columns = _chosen.arrow_columns
 crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns

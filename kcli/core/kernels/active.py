@@ -6,7 +6,7 @@
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError
 
@@ -33,6 +33,9 @@ else:
         return import_module("kcli.core.kernels.pure"), "pure"
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
+
+NATIVE: Any = _chosen if IMPLEMENTATION == "native" else None
+"""The C module, for what is no kernel (``core/arrow/export.py``); None where Python is in use."""
 
 arrow_columns = _chosen.arrow_columns
 crc32c = _chosen.crc32c

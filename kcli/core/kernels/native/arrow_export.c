@@ -315,15 +315,16 @@ get_last_error(struct ArrowArrayStream *stream)
     return ((struct source *)stream->private_data)->error;
 }
 
-/* With the GIL. */
+/* With the GIL. A consumer that raises the error of a stream releases it meanwhile: its exception must stay. */
 static void
 drop_source(struct source *source)
 {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
     PyObject *closed = PyObject_CallMethod(source->object, "close", NULL);
-    if (closed == NULL)
-        PyErr_Clear();
     Py_XDECREF(closed);
     Py_DECREF(source->object);
+    PyErr_Restore(type, value, traceback); /* in place of what close raised, too */
 }
 
 static void

@@ -48,6 +48,11 @@ class Side:
         self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
 
+    @property
+    def configuration(self) -> Configuration:
+        """The options of this cluster, of all sources."""
+        return self._configuration
+
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster; ``own`` by field name."""
         given = self._configuration.resolved.values

@@ -25,9 +25,7 @@ class ArrowArrayStream(ctypes.Structure):
 SchemaRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
 ArrayRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))
 StreamRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArrayStream))
-GetSchema = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowSchema)
-)
+GetSchema = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowSchema))
 GetNext = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowArray))
 GetLastError = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowArrayStream))
 
@@ -69,9 +67,9 @@ pointer_in_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes
 )
 """``pointer_in_capsule(capsule, name)``: the address; ValueError for another kind of capsule or none at all."""
 
-view_of_memory: Any = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
-)(("PyMemoryView_FromMemory", ctypes.pythonapi))
+view_of_memory: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
+    ("PyMemoryView_FromMemory", ctypes.pythonapi)
+)
 """``view_of_memory(address, size, flags)``: a memoryview that keeps nothing alive."""
 
 READ_ONLY = 0x100  # PyBUF_READ

@@ -94,19 +94,20 @@ def test_sizes(
 @shared
 @given(ROWS, SEEDS, st.booleans(), st.sampled_from([1, 3, 5000]))
 def test_partitions(kernels: ModuleType, rows: list[Fields], seed: int, named: bool, partitions: int) -> None:
-    own = [None if (seed + row) % 3 else seed % 11 - 1 for row in range(len(rows))]
+    sticky = seed % 4 - 1
+    own = [None if (seed + row) % 3 else (seed + row) % 7 - 2 for row in range(len(rows))]
     chosen = chosen_of(rows, seed)
     groups: dict[int, list[int]] = {}
     for row in range(len(rows)) if chosen is None else chosen:
         key = rows[row][0]
-        by_key = 1 if key is None else (plain.murmur2(key) & 0x7FFFFFFF) % partitions
+        by_key = sticky if key is None else (plain.murmur2(key) & 0x7FFFFFFF) % partitions
         number = own[row] if named else None
-        groups.setdefault(by_key if number is None else number, []).append(row)
+        groups.setdefault(by_key if number in (None, -1) else number, []).append(row)
 
     layout = Layout(seed)
     column = layout.numbers(own, 4 if seed % 2 else 8) if named else None
     count = len(rows) if chosen is None else len(chosen)
-    found = kernels.group_columns(layout.records(rows), column, packed(chosen), 0, count, partitions, 1)
+    found = kernels.group_columns(layout.records(rows), column, packed(chosen), 0, count, partitions, sticky)
 
     assert [(number, array("i", own).tolist()) for number, own in found] == sorted(groups.items())
 

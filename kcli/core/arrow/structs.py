@@ -1,75 +1,103 @@
-"""The structures of Arrow's C data interface and C stream interface, and the capsules that carry them.
+"""The structures of the Arrow C Data and C Stream Interfaces for ctypes, and access to capsules of them.
 
-https://arrow.apache.org/docs/format/CDataInterface.html and …/CDataInterface/PyCapsuleInterface.html
+Source: https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html and
+CDataInterface/PyCapsuleInterface.html.
 """
 
 import ctypes
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from typing import Any
 
-DICTIONARY_ORDERED, NULLABLE, MAP_KEYS_SORTED = 1, 2, 4
-"""Flags of a schema."""
+SCHEMA = b"arrow_schema"
+ARRAY = b"arrow_array"
+STREAM = b"arrow_array_stream"
+
+NULLABLE = 2
+"""The flag ARROW_FLAG_NULLABLE of a field."""
 
 
-class ArrowSchema(ctypes.Structure):
-    """The type of a column or, with children, of a table. ``release`` is NULL in one that was released or moved."""
+class ArrowSchema(Structure):
+    """A type, with the name of a field, and its children."""
+
+    format: bytes
+    name: bytes | None
+    metadata: int | None
+    flags: int
+    n_children: int
+    children: Any
+    dictionary: Any
+    release: int | None
+    private_data: int | None
 
 
-class ArrowArray(ctypes.Structure):
-    """The values of a column or, with children, of a table."""
+class ArrowArray(Structure):
+    """An array: pointers to its buffers, and its children."""
+
+    length: int
+    null_count: int
+    offset: int
+    n_buffers: int
+    n_children: int
+    buffers: Any
+    children: Any
+    dictionary: Any
+    release: int | None
+    private_data: int | None
 
 
-class ArrowArrayStream(ctypes.Structure):
-    """Tables with one schema, one after the other; the last one is followed by an array that is released."""
+class ArrowArrayStream(Structure):
+    """Arrays of one schema, one after the other."""
+
+    get_schema: int | None
+    get_next: int | None
+    get_last_error: int | None
+    release: int | None
+    private_data: int | None
 
 
-SchemaRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
-ArrayRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))
-StreamRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArrayStream))
-GetSchema = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowSchema))
-GetNext = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowArray))
-GetLastError = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowArrayStream))
-
+# Fields in the order of the C structures: pointers to functions are void pointers where ctypes must not call them.
 ArrowSchema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_void_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
-    ("dictionary", ctypes.POINTER(ArrowSchema)),
-    ("release", SchemaRelease),
-    ("private_data", ctypes.c_void_p),
+    ("format", c_char_p),
+    ("name", c_char_p),
+    ("metadata", c_void_p),
+    ("flags", c_int64),
+    ("n_children", c_int64),
+    ("children", POINTER(POINTER(ArrowSchema))),
+    ("dictionary", POINTER(ArrowSchema)),
+    ("release", c_void_p),
+    ("private_data", c_void_p),
 ]
 ArrowArray._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
-    ("dictionary", ctypes.POINTER(ArrowArray)),
-    ("release", ArrayRelease),
-    ("private_data", ctypes.c_void_p),
+    ("length", c_int64),
+    ("null_count", c_int64),
+    ("offset", c_int64),
+    ("n_buffers", c_int64),
+    ("n_children", c_int64),
+    ("buffers", POINTER(c_void_p)),
+    ("children", POINTER(POINTER(ArrowArray))),
+    ("dictionary", POINTER(ArrowArray)),
+    ("release", c_void_p),
+    ("private_data", c_void_p),
 ]
 ArrowArrayStream._fields_ = [
-    ("get_schema", GetSchema),
-    ("get_next", GetNext),
-    ("get_last_error", GetLastError),
-    ("release", StreamRelease),
-    ("private_data", ctypes.c_void_p),
+    ("get_schema", c_void_p),
+    ("get_next", c_void_p),
+    ("get_last_error", c_void_p),
+    ("release", c_void_p),
+    ("private_data", c_void_p),
 ]
 
-SCHEMA_CAPSULE, ARRAY_CAPSULE, STREAM_CAPSULE = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
+RELEASE = CFUNCTYPE(None, c_void_p)
+"""``release`` of all three: called with a pointer to the structure."""
+GET = CFUNCTYPE(c_int, c_void_p, c_void_p)
+"""``get_schema`` and ``get_next``."""
+GET_LAST_ERROR = CFUNCTYPE(c_void_p, c_void_p)
 
-pointer_in_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-"""``pointer_in_capsule(capsule, name)``: the address; ValueError for another kind of capsule or none at all."""
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype = c_void_p
+_get_pointer.argtypes = [ctypes.py_object, c_char_p]
 
-view_of_memory: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
-    ("PyMemoryView_FromMemory", ctypes.pythonapi)
-)
-"""``view_of_memory(address, size, flags)``: a memoryview that keeps nothing alive."""
 
-READ_ONLY = 0x100  # PyBUF_READ
+def address_in(capsule: object, name: bytes) -> int:
+    """The pointer in a capsule; ValueError if it is no capsule of that name."""
+    return int(_get_pointer(capsule, name))

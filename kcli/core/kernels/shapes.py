@@ -59,8 +59,8 @@ class HeadersColumn(NamedTuple):
     entries: int
     entries_start: int
     entries_valid: Buffer | None
-    names: BytesColumn
-    values: BytesColumn
+    names: BytesColumn | None
+    values: BytesColumn | None
 
 
 class RecordColumns(NamedTuple):

@@ -9,6 +9,7 @@
 enum {
     MANY = WORTH_RELEASING / 64, /* rows: grouping so many is worth giving the GIL away for */
     FEWEST_SLOTS = 64,
+    ANYWHERE = -1, /* in place of a partition */
 };
 
 /* What rows have in common. */
@@ -51,7 +52,7 @@ choose_partitions(struct column_grouping *grouping)
             refusal->why = NO_ROW;
             return;
         }
-        if (!get_number(&grouping->own, refusal->row, &chosen)) {
+        if (!get_number(&grouping->own, refusal->row, &chosen) || chosen == ANYWHERE) {
             struct span key;
             if (!get_value(&grouping->columns.keys, refusal->row, &key)) {
                 refusal->why = KEY_OUTSIDE;
@@ -59,7 +60,7 @@ choose_partitions(struct column_grouping *grouping)
             }
             chosen = key.data != NULL ? positive_hash(key) % partitions : grouping->sticky;
         }
-        grouping->existing = grouping->existing && 0 <= chosen && chosen < partitions;
+        grouping->existing = grouping->existing && ANYWHERE <= chosen && chosen < partitions;
         grouping->members.chosen[index] = (struct member){chosen, (int32_t)index};
     }
     sort_members(&grouping->members, grouping->existing);

@@ -7,7 +7,7 @@ bool
 make_members(struct members *members, int64_t count, int64_t partitions)
 {
     const bool few = partitions <= count + 1024;
-    const size_t places = few ? (size_t)partitions : 0;
+    const size_t places = few ? (size_t)partitions + 1 : 0;
     const size_t size = 2 * (size_t)count * sizeof(struct member) + places * sizeof(int64_t) + 1;
     members->scratch = take_scratch();
     if (!grow_scratch(&members->scratch, size, 1))
@@ -43,15 +43,16 @@ sort_members(struct members *members, bool existing)
         qsort(members->sorted, (size_t)members->count, sizeof *members->sorted, compare_members);
         return;
     }
-    memset(members->ends, 0, (size_t)members->partitions * sizeof *members->ends);
+    int64_t *ends = members->ends;
+    memset(ends, 0, (size_t)(members->partitions + 1) * sizeof *ends);
     for (int64_t index = 0; index < members->count; index++)
-        members->ends[members->chosen[index].partition] += 1;
+        ends[members->chosen[index].partition + 1] += 1;
     int64_t before = 0;
-    for (int64_t partition = 0; partition < members->partitions; partition++) {
-        const int64_t own = members->ends[partition];
-        members->ends[partition] = before;
+    for (int64_t place = 0; place <= members->partitions; place++) {
+        const int64_t own = ends[place];
+        ends[place] = before;
         before += own;
     }
     for (int64_t index = 0; index < members->count; index++)
-        members->sorted[members->ends[members->chosen[index].partition]++] = members->chosen[index];
+        members->sorted[ends[members->chosen[index].partition + 1]++] = members->chosen[index];
 }

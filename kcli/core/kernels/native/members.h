@@ -17,7 +17,7 @@ struct members {
     struct scratch scratch;
     struct member *chosen; /* in there: in order of rows */
     struct member *sorted; /* in there: in order of partitions, then rows */
-    int64_t *ends;         /* in there: by partition; NULL where these are too many */
+    int64_t *ends;         /* in there: by partition, -1 first; NULL where these are too many */
     int64_t count;
     int64_t partitions;
 };
@@ -28,7 +28,7 @@ bool make_members(struct members *members, int64_t count, int64_t partitions);
 void drop_members(struct members *members);
 
 /* Sorts all ``count`` members, which were chosen in the order of their rows. ``existing``: all their partitions are at
- * least 0 and less than ``partitions``, so that they need not be compared. */
+ * least -1 and less than ``partitions``, so that they need not be compared. */
 void sort_members(struct members *members, bool existing);
 
 /* Where the members of the same partition end that begin at ``start``. */

@@ -26,6 +26,7 @@ from kcli.core.kernels.shapes import (
 )
 from kcli.core.kernels.varint import INT64_MAX, Buffer, encode_varint, varint_size
 
+ANYWHERE = -1
 _INT32_MAX = (1 << 31) - 1
 _INLINE = 12  # bytes of a value that is in its view
 _OVERHEAD = 32  # what a record has besides key, value and headers, at most
@@ -121,8 +122,8 @@ def group_columns(
 ) -> list[tuple[int, bytes]]:
     """The selected rows of each partition, in order: (partition, packed int32), in ascending order of partition.
 
-    The partition is the number in ``own`` if it is not null, whether it exists or not; else that of the key by murmur2 as
-    in Java; ``sticky`` for a null key.
+    The partition is the number in ``own`` if it is neither null nor −1, whether it exists or not; else that of the key by
+    murmur2 as in Java; ``sticky`` for a null key.
     """
     if partitions < 1:
         raise ValueError(f"the number of partitions must be positive, got {partitions}")
@@ -133,7 +134,7 @@ def group_columns(
     for index in range(start, stop):
         row = select(index)
         number = number_of(row)
-        if number is None:
+        if number is None or number == ANYWHERE:
             key = _found(key_of, row, row, _KEY_OUTSIDE)
             number = sticky if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
         groups.setdefault(number, []).append(row)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 from kcli.profiles.resolve import HIDDEN, NoBrokerError, Resolved, resolve, shown_values
 from kcli.profiles.secret_keys import SecretSource
@@ -56,11 +56,9 @@ def print_values(
     """Options as a list; documents have the origins in any case."""
     columns = (*_COLUMNS, _ORIGIN) if origin or _structured(inv) else _COLUMNS
     head: Mapping[str, object] = {"profile": profile}
-    with list_rows(
-        inv.out, "ClientConfigList", "ClientConfig", columns, warnings=inv.talk.warnings, head=head
-    ) as printed:
-        for row in rows:
-            printed.add(row if len(columns) > len(_COLUMNS) else {key: row[key] for key in ("key", "value")})
+    keys = [column.key for column in columns]
+    shown = (row if len(columns) > len(_COLUMNS) else {key: row[key] for key in keys} for row in rows)
+    print_rows(inv, "ClientConfigList", columns, shown, item="ClientConfig", head=head)
 
 
 def _rows(resolved: Resolved, *, structured: bool) -> Iterable[dict[str, Any]]:

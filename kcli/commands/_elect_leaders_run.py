@@ -11,6 +11,7 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import no_partition
@@ -25,7 +26,6 @@ from kcli.flows.leader_elections import (
     read_back,
     unclean_elections,
 )
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -191,18 +191,16 @@ def _print_report(
     errors: Mapping[TopicPartition, KcliError],
     leaders: Mapping[TopicPartition, int],
 ) -> None:
-    kind = "LeaderElectionReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", _REPORT, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for election in elections:
-            error = errors.get(election.tp, election.error)
-            leader = leaders.get(election.tp, NOBODY)
-            printed.add(
-                _row(election)
-                | {
-                    "new_leader": None if leader < 0 else leader,
-                    "status": "done" if error is None else "failed",
-                    "note": reason(error) if error is not None else election.note or None,
-                }
-            )
+    rows = []
+    for election in elections:
+        error = errors.get(election.tp, election.error)
+        leader = leaders.get(election.tp, NOBODY)
+        rows.append(
+            _row(election)
+            | {
+                "new_leader": None if leader < 0 else leader,
+                "status": "done" if error is None else "failed",
+                "note": reason(error) if error is not None else election.note or None,
+            }
+        )
+    print_rows(inv, "LeaderElectionReport", _REPORT, rows, cluster)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.commands import _topic_rows as view
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
 from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicSpec
 from kcli.flows.config_values import same_value
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -78,11 +78,8 @@ def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
     """Prints the topics that match the request, if ``-o`` was given."""
     if inv.out.kind is None:
         return
-    with list_rows(
-        inv.out, "TopicList", "Topic", COLUMNS, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for row in (*outcome.created.values(), *outcome.existing.values()):
-            rows.add(row)
+    rows = [*outcome.created.values(), *outcome.existing.values()]
+    print_rows(inv, "TopicList", COLUMNS, rows, cluster, item="Topic")
 
 
 def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
@@ -14,7 +15,6 @@ from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
-from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -192,16 +192,7 @@ def print_descriptions(
         for topic in found.values():
             inv.out.text(heading(whole[topic.name], configs.get(topic.name)))
     if found or listed:
-        with list_rows(
-            inv.out,
-            "TopicDescriptionList",
-            "TopicDescription",
-            columns,
-            cluster=cluster,
-            warnings=inv.talk.warnings,
-        ) as printed:
-            for row in rows:
-                printed.add(row)
+        print_rows(inv, "TopicDescriptionList", columns, rows, cluster, item="TopicDescription")
 
 
 def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:

@@ -10,6 +10,7 @@ from kcli.commands.shared.cluster import connect, open_admin, unique, without_er
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import PARTLY, Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
@@ -19,7 +20,6 @@ from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
-from kcli.output.listing import list_rows
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -31,11 +31,8 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
         sizes = _sizes(inv, admin, found) if with_size else None
     _warn_of_incomplete(inv, found)
     columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
-    with list_rows(
-        inv.out, "TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for topic in found:
-            rows.add(view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}))
+    rows = (view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}) for topic in found)
+    print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
     if not found:
         inv.talk.note(view.no_topics(match, internal=internal))
     return inv.finish(done=True)
@@ -97,11 +94,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
                     inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
-    with list_rows(
-        inv.out, "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for row in rows_to_add:
-            rows.add(row)
+    print_rows(inv, "TopicOffsetList", columns, rows_to_add, cluster, item="TopicOffset")
     if not found and not names:
         inv.talk.note(view.no_topics(None, internal=False))
     return inv.finish(done=done)

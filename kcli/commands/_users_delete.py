@@ -11,6 +11,7 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
@@ -51,7 +52,7 @@ def delete_credentials(inv: Invocation, name: str, mechanisms: tuple[str, ...]) 
             )
             status = _deleted(inv, admin, list(status))
     if not inv.dry_run:
-        rows.print_report(inv, "UserDeleteReport", _COLUMNS, _rows(status, before), cluster)
+        print_report(inv, "UserDeleteReport", _COLUMNS, _rows(status, before), cluster)
     return inv.finish(done=_DELETED in status.values())
 
 

@@ -12,6 +12,7 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import (
     ScramCredential,
@@ -77,7 +78,7 @@ def set_credentials(
             )
             status = _set(inv, admin, list(status), password or typed_password(inv, name), iterations)
     if not inv.dry_run:
-        rows.print_report(inv, "UserSetReport", _COLUMNS, _rows(status, before, iterations), cluster)
+        print_report(inv, "UserSetReport", _COLUMNS, _rows(status, before, iterations), cluster)
     return inv.finish(done=_SET in status.values())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kcli.commands.shared.configuration import report_sources
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
@@ -21,13 +22,7 @@ _ORIGIN = Column("origin", "prose")
 def show(inv: Invocation, *, origin: bool) -> int:
     """Lists the options of all sources."""
     resolved = _resolved(inv)
-    for text in resolved.warnings:
-        inv.talk.warn(text)
-    for text in resolved.notes:
-        inv.talk.note(text)
-    if resolved.ignored:
-        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-        inv.talk.detail(f"options of other clients, ignored: {keys}")
+    report_sources(inv.talk, resolved)
     name = resolved.profile.name if resolved.profile is not None else None
     print_values(inv, _rows(resolved, structured=_structured(inv)), origin=origin, profile=name)
     return 0

@@ -14,7 +14,7 @@ from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import no_partition
+from kcli.core.cluster.metadata import OR_HIDDEN, no_partition
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.leader_elections import (
@@ -128,7 +128,7 @@ def _confirm_and_elect(
 def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
     if not count:
         inv.talk.warn(
-            "no partition was checked: the cluster has no topics, or none that this client may describe "
+            f"no partition was checked: the cluster has no topics, {OR_HIDDEN} "
             "(kcli acls create --principal User:NAME --operation describe --topic TOPIC)"
         )
         return

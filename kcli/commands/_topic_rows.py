@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import PartitionView
+from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import Node, TopicPartition
@@ -126,8 +126,8 @@ def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailed
 def no_topics(match: str | None, *, internal: bool) -> str:
     """The note for an empty list."""
     if match is not None:
-        return f"no topic matches {match}"
-    return f"there are no topics{'' if internal else ', or internal ones only'}, or none that this client may describe"
+        return f"no topic matches {match}, {OR_HIDDEN}"
+    return f"there are no topics{'' if internal else ', or internal ones only'}, {OR_HIDDEN}"
 
 
 def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:
@@ -138,7 +138,7 @@ def nothing_described(match: str | None, *, under_replicated: bool, unavailable:
         if given
     ]
     if kinds:
-        return f"no {' or '.join(kinds)} partitions"
+        return f"no {' or '.join(kinds)} partitions in the topics that this client may describe"
     return no_topics(match, internal=True)
 
 

@@ -32,9 +32,9 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
     _warn_of_incomplete(inv, found)
     columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
     rows = (view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}) for topic in found)
-    print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
     if not found:
-        inv.talk.note(view.no_topics(match, internal=internal))
+        inv.talk.remark(view.no_topics(match, internal=internal))
+    print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
     return inv.finish(done=True)
 
 
@@ -61,11 +61,11 @@ def describe_topics(
         unknown = _warn_of_unknown(inv, ends)
         configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
         nodes = admin.connect().nodes
-    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
     if not found and (whole or not names):
-        inv.talk.note(
+        inv.talk.remark(
             view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
         )
+    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
     return inv.finish(done=bool(found) or not names, also=[PARTLY] if unknown else [])
 
 
@@ -94,9 +94,9 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
                     inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
-    print_rows(inv, "TopicOffsetList", columns, rows_to_add, cluster, item="TopicOffset")
     if not found and not names:
-        inv.talk.note(view.no_topics(None, internal=False))
+        inv.talk.remark(view.no_topics(None, internal=False))
+    print_rows(inv, "TopicOffsetList", columns, rows_to_add, cluster, item="TopicOffset")
     return inv.finish(done=done)
 
 

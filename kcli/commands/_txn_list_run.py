@@ -41,13 +41,13 @@ def list_transactions(
     ]
     rows += [view.hanging_row(one, now) for one in left]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
-    _print(inv, cluster, rows)
     if not rows:
-        inv.talk.note(
+        inv.talk.remark(
             "no transaction is open or hanging, as far as this client may describe topics and transactional ids"
             if older_than is None
-            else "no transaction is that old"
+            else "no transaction is that old, as far as this client may describe topics and transactional ids"
         )
+    _print(inv, cluster, rows)
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(

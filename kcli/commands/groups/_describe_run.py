@@ -114,8 +114,6 @@ class DescribeRun:
         """Says why a table has no rows; documents have empty lists, and Kafka's columns their own messages."""
         if self.form in (*DOCUMENTS, "kafka", "name"):
             return
-        if not groups and not self.names:
-            self.inv.talk.note("no group matches")
         for group in groups:
             if group.description is None or group.error is not None:
                 continue

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands.shared.cluster import NO_GROUPS, connect, listed_groups, open_admin
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
@@ -46,8 +46,6 @@ def run(
     rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
     rows.sort(key=lambda row: _order(row, sort))
     print_rows(inv, "GroupList", columns, rows, cluster, item="Group")
-    if not rows and topic is None:
-        inv.talk.note("no group matches" if states or types or match else NO_GROUPS)
     return inv.finish(done=not unknown_topic)
 
 

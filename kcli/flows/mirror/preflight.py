@@ -8,12 +8,10 @@ headers. A missing permission is reported for all topics at once. Warnings leave
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
-
-READ, WRITE, CREATE, ALTER, DESCRIBE_CONFIGS = 3, 4, 5, 7, 10
-"""Bits of Kafka's AclOperation."""
 
 _NOT_COPIED = frozenset(
     {
@@ -109,7 +107,7 @@ def check_routes(
     found = Findings([], [], [], [], {})
     for route in routes:
         source, target = sources[route.source], targets.get(route.target)
-        if not _may(source.operations, READ):
+        if not is_allowed(source.operations, AclOperation.READ):
             found.denied.append(Finding(route, f"READ on topic {route.source} of the source"))
         if target is None:
             own = new_operations.get(route.target)
@@ -118,7 +116,7 @@ def check_routes(
                 found.create.append(_new_topic(route.target, source, brokers))
         if source is HIDDEN or target is None:
             continue
-        if not _may(target.operations, WRITE):
+        if not is_allowed(target.operations, AclOperation.WRITE):
             found.denied.append(Finding(route, f"WRITE on topic {route.target} of the target"))
         if (
             target.partitions < source.partitions
@@ -126,7 +124,7 @@ def check_routes(
             and continues.get(route.source) == route.target
         ):
             found.grow[route.target] = source.partitions
-            if not _may(target.operations, ALTER):
+            if not is_allowed(target.operations, AclOperation.ALTER):
                 found.denied.append(Finding(route, f"ALTER on topic {route.target} of the target"))
             target = target._replace(partitions=source.partitions)
         found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
@@ -138,9 +136,13 @@ def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | Non
     """A topic may be created with CREATE on the cluster, or on its own name; then it must be written to."""
     hidden = isinstance(own, KcliError)  # then it may exist
     bits = 0 if isinstance(own, KcliError) else own
-    if not hidden and not _may(cluster, CREATE) and (bits is None or not _may(bits, CREATE)):
+    if (
+        not hidden
+        and not is_allowed(cluster, AclOperation.CREATE)
+        and (bits is None or not is_allowed(bits, AclOperation.CREATE))
+    ):
         yield Finding(route, f"CREATE on the target cluster, for topic {route.target}")
-    if not _may(bits, WRITE):
+    if not is_allowed(bits, AclOperation.WRITE):
         yield Finding(route, f"WRITE on topic {route.target} of the target")
 
 
@@ -234,8 +236,3 @@ def _is_old_format(version: str) -> bool:
 def _number(topic: TopicFacts, key: str) -> int | None:
     value = topic.configs.get(key, "")
     return int(value) if value.isdigit() else None
-
-
-def _may(operations: int | None, operation: int) -> bool:
-    """Whether the operation is allowed, or whether that is not known."""
-    return operations is None or bool(operations >> operation & 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
@@ -16,7 +17,6 @@ from kcli.core.net.tls.context import tls_context, unverified
 from kcli.core.options import ClientOptions, build, key_of
 from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
@@ -53,11 +53,9 @@ def check(inv: Invocation) -> int:
             _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
     rows += [("warning", text, "", "") for text in warnings]
-    with list_rows(
-        inv.out, "ConfigProblemList", "ConfigProblem", _COLUMNS, warnings=inv.talk.warnings
-    ) as printed:
-        for row in dict.fromkeys(rows):
-            printed.add(dict(zip(("severity", "what", "why", "do"), row, strict=True)))
+    keys = [column.key for column in _COLUMNS]
+    problems = (dict(zip(keys, row, strict=True)) for row in dict.fromkeys(rows))
+    print_rows(inv, "ConfigProblemList", _COLUMNS, problems, item="ConfigProblem")
     count = len(dict.fromkeys(rows))
     read = [*sources.files, *(config.path for config in configs)]
     inv.talk.note(

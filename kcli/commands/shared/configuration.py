@@ -63,7 +63,7 @@ class Configuration:
             changes = may_change(getattr(context.command, "changes", None), context.params)
         if changes:
             self.check_may_change(f"`{context.command_path}`")
-        self._report(self.resolved)
+        report_sources(self._talk, self.resolved)
 
     def check_may_change(self, what: str) -> None:
         """ReadOnlyError if the profile is read-only; a dry run continues, and ends with that error."""
@@ -148,17 +148,6 @@ class Configuration:
             self._talk.note(f"note: sandbox {name} at {options['bootstrap.servers']}")
         return found
 
-    def _report(self, resolved: Resolved) -> None:
-        for text in resolved.warnings:
-            self._talk.warn(text)
-        for text in resolved.notes:
-            self._talk.note(text)
-        for text in resolved.details:
-            self._talk.detail(text)
-        if resolved.ignored:
-            keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-            self._talk.detail(f"options of other clients, ignored: {keys}")
-
     def _report_use(self, own: Mapping[str, Any]) -> None:
         if self._unused:
             keys = ", ".join(sorted(map(key_of, self._unused)))
@@ -170,3 +159,16 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
+
+
+def report_sources(talk: Talk, resolved: Resolved) -> None:
+    """What is to be said about where options come from."""
+    for text in resolved.warnings:
+        talk.warn(text)
+    for text in resolved.notes:
+        talk.note(text)
+    for text in resolved.details:
+        talk.detail(text)
+    if resolved.ignored:
+        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
+        talk.detail(f"options of other clients, ignored: {keys}")

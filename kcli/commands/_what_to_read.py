@@ -9,8 +9,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name, raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.consumer import ranges
 from kcli.core.cluster.metadata import OR_HIDDEN, topic_refused, unknown_topic
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError, NotFoundError

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kcli.core.child_environment import child_environment
 
+
 @dataclass(frozen=True, slots=True)
 class Java:
     """A Java program, its version as it calls itself, and where it was found (``JAVA_HOME``,
@@ -114,4 +115,3 @@ def _run_version(path: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return version_from_banner(ran.stderr + ran.stdout)
-

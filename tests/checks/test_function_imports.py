@@ -8,7 +8,7 @@ from pathlib import Path
 
 import kcli
 
-_MOST = 160
+_MOST = 180
 _PACKAGE = Path(kcli.__file__).parent
 
 

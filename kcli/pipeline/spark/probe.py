@@ -8,6 +8,8 @@ import kcli
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.flows.stop import Stop
+from kcli.pipeline.spark import probe_task
+from kcli.pipeline.spark.driver import cloudpickle
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.ship import facts
 from kcli.pipeline.spark.watching import run_watched
@@ -42,10 +44,6 @@ def check_executors(session: Session, stop: Stop | None = None) -> None:
 
 def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
     """The facts that tasks report, from as many as run at a time."""
-    from pyspark import cloudpickle
-
-    from kcli.pipeline.spark import probe_task
-
     tasks = max(2, session.slots)
     cloudpickle.register_pickle_by_value(probe_task)  # type: ignore[no-untyped-call]
     try:

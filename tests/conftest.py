@@ -4,6 +4,7 @@ The XDG folders point into a temporary folder for the whole run, so that no test
 or journal of the developer. The cache of Kafka's jars stays where it is.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -69,6 +70,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
     config.option.loadscopereorder = False
     return ClusterFirst(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: no later collection of garbage searches it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _fixtures_of(item: pytest.Item) -> set[str]:

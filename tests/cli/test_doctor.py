@@ -39,6 +39,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.topic_changes import Command
+from tests.warm_kcli import WarmPopen
 
 _BEFORE_IMPLICIT = 9
 HOST = "127.0.0.1"
@@ -453,7 +454,7 @@ def test_few_descriptors_are_a_warning(here: Here) -> None:
 
 def on_a_terminal(here: Here, **variables: str) -> str:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
+    process = WarmPopen(
         [*KCLI, "doctor", "-b", f"127.0.0.1:1,{here.cluster.address(1)}"],
         stdin=slave, stdout=slave, stderr=slave, env=environment(**{"TERM": "xterm", **variables}),
     )  # fmt: skip

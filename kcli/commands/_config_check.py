@@ -20,7 +20,7 @@ from kcli.core.tokens.provider import with_tokens
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
-from kcli.profiles.private_files import warnings_of_private_files
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
@@ -48,7 +48,7 @@ def check(inv: Invocation) -> int:
     for resolved in found:
         _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
-        warnings += warnings_of_private_files(resolved)
+        warnings += check_private_files(resolved, errors.append)
         if _check_files(resolved, errors.append):
             _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]

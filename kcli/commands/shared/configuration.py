@@ -16,7 +16,7 @@ from kcli.core.options import ClientOptions, key_of
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
-from kcli.profiles.private_files import warnings_of_private_files
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import SecretReader
@@ -122,7 +122,7 @@ class Configuration:
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
             if found.has_secrets:
                 leave_no_core()
-            for text in warnings_of_private_files(found):
+            for text in check_private_files(found):
                 self._talk.warn(text)
             self._revealed = found
         return self._revealed

@@ -4,6 +4,7 @@ For programs: ``kcli.read_topic`` reads a range of a topic as a table of Arrow, 
 loaded on use (PEP 562).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,4 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name != "read_topic":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kcli.reading import read_topic
-
-    return read_topic
+    return import_module("kcli.reading").read_topic

@@ -272,6 +272,8 @@ class Submission:
 
         def over() -> None:
             parked.over = True
+            # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
+            parked.place = parked.fail = _nothing
             self._thread.notify()
 
         def place_or_fail() -> None:
@@ -301,6 +303,10 @@ class Submission:
         """A record is lost: an open transaction must not be committed without it."""
         if self._sender.transactions is not None:
             self._sender.transactions.record_lost(error)
+
+
+def _nothing(_: KcliError | None = None) -> None:
+    """In place of what a parked call had to do."""
 
 
 def _rows_of(piece: Selection, token: Any, first_row: int) -> Rows:

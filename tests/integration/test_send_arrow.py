@@ -1,5 +1,7 @@
 """``Producer.send_arrow`` on a real broker, judged by another client: any table arrives as it was, record for record."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -149,3 +151,20 @@ def test_a_frame_of_polars_names_the_topics(kafka: Kafka) -> None:
             (b"key-%d" % (i % 7), ("ü" * (i % 30)).encode(), [], None, None) for i in range(number, 1000, 2)
         ]
         assert_arrived(rows, judged(kafka, topic, len(rows)))
+
+
+def test_the_example_of_the_documentation_runs(kafka: Kafka) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "producer.md").read_text("utf-8")
+    (example,) = re.findall(r"## Arrow tables\n.*?```python\n(.*?)```", page, re.DOTALL)
+    orders, payments = (kafka.topic(name, partitions=PARTITIONS) for name in ("orders", "payments"))
+    for written, used in (("localhost:9092", kafka.bootstrap), ("orders", orders), ("payments", payments)):
+        assert f'"{written}"' in example
+        example = example.replace(f'"{written}"', f'"{used}"')
+    exec(example, {})
+    messages = [message for own in judged(kafka, orders, 3) for message in own]
+    assert sorted((m.key() or b"", m.value(), m.headers()) for m in messages) == [
+        (b"", b"", None),
+        (b"customer-7", b'{"total": 12}', [("source", b"import")]),
+        (b"customer-9", None, None),
+    ]
+    assert [m.value() for own in judged(kafka, payments, 1) for m in own] == [b"paid"]

@@ -1,8 +1,9 @@
-"""Tables of pyarrow, polars and DuckDB become the records that they hold, whatever their types and slices."""
+"""Tables of pyarrow, polars, pandas and DuckDB become the records that they hold, whatever their types and slices."""
 
 from typing import Any
 
 import duckdb
+import pandas
 import polars
 import pyarrow as pa
 import pytest
@@ -107,10 +108,12 @@ def test_header_names_that_are_no_text() -> None:
     assert sent(table)[0][2] == ((b"\xff", None),)
 
 
-def test_polars_and_duckdb() -> None:
+def test_polars_pandas_and_duckdb() -> None:
     frame = polars.DataFrame({"key": ["k", None], "value": [b"a value that is no inline view", b""]})
     assert [row[:2] for row in sent(frame)] == [(b"k", b"a value that is no inline view"), (None, b"")]
     assert [row[:2] for row in sent(frame.slice(1))] == [(None, b"")]
+    pandas_frame = pandas.DataFrame({"value": ["a", None], "timestamp": pandas.to_datetime([1, 2], unit="s")})
+    assert [(row[1], row[3]) for row in sent(pandas_frame)] == [(b"a", 1000), (None, 2000)]
     relation = duckdb.sql(
         "select 'duck' || i as value, map {'n': 'v'::blob} as headers, to_timestamp(i) as timestamp "
         "from range(5000) r(i)"

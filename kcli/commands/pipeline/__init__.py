@@ -4,10 +4,18 @@ import click
 
 from kcli.commands.shared.command import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
+    "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
+}
 
 
-@click.group("pipeline", cls=LazyGroup, table=VERBS, examples=())
+@click.group(
+    "pipeline",
+    cls=LazyGroup,
+    table=VERBS,
+    examples=(("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),),
+)
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.
 

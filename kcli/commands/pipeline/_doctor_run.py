@@ -12,8 +12,8 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.flows.doctor.findings import Finding, failure
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
-from kcli.pipeline.spark.examination import Subject
 from kcli.pipeline.spark.examination import examine as findings
+from kcli.pipeline.spark.subject import Subject
 
 
 def examine(inv: Invocation, flags: Mapping[str, Any]) -> int:

@@ -2,31 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from kcli.core.errors import KcliError
 from kcli.flows.doctor.findings import FAILED, Finding, failure, well
 from kcli.flows.stop import Stop
-from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.spark.java import spark_java
 from kcli.pipeline.spark.libraries import LIBRARIES, check_library, installed
+from kcli.pipeline.spark.subject import Subject
 
 LIBRARY, JAVA = "libraries", "java"
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is examined: the options of a session, and the cluster (None: none is configured). ``seconds`` bounds each
-    connection.
-    """
-
-    master: str | None
-    local: int | None
-    conf: Mapping[str, str]
-    java_home: str | None
-    source: ClusterRef | None
-    seconds: float
 
 
 def examine(subject: Subject, stop: Stop) -> Iterator[Finding]:

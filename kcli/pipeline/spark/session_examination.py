@@ -9,10 +9,10 @@ from kcli.flows.stop import Stop
 from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.kernels.contact import ContactSettings
 from kcli.pipeline.runners.runner import Runner
-from kcli.pipeline.spark.examination import Subject
 from kcli.pipeline.spark.probe import differences, probe
 from kcli.pipeline.spark.runner import SparkRunner
 from kcli.pipeline.spark.session import Session
+from kcli.pipeline.spark.subject import Subject
 
 SPARK, EXECUTORS, CLUSTER = "spark", "executors", "cluster"
 

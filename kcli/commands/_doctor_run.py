@@ -12,7 +12,6 @@ from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
 from kcli.core.hooks import Hooks

@@ -12,6 +12,7 @@ from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
 from kcli.core.hooks import Hooks
@@ -19,7 +20,6 @@ from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
 from kcli.flows.doctor.findings import FAILED, Finding, failure
-from kcli.output.listing import list_rows
 
 EXTRAS = {
     "fast": ("isal",),
@@ -104,12 +104,9 @@ def _client(inv: Invocation) -> ClientFacts:
 def _print(inv: Invocation, found: list[Finding], cluster: str | None) -> None:
     failures = sum(one.status == FAILED for one in found)
     head = {"failed": failures, "exit_code": worst((one.code for one in found), done=False)}
-    with list_rows(
-        inv.out, "DoctorReport", "DoctorFinding", FINDING,
-        cluster=cluster or None, warnings=inv.talk.warnings, head=head,
-    ) as out:  # fmt: skip
-        for one in found:
-            out.add(row(one))
+    print_rows(
+        inv, "DoctorReport", FINDING, map(row, found), cluster or None, item="DoctorFinding", head=head
+    )
 
 
 def _is_installed(name: str) -> bool:

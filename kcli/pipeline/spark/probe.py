@@ -54,7 +54,7 @@ def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
             title="kcli probe",
             on_turn=bool,
             stop=stop if stop is not None else Stop(),
-            what=f"no task runs on {session.master.url}",
+            what=f"no task runs on {session.master.name}",
             do="check with `kcli pipeline doctor`, and read the logs of the executors",
         )
     finally:

@@ -162,7 +162,7 @@ class Session:
         try:
             return SparkContext(gateway=self._jvm.gateway)
         except Exception as error:  # noqa: BLE001 - py4j and pyspark raise anything
-            raise self.failure(error, f"Spark did not start on {self.master.url}") from None
+            raise self.failure(error, f"Spark did not start on {self.master.name}") from None
         finally:
             _restore_interrupts(self._handler)  # pyspark installs a handler of its own
 

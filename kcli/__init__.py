@@ -7,10 +7,12 @@ loaded on use (PEP 562).
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.version import __version__
+
 if TYPE_CHECKING:
     from kcli.reading import read_topic as read_topic
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "read_topic"]
 
 
 def __getattr__(name: str) -> Any:

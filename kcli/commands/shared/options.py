@@ -11,11 +11,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, OUTPUT, OUTPUT_WORDS, POSITIVE_DURATION, PROFILE
 from kcli.commands.shared.usage import usage, where
+from kcli.core.version import __version__
 
 OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")

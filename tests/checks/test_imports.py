@@ -66,3 +66,15 @@ def test_a_command_without_profiles_and_secrets_loads_nothing_for_them(tmp_path,
     assert "kcli.profiles.resolve" in imported
     unwanted = {"tomllib", "tomlkit", "yaml", "keyring", "getpass", "resource", "kcli.profiles.config_file"}
     assert imported & unwanted == set()
+
+
+def test_arrow_data_are_sent_without_a_library_of_arrow():
+    imported = modules_imported_by("-c", "import kcli.core.producer.column_submission")
+    packages = {name.partition(".")[0] for name in imported}
+    assert "ctypes" in packages
+    assert packages & {"pyarrow", "numpy", "pandas", "polars", "duckdb", "pyspark"} == set()
+
+
+def test_producers_that_send_no_arrow_data_do_not_pay_for_it():
+    imported = modules_imported_by("-c", "import kcli.core.producer.producer")
+    assert not {name for name in imported if name == "ctypes" or name.startswith("kcli.core.arrow")}

@@ -35,6 +35,8 @@ from tests.fault.consuming import fill, options, tp
 STORIES = int(os.environ.get("KCLI_INTERLEAVINGS", "500"))
 FIRST = int(os.environ.get("KCLI_INTERLEAVINGS_FROM", "0"))
 PARTS = 10
+HERE = 5
+"""So many of the parts run in ``make test``, the others in ``make chaos``."""
 GRACE = 3.0
 """Seconds beyond a call's timeout, by ``Calm``; a deadlock takes longer."""
 WATCHDOG = 60.0
@@ -270,7 +272,9 @@ def calm() -> Iterator[Calm]:
 
 @pytest.mark.case("G4", "R6")
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [pytest.param(n, marks=[pytest.mark.soak] * (n >= HERE)) for n in range(PARTS)]
+)
 def test_every_call_returns_whatever_happens_to_the_coordinator(
     part: int, watchdog: Callable[[], None], calm: Calm, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,10 +115,9 @@ sanitize: venv-dev
 
 check: venv-dev
 	@$(PY) -m ruff check .
-	@$(PY) -m mypy
+	@$(PY) -m tests.checks.traceability --check & traced=$$!; $(PY) -m mypy; typed=$$?; wait $$traced && exit $$typed
 	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
 	@$(PY) -m kcli.docgen --check
-	@$(PY) -m tests.checks.traceability --check
 
 docs: venv
 	@$(PY) -m kcli.docgen

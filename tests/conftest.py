@@ -32,7 +32,13 @@ _FOLDERS = pytest.StashKey[Path]()
 
 FIXTURES = {"kafka", "kafka3", "secure_kafka"}
 """Those that are brokers."""
-ON_REAL_BROKERS = ("tests/chaos", "tests/fake/test_like_a_real_broker.py", "tests/integration", "tests/proxy")
+ON_REAL_BROKERS = (
+    "tests/chaos",
+    "tests/fake/test_like_a_real_broker.py",
+    "tests/integration",
+    "tests/pipeline",
+    "tests/proxy",
+)
 """Where all tests with the mark ``integration`` are: a run of these alone reads no other file."""
 ON_NOTHING_ELSE = "tests/integration"
 """Where no others are: a run without them does not read it."""

@@ -326,6 +326,8 @@ ROWS = [
         "1: t-0", "not in sync", "--under-replicated"),
     Row("below min ISR", below_min_isr, "", 3, "cluster", "min.insync.replicas", "failed",
         "t-0", "NOT_ENOUGH_REPLICAS", "start the brokers"),
+    Row("no topics", lambda h: h.stack.enter_context(FakeCluster(1)).address(1), "", 0, "cluster", "partitions", "ok",
+        "no topics, or none that this client may describe", "", ""),
     Row("mixed versions", mixed, "", 0, "cluster", "versions", "warning",
         "different versions", "APIs differ", "upgrade"),
     Row("old brokers", before_2_8, "", 0, "cluster", "versions", "ok", "4.3", "", ""),

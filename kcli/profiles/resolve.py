@@ -71,6 +71,11 @@ class Resolved:
         """The key of an option, as it was given."""
         return self.spellings.get(name, key_of(name))
 
+    @property
+    def refused(self) -> frozenset[str]:
+        """The field names of options whose values were refused, where the errors are collected."""
+        return frozenset(self.spellings) - self.values.keys() - self.registry.keys()
+
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
         that this client does not take from the configuration.
@@ -165,10 +170,11 @@ def _of_sandbox(sources: Sources) -> list[Pair]:
 
 def _check_addresses(servers: str, origin: str, report: Report) -> None:
     """Before anything shows them: what is written there may be a password."""
-    try:
-        broker_addresses(servers)
-    except ConfigError as error:
-        report(ConfigError(f"{error.what} (from {origin})", why=error.why, do=error.do))
+    for address in [one for one in servers.split(",") if one.strip()] or [servers]:
+        try:
+            broker_addresses(address)
+        except ConfigError as error:
+            report(ConfigError(f"{error.what} (from {origin})", why=error.why, do=error.do))
 
 
 class NoBrokerError(ConfigError):

@@ -76,7 +76,7 @@ def _only_profile(sources: Sources, name: str) -> Sources:
 
 def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
     resolved = resolve(sources, need_broker=False, report=report)
-    warnings += resolved.warnings
+    warnings += (*resolved.warnings, *resolved.unused)
     return resolved
 
 

@@ -66,6 +66,8 @@ class Resolved:
     profile: Profile | None = None
     spellings: dict[str, str] = field(default_factory=dict)
     """The keys of the options of clients as their sources spell them, by field name."""
+    unused: tuple[str, ...] = ()
+    """What is said of options of SASL mechanisms other than the chosen one, which are ignored; ``details`` has it too."""
 
     def spelled(self, name: str) -> str:
         """The key of an option, as it was given."""
@@ -126,7 +128,9 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if need_broker and not brokers and found.profile is None:
         ranked = [_of_sandbox(sources), *ranked]
     check_protocol(ranked, report)
-    pairs, ignored = sifted(without_other_mechanisms(ranked, report), report)
+    idle: list[ConfigError] = []
+    pairs, ignored = sifted(without_other_mechanisms(ranked, report, idle.append), report)
+    unused = tuple(f"{error}; {error.do}" for error in idle)
     values, origins = parsed(pairs, report)
     notes = _said(origins, found.kafka)
     if sources.flags.get("bootstrap.servers") == "":
@@ -149,11 +153,12 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         ignored,
         tuple(notes),
         tuple(dict.fromkeys(warnings)),
-        tuple(details),
+        (*details, *unused),
         registry,
         registry_origins,
         found.profile,
         {option.name: pair.key for pair in pairs if (option := option_field(pair.key)) is not None},
+        unused,
     )
 
 

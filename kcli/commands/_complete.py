@@ -20,7 +20,7 @@ from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
-from kcli.commands.shared.sources import SourceFiles, sources_of
+from kcli.commands.shared.sources import sources_of
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions
@@ -33,6 +33,7 @@ from kcli.flows.completion.shell_words import literal, split_words
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
 from kcli.profiles.secrets import read_secret_file
+from kcli.profiles.source_files import SourceFiles
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""

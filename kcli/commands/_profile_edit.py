@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.sources import SourceFiles, config_paths, sources_of
+from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
 from kcli.core.options import option_field, parse_value
@@ -23,6 +23,7 @@ from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
+from kcli.profiles.source_files import SourceFiles, config_paths
 from kcli.profiles.sources import BROKERS, FLAGS, no_profile
 
 _LOCK_PATIENCE = 10.0

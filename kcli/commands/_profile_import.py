@@ -6,7 +6,6 @@ from pathlib import Path
 from kcli.commands._profile_edit import check_replacement, edited, typed, warn_of_plain_secrets
 from kcli.commands._profile_show import print_profiles, profiles
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.sources import SourceFiles
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.stores import conversion, is_jks
 from kcli.files.reading import read_bounded
@@ -18,6 +17,7 @@ from kcli.profiles.importing.tools import READERS, TOOLS, default_paths, tool_of
 from kcli.profiles.pairs import Pair, raise_error
 from kcli.profiles.profile import MARKS, Profile
 from kcli.profiles.secret_keys import names_file
+from kcli.profiles.source_files import SourceFiles
 
 
 def import_from(inv: Invocation, source: str, name: str | None, form: str | None, *, replace: bool) -> int:

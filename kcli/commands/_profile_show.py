@@ -7,7 +7,6 @@ from kcli.commands._config_show import print_values, value_row
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
 from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.sources import SourceFiles
 from kcli.core.errors import ConfigError
 from kcli.output.tables import Column
 from kcli.profiles.config_file import ConfigFile
@@ -15,6 +14,7 @@ from kcli.profiles.pairs import Pair, raise_error
 from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import HIDDEN
 from kcli.profiles.secret_keys import holds_secret, is_secret_key, secret_source, source_key
+from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import no_profile
 
 _COLUMNS = (

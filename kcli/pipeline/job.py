@@ -1,0 +1,162 @@
+"""A job, its tasks and their results: what all runners share."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from kcli.core.cluster.retry import classify_error
+from kcli.core.errors import ConnectError, KcliError, TimedOutError
+
+ATTEMPTS = 4
+"""How often a task is begun, as ``spark.task.maxFailures``."""
+
+KERNELS = "kcli.pipeline.kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """``kernel``: the module below ``kcli.pipeline.kernels``, or a dotted name. ``settings`` and ``tasks`` can be pickled
+    and contain no secret.
+    """
+
+    kernel: str
+    settings: Any
+    tasks: tuple[Any, ...]
+
+
+class TaskError(NamedTuple):
+    """The error of a task in a form that crosses processes; ``exit_code`` as in ``KcliError``."""
+
+    exit_code: int
+    what: str
+    why: str = ""
+    do: str = ""
+
+    def error(self) -> KcliError:
+        """As an exception."""
+        found = KcliError(self.what, why=self.why, do=self.do)
+        found.exit_code = self.exit_code
+        return found
+
+
+class TaskResult(NamedTuple):
+    """``task``: its place in the job. ``item``: the kernel's, None if ``error`` says why there is none. ``attempts``: how
+    often the task was begun.
+    """
+
+    task: int
+    item: dict[str, Any] | None
+    error: TaskError | None = None
+    attempts: int = 1
+    seconds: float = 0.0
+
+
+class Progress(NamedTuple):
+    """Sums over all tasks so far."""
+
+    records: int
+    bytes: int
+    tasks: int
+    tasks_done: int
+
+
+class TaskContext:
+    """What a kernel knows of its task. ``attempt`` is 0 for the first. ``report`` receives (records, bytes) done since
+    the last call.
+    """
+
+    def __init__(
+        self,
+        attempt: int,
+        *,
+        last: bool = False,
+        stopped: Callable[[], bool] = bool,
+        report: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.attempt = attempt
+        self.last_attempt = last
+        self.stopped = stopped
+        self._report = report
+
+    def progress(self, records: int, size: int) -> None:
+        """Adds to what this task has done; ``size`` in bytes."""
+        if self._report is not None:
+            self._report(records, size)
+
+
+class Kernel(Protocol):
+    """The function ``run`` of a kernel's module. It is idempotent: it may be ended anywhere, and be run again.
+
+    Returns the item of the report, with the keys ``records`` and ``bytes`` at least; raises KcliError.
+    """
+
+    def __call__(self, settings: Any, task: Any, context: TaskContext) -> dict[str, Any]: ...
+
+
+class StoppedTaskError(KcliError):
+    """The job was stopped before the task was done."""
+
+    exit_code = 130
+
+
+def kernel_of(name: str) -> Kernel:
+    """The kernel's function."""
+    module = import_module(name if "." in name else f"{KERNELS}.{name}")
+    found: Kernel = module.run
+    return found
+
+
+def run_task(job: Job, index: int, context: TaskContext) -> TaskResult:
+    """Runs the kernel for one task. An error that another attempt may not have is raised, unless this is the last one."""
+    started = time.monotonic()
+    try:
+        item = kernel_of(job.kernel)(job.settings, job.tasks[index], context)
+        error = None
+    except Exception as caught:
+        if not context.last_attempt and may_pass(caught):
+            raise
+        item, error = None, task_error(caught)
+    return TaskResult(index, item, error, context.attempt + 1, time.monotonic() - started)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether another attempt may succeed: a broker that is away, an election; and what is no error of Kafka's."""
+    if not isinstance(error, KcliError):
+        return True
+    return isinstance(error, ConnectError | TimedOutError) or classify_error(error).retriable
+
+
+def task_error(error: BaseException) -> TaskError:
+    """The error as a value."""
+    if isinstance(error, KcliError):
+        return TaskError(error.exit_code, error.what, error.why, error.do)
+    if isinstance(error, MemoryError):
+        return TaskError(
+            1, "a task is out of memory", "its process has no more", "run fewer tasks at once: --local N"
+        )
+    if isinstance(error, OSError):
+        return TaskError(1, str(error), "")
+    return TaskError(
+        1,
+        f"internal error in a task: {type(error).__name__}: {error}",
+        "this is a defect of kcli",
+        "run again with --runner inline --debug and report what it prints",
+    )
+
+
+def stopped_result(index: int, attempts: int = 0) -> TaskResult:
+    """For a task that did not end before the job was stopped."""
+    error = StoppedTaskError("the job was stopped before this task was done")
+    return TaskResult(index, None, task_error(error), attempts)
+
+
+def killed_error(index: int, why: str) -> TaskError:
+    """For a task whose process was killed each time."""
+    return TaskError(
+        1,
+        f"task {index} failed {ATTEMPTS} times",
+        why,
+        "the system's log may say who killed it; with too little memory, run fewer tasks at once: --local N",
+    )

@@ -1,0 +1,72 @@
+"""What a job reads: ranges of offsets, pinned once before it starts, so that a task that runs again reads the same."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.positions import RangeSpec
+from kcli.core.types import TopicPartition
+from kcli.flows import ranges
+
+SMALLEST_SLICE = 50_000
+"""Offsets of a slice below which a partition is not divided: a task costs about 60 ms."""
+_UNEVEN = 1.5
+"""How much larger than an equal share a slice may be before it is divided."""
+
+
+class Slice(NamedTuple):
+    """The records of a partition at offsets from ``start`` up to, not including, ``end``. ``topic_id`` is all zeros on
+    brokers before 2.8.
+    """
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def offsets(self) -> int:
+        """The number of offsets: at least that of records."""
+        return max(0, self.end - self.start)
+
+
+def pin(
+    consumer: Consumer,
+    topics: Iterable[str],
+    spec: RangeSpec,
+    timeout: float,
+    *,
+    partitions: Iterable[int] | None = None,
+) -> list[Slice]:
+    """One slice for each partition, up to its current end, also for empty ones; DataLossError for a start that was
+    removed, NotFoundError for a topic or partition that does not exist.
+    """
+    chosen = ranges.choose_partitions(consumer, topics, partitions, timeout)
+    spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout)
+    known = consumer.cluster.view.topics
+    return [
+        Slice(tp.topic, known[tp.topic].id, tp.partition, int(span.start or 0), int(span.stop or 0))
+        for tp, span in spans.items()
+    ]
+
+
+def split(slices: Sequence[Slice], slots: int, smallest: int = SMALLEST_SLICE) -> list[Slice]:
+    """The same offsets in slices that ``slots`` tasks finish at about the same time; the largest first.
+
+    Only a partition with more than its share is divided: one long slice of a partition is the cheapest.
+    """
+    share = max(smallest, -(-sum(each.offsets for each in slices) // max(1, slots)))
+    found: list[Slice] = []
+    for each in slices:
+        parts = -(-each.offsets // share) if each.offsets > share * _UNEVEN else 1
+        bounds = [each.start + each.offsets * number // parts for number in range(parts)] + [each.end]
+        found += [each._replace(start=a, end=b) for a, b in pairwise(bounds)]
+    return heapq.nlargest(len(found), found, key=lambda each: each.offsets)

@@ -1,0 +1,75 @@
+"""From the results of tasks to the report of a job: items, totals, failures. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.core.errors import KcliError
+from kcli.pipeline.job import TaskResult
+
+Item = dict[str, Any]
+_PLACE = ("topic", "partition", "target_topic", "target_partition")
+_SUMS = ("records", "skipped_records", "bytes")
+DATA_LOSS = 5
+
+
+class Report(NamedTuple):
+    """``items``: one a partition, in their order. ``failures``: what failed; ``done``: whether anything did not."""
+
+    items: list[Item]
+    totals: Mapping[str, Any]
+    failures: list[KcliError]
+    done: bool
+
+
+def report_of(results: Sequence[TaskResult], places: Sequence[Mapping[str, Any]], seconds: float) -> Report:
+    """``places``: for each task, what its item has at least, such as topic and partition: for one that failed."""
+    items: dict[tuple[Any, ...], Item] = {}
+    failures: list[KcliError] = []
+    for result, place in zip(results, places, strict=True):
+        item = dict(result.item) if result.item is not None else {**place, "records": 0, "bytes": 0}
+        if result.error is not None:
+            error = result.error.error()
+            failures.append(error)
+            item["error"] = str(error)
+        _merge(items, item)
+    return Report(
+        [items[key] for key in sorted(items, key=_order)],
+        _totals(results, seconds),
+        failures,
+        any(result.item is not None for result in results),
+    )
+
+
+def _merge(items: dict[tuple[Any, ...], Item], item: Item) -> None:
+    """Adds an item to that of the same partition: the slices of one partition are one item."""
+    key = tuple(item.get(name) for name in _PLACE)
+    known = items.setdefault(key, item)
+    if known is item:
+        return
+    for name, value in item.items():
+        if name not in known:
+            known[name] = value
+        elif name in _SUMS:
+            known[name] += value
+        elif name == "start":
+            known[name] = min(known[name], value)
+        elif name == "end":
+            known[name] = max(known[name], value)
+        elif name == "files":
+            known[name] = sorted([*known[name], *value])
+
+
+def _order(key: tuple[Any, ...]) -> tuple[tuple[bool, Any], ...]:
+    return tuple((part is not None, part if part is not None else 0) for part in key)
+
+
+def _totals(results: Iterable[TaskResult], seconds: float) -> dict[str, Any]:
+    found = list(results)
+    items = [result.item for result in found if result.item is not None]
+    return {
+        "records": sum(item.get("records", 0) for item in items),
+        "bytes": sum(item.get("bytes", 0) for item in items),
+        "seconds": round(seconds, 3),
+        "tasks": len(found),
+        "task_retries": sum(max(0, result.attempts - 1) for result in found),
+    }

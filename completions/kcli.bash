@@ -262,11 +262,16 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="verify doctor pack"
+            children="verify profile doctor pack"
             aliases="" ;;
         "kcli pipeline verify")
             names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline profile")
+            names="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline doctor")
@@ -417,7 +422,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="verify doctor pack"
+            children="verify profile doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -835,6 +840,16 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline profile --offset") reply="earliest latest stored" ;;
+        "kcli pipeline profile --html") files=1 ;;
+        "kcli pipeline profile --runner") reply="spark processes inline" ;;
+        "kcli pipeline profile --java-home") files=1 ;;
+        "kcli pipeline profile -F" | "kcli pipeline profile --command-config") files=1 ;;
+        "kcli pipeline profile -X" | "kcli pipeline profile --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline profile --profile") asked=profiles ;;
+        "kcli pipeline profile -o" | "kcli pipeline profile --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline profile --color") reply="auto always never" ;;
+        "kcli pipeline profile --progress") reply="auto none bar json" ;;
         "kcli pipeline doctor --java-home") files=1 ;;
         "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
         "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;
@@ -1065,6 +1080,7 @@ _kcli_argument() {
         "kcli reassign plan 0") files=1 ;;
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
+        "kcli pipeline profile "*) asked=topics ;;
         "kcli profile show 0") asked=profiles ;;
         "kcli profile use 0") asked=profiles ;;
         "kcli profile remove 0") asked=profiles ;;

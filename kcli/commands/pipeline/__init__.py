@@ -9,6 +9,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
     ),
+    "profile": (
+        "kcli.commands.pipeline.profile:profile",
+        "show skew, keys, sizes, times and schema of topics",
+    ),
     "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
     "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
 }

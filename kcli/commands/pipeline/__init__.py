@@ -5,6 +5,10 @@ import click
 from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
+    "mirror": (
+        "kcli.commands.pipeline.mirror:mirror",
+        "copy topics to another cluster by many tasks, exactly once",
+    ),
     "verify": (
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
@@ -16,7 +20,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "pipeline",
     cls=LazyGroup,
     table=VERBS,
-    examples=(("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),),
+    examples=(
+        ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
+        ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
+    ),
 )
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.

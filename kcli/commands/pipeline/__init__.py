@@ -5,6 +5,10 @@ import click
 from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
+    "mirror": (
+        "kcli.commands.pipeline.mirror:mirror",
+        "copy topics to another cluster by many tasks, exactly once",
+    ),
     "verify": (
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
@@ -24,6 +28,7 @@ VERBS: dict[str, tuple[str, str]] = {
     table=VERBS,
     examples=(
         ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
+        ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
     ),
 )

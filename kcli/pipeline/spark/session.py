@@ -27,8 +27,9 @@ from kcli.pipeline.spark.java import JavaHome, spark_java
 from kcli.pipeline.spark.jvm import Jvm, log_configuration
 from kcli.pipeline.spark.libraries import installed
 from kcli.pipeline.spark.masters import check_master
-from kcli.pipeline.spark.ship import Shipment
+from kcli.pipeline.spark.ship import DEPS, archives
 
+_ARCHIVES = "spark.archives"
 _FOREIGN = (
     "PYSPARK_SUBMIT_ARGS",
     "PYSPARK_DRIVER_PYTHON",
@@ -75,14 +76,15 @@ class Session:
         self.folder = SessionFolder()
         self._jvm: Jvm | None = None
         try:
-            shipment = Shipment.of(self.master.is_local, given, note=note)
             found = session_conf(
                 self.master,
-                shipment.conf,
+                given
+                if self.master.is_local
+                else {**given, _ARCHIVES: archives(given.get(_ARCHIVES, ""), note)},
                 profile=profile,
                 folder=self.folder.path,
                 log_configuration=log_configuration(self.folder),
-                python_path=_python_path(),
+                python_path=_python_path() if self.master.is_local else f"./{DEPS}",
             )
             for text in warnings_of(given):
                 warn(text)

@@ -262,7 +262,12 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="doctor pack"
+            children="verify doctor pack"
+            aliases="" ;;
+        "kcli pipeline verify")
+            names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
             aliases="" ;;
         "kcli pipeline doctor")
             names="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -412,7 +417,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="doctor pack"
+            children="verify doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -819,6 +824,17 @@ _kcli_value() {
         "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline --color") reply="auto always never" ;;
         "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline verify --from") asked=profiles ;;
+        "kcli pipeline verify --to") asked=profiles ;;
+        "kcli pipeline verify --level") reply="offsets digest records" ;;
+        "kcli pipeline verify --runner") reply="spark processes inline" ;;
+        "kcli pipeline verify --java-home") files=1 ;;
+        "kcli pipeline verify -F" | "kcli pipeline verify --command-config") files=1 ;;
+        "kcli pipeline verify -X" | "kcli pipeline verify --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline verify --profile") asked=profiles ;;
+        "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline verify --color") reply="auto always never" ;;
+        "kcli pipeline verify --progress") reply="auto none bar json" ;;
         "kcli pipeline doctor --java-home") files=1 ;;
         "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
         "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;

@@ -5,6 +5,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -25,6 +26,7 @@ from tests.pipeline.standalone import Standalone, standalone
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
 
+CANARY = "canary-7f3a91"
 TASKS = tuple(range(24))
 
 
@@ -41,8 +43,8 @@ def test_the_examination_sees_the_brokers_from_the_executors(cluster: Standalone
             "--spark-conf", "spark.cores.max=1",
             timeout=300,
         )  # fmt: skip
-    assert done.code == 0, done.err
-    document = json.loads(done.out)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
     checks = {row["check"]: row["status"] for row in document["items"]}
     assert {"session", "task", "environment", "secrets", "TCP", "metadata"} <= checks.keys()
     assert set(checks.values()) == {"ok"}
@@ -62,7 +64,12 @@ def test_a_cluster_without_a_fitting_worker_is_reported(cluster: Standalone) -> 
 
 @pytest.fixture(scope="module")
 def runner(cluster: Standalone) -> Iterator[SparkRunner]:
+    events = cluster.folder / "events"
+    events.mkdir()
     conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file:{events}",
+        "spark.hadoop.store.password": CANARY,
         "spark.task.maxFailures": "20",
         "spark.executor.memory": "512m",
         "spark.speculation": "true",
@@ -92,6 +99,17 @@ def test_executors_run_the_kcli_that_the_job_brings_along(runner: SparkRunner) -
     assert all(result.item is not None and "/deps/kcli/" in result.item["kcli"] for result in results)
     assert {result.item["kernels"] for result in results if result.item} == {IMPLEMENTATION}
     assert runner.slots == 4
+
+
+@pytest.mark.case("K10")
+def test_no_secret_is_in_logs_events_or_arguments(cluster: Standalone, runner: SparkRunner) -> None:
+    results_of(runner, 0.0)
+    texts = [path.read_bytes() for path in cluster.folder.rglob("*") if path.is_file()]
+    texts.append(Path(runner.session.folder.log).read_bytes())
+    for process in [*cluster.executors(), *cluster.daemons(), psutil.Process(runner.session.jvm_pid)]:
+        texts += [" ".join(process.cmdline()).encode(), repr(process.environ()).encode()]
+    assert any(b"spark.hadoop.store.password" in text for text in texts)  # the events
+    assert not [text for text in texts if CANARY.encode() in text]
 
 
 VICTIMS: dict[str, Callable[[Standalone], list[psutil.Process]]] = {

@@ -65,15 +65,17 @@ class Session:
         warn: Callable[[str], object] = str,
         note: Callable[[str], object] = str,
     ) -> None:
+        if SparkContext._active_spark_context is not None:
+            raise SparkError("there is a session of Spark in this process", do="end it first")
         given = dict(conf or {})
         self.master = parse_master(master, local=local, processors=_processors(), conf=given)
         self.java: JavaHome = spark_java(java_home)
         check_master(self.master.url)
         started = time.monotonic()
         self._sql: SparkSession | None = None
-        self._variables = _Variables(_driver_environment(self.master, given))
         self._handler = signal.getsignal(signal.SIGINT)
         self.folder = SessionFolder()
+        self._variables = _Variables(_driver_environment(self.master, given))
         self._jvm: Jvm | None = None
         try:
             found = session_conf(

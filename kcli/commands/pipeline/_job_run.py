@@ -86,6 +86,7 @@ def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
         conf=dict(text.split("=", 1) for text in flags["spark_conf"]),
         java_home=flags["java_home"],
         note=inv.talk.note,
+        warn=inv.talk.warn,
     )
 
 

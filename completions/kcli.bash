@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -259,6 +259,16 @@ _kcli_command() {
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="query"
+            aliases="" ;;
+        "kcli pipeline query")
+            names="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -347,7 +357,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion options profiles exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -393,6 +403,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="query"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -793,6 +808,21 @@ _kcli_value() {
         "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror --color") reply="auto always never" ;;
         "kcli mirror --progress") reply="auto none bar json" ;;
+        "kcli pipeline -F" | "kcli pipeline --command-config") files=1 ;;
+        "kcli pipeline -X" | "kcli pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline --profile") asked=profiles ;;
+        "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli pipeline --color") reply="auto always never" ;;
+        "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli pipeline query --runner") reply="spark processes inline" ;;
+        "kcli pipeline query --java-home") files=1 ;;
+        "kcli pipeline query -F" | "kcli pipeline query --command-config") files=1 ;;
+        "kcli pipeline query -X" | "kcli pipeline query --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline query --profile") asked=profiles ;;
+        "kcli pipeline query -o" | "kcli pipeline query --output") reply="table plain tsv csv json ndjson yaml parquet" ;;
+        "kcli pipeline query --color") reply="auto always never" ;;
+        "kcli pipeline query --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
         "kcli profile -X" | "kcli profile --command-property") keys="$_kcli_keys" ;;
         "kcli profile --profile") asked=profiles ;;
@@ -957,6 +987,12 @@ _kcli_value() {
         "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help pipeline -F" | "kcli help pipeline --command-config") files=1 ;;
+        "kcli help pipeline -X" | "kcli help pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli help pipeline --profile") asked=profiles ;;
+        "kcli help pipeline -o" | "kcli help pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help pipeline --color") reply="auto always never" ;;
+        "kcli help pipeline --progress") reply="auto none bar json" ;;
         "kcli help profile -F" | "kcli help profile --command-config") files=1 ;;
         "kcli help profile -X" | "kcli help profile --command-property") keys="$_kcli_keys" ;;
         "kcli help profile --profile") asked=profiles ;;
@@ -1004,6 +1040,7 @@ _kcli_argument() {
         "kcli reassign plan 0") files=1 ;;
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
+        "kcli pipeline query "*) asked=topics ;;
         "kcli profile show 0") asked=profiles ;;
         "kcli profile use 0") asked=profiles ;;
         "kcli profile remove 0") asked=profiles ;;

@@ -4,10 +4,17 @@ import click
 
 from kcli.commands.shared.command import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
+}
 
 
-@click.group("pipeline", cls=LazyGroup, table=VERBS, examples=())
+@click.group(
+    "pipeline",
+    cls=LazyGroup,
+    table=VERBS,
+    examples=(('kcli pipeline query orders --sql "select count(*) from source"', "the number of records"),),
+)
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.
 

@@ -60,7 +60,7 @@ class BatchReader(DataSourceReader):
                     found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
         return split(found, settings.slots or _SLOTS)
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Runs in a task of Spark."""
         if isinstance(partition, SlicePartition):  # not if there is nothing to read
             pushed = self.pushed

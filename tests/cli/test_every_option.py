@@ -255,7 +255,7 @@ def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
-    on_spark = {"pipeline query"}  # tests/pipeline
+    on_spark = {"pipeline query", "pipeline replay"}  # tests/pipeline
     assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | {"consume", "produce"} | of_two_clusters | on_spark
 
 

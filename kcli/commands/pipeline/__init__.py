@@ -6,6 +6,7 @@ from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
+    "replay": ("kcli.commands.pipeline.replay:replay", "send dead letters to where they belong, once more"),
 }
 
 

@@ -114,7 +114,7 @@ def pinned_source(
     settings = SourceSettings(
         cluster,
         topics=tuple(names),
-        columns=_columns(query.columns, specs),
+        columns=source_columns(query.columns, specs),
         packed=False,
         key_serde=_absolute(specs.key),
         value_serde=_absolute(specs.value),
@@ -123,7 +123,7 @@ def pinned_source(
     return settings, cluster_id
 
 
-def _columns(words: Iterable[str], specs: SerdeSpecs) -> tuple[str, ...]:
+def source_columns(words: Iterable[str], specs: SerdeSpecs) -> tuple[str, ...]:
     """The columns of ``source`` among the words of the SQL; at least one, since a schema needs one."""
     found = set(words)
     if not specs.key:

@@ -69,7 +69,7 @@ def _topic(settings: SourceSettings, schema: StructType) -> str | None:
     names = schema.names
     for name in names:
         if name not in WRITTEN and name not in IGNORED:
-            near = near_names(name, WRITTEN)
+            near = near_names(name.removesuffix("_text"), WRITTEN)
             raise ConfigError(
                 f"the data frame has a column {name}, which a record does not have",
                 why=f"records are written from the columns {', '.join(WRITTEN)}",

@@ -10,7 +10,7 @@ from kcli.core.near_names import near_names
 from kcli.pipeline.spark.errors import carried, cause_of, message_of
 from kcli.pipeline.sql_text import Rewritten
 
-_POSITION = re.compile(r"line (\d+), pos (\d+)\)?")
+_POSITION = re.compile(r"line (\d+),? pos (\d+)")
 _NOISE = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w+.*$", re.DOTALL)
 
 

@@ -262,11 +262,31 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="query"
+            children="query replay verify doctor pack"
             aliases="" ;;
         "kcli pipeline query")
             names="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline replay")
+            names="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline verify")
+            names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline doctor")
+            names="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline pack")
+            names="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile")
@@ -407,7 +427,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="query"
+            children="query replay verify doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -823,6 +843,40 @@ _kcli_value() {
         "kcli pipeline query -o" | "kcli pipeline query --output") reply="table plain tsv csv json ndjson yaml parquet" ;;
         "kcli pipeline query --color") reply="auto always never" ;;
         "kcli pipeline query --progress") reply="auto none bar json" ;;
+        "kcli pipeline replay --dedupe") reply="key" ;;
+        "kcli pipeline replay --timestamps") reply="keep now" ;;
+        "kcli pipeline replay --runner") reply="spark processes inline" ;;
+        "kcli pipeline replay --java-home") files=1 ;;
+        "kcli pipeline replay -F" | "kcli pipeline replay --command-config") files=1 ;;
+        "kcli pipeline replay -X" | "kcli pipeline replay --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline replay --profile") asked=profiles ;;
+        "kcli pipeline replay -o" | "kcli pipeline replay --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline replay --color") reply="auto always never" ;;
+        "kcli pipeline replay --progress") reply="auto none bar json" ;;
+        "kcli pipeline verify --from") asked=profiles ;;
+        "kcli pipeline verify --to") asked=profiles ;;
+        "kcli pipeline verify --level") reply="offsets digest records" ;;
+        "kcli pipeline verify --runner") reply="spark processes inline" ;;
+        "kcli pipeline verify --java-home") files=1 ;;
+        "kcli pipeline verify -F" | "kcli pipeline verify --command-config") files=1 ;;
+        "kcli pipeline verify -X" | "kcli pipeline verify --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline verify --profile") asked=profiles ;;
+        "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline verify --color") reply="auto always never" ;;
+        "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline doctor --java-home") files=1 ;;
+        "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
+        "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline doctor --profile") asked=profiles ;;
+        "kcli pipeline doctor -o" | "kcli pipeline doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli pipeline doctor --color") reply="auto always never" ;;
+        "kcli pipeline doctor --progress") reply="auto none bar json" ;;
+        "kcli pipeline pack -o" | "kcli pipeline pack --output") files=1 ;;
+        "kcli pipeline pack -F" | "kcli pipeline pack --command-config") files=1 ;;
+        "kcli pipeline pack -X" | "kcli pipeline pack --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline pack --profile") asked=profiles ;;
+        "kcli pipeline pack --color") reply="auto always never" ;;
+        "kcli pipeline pack --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
         "kcli profile -X" | "kcli profile --command-property") keys="$_kcli_keys" ;;
         "kcli profile --profile") asked=profiles ;;
@@ -1041,6 +1095,7 @@ _kcli_argument() {
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
         "kcli pipeline query "*) asked=topics ;;
+        "kcli pipeline replay 0") asked=topics ;;
         "kcli profile show 0") asked=profiles ;;
         "kcli profile use 0") asked=profiles ;;
         "kcli profile remove 0") asked=profiles ;;

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kcli.commands._mirror_clusters import Side
-from kcli.commands._mirror_plan import may_begin
+from kcli.commands._mirror_plan import Names, may_begin
 from kcli.commands._mirror_progress import MirrorProgress
 from kcli.commands._mirror_proof import compare_copies
 from kcli.commands._mirror_report import Result, report
@@ -135,7 +135,7 @@ class _Run:
         self.selection = self.selection._replace(copies=copies)
         plan = self._plan(saved, consumer)
         self._find_loops(plan.found, jobs)
-        if not may_begin(inv, name, plan.found, plan.saved, plan.copies, plan.ends, flags):
+        if not may_begin(inv, name, self._names(), plan.found, plan.saved, plan.copies, plan.ends, flags):
             return 0
         if flags["verify_only"]:
             with Stop() as stop:
@@ -145,6 +145,9 @@ class _Run:
         if flags["checkpoint"] is None:
             create_state_topic(self.target_admin, plan.found.brokers)
         return self._copy(name, plan, consumer)
+
+    def _names(self) -> Names:
+        return Names(self.source.name, self.target.name, self.source.option, self.target.option)
 
     def _admin(self, side: Side, timeout: float) -> Admin:
         return self.stack.enter_context(Admin(side.options(ClientOptions), self.inv.hooks, timeout=timeout))

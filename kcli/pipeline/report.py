@@ -9,7 +9,7 @@ from kcli.pipeline.job import TaskResult
 Item = dict[str, Any]
 _PLACE = ("topic", "partition", "target_topic", "target_partition")
 _SUMS = ("records", "skipped_records", "bytes")
-DATA_LOSS = 5
+DATA_LOSS, DIFFERENT = 5, 8
 
 
 class Report(NamedTuple):
@@ -26,7 +26,7 @@ def report_of(results: Sequence[TaskResult], places: Sequence[Mapping[str, Any]]
     items: dict[tuple[Any, ...], Item] = {}
     failures: list[KcliError] = []
     for result, place in zip(results, places, strict=True):
-        item = dict(result.item) if result.item is not None else {**place, "records": 0, "bytes": 0}
+        item = dict(result.item) if result.item is not None else dict(place)
         if result.error is not None:
             error = result.error.error()
             failures.append(error)
@@ -67,7 +67,7 @@ def _totals(results: Iterable[TaskResult], seconds: float) -> dict[str, Any]:
     found = list(results)
     items = [result.item for result in found if result.item is not None]
     return {
-        "records": sum(item.get("records", 0) for item in items),
+        "records": sum(item.get("records", item.get("compared_records", 0)) for item in items),
         "bytes": sum(item.get("bytes", 0) for item in items),
         "seconds": round(seconds, 3),
         "tasks": len(found),

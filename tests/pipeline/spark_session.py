@@ -1,4 +1,4 @@
-"""The session of Spark that the tests of a process share: it is started by the first that asks, and ended with the run."""
+"""The session of Spark that the tests of a process share; it ends with the run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

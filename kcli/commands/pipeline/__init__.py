@@ -7,6 +7,12 @@ from kcli.commands.shared.command import LazyGroup
 VERBS: dict[str, tuple[str, str]] = {
     "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
     "replay": ("kcli.commands.pipeline.replay:replay", "send dead letters to where they belong, once more"),
+    "verify": (
+        "kcli.commands.pipeline.verify:verify",
+        "compare topics of two clusters, and repair what differs",
+    ),
+    "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
+    "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
 }
 
 
@@ -14,7 +20,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "pipeline",
     cls=LazyGroup,
     table=VERBS,
-    examples=(('kcli pipeline query orders --sql "select count(*) from source"', "the number of records"),),
+    examples=(
+        ('kcli pipeline query orders --sql "select count(*) from source"', "how many records are there?"),
+        ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
+        ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
+    ),
 )
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.

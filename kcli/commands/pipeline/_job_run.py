@@ -9,7 +9,7 @@ from typing import Any
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
 from kcli.output.listing import list_rows
@@ -17,7 +17,7 @@ from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.job import Job, Progress
-from kcli.pipeline.report import DATA_LOSS, Report, report_of
+from kcli.pipeline.report import DATA_LOSS, DIFFERENT, Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
@@ -50,13 +50,15 @@ def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
                     why=f"{option} is a setting of Spark",
                     do=f"leave {option} or --runner out",
                 )
-    if flags["local"] is not None and (flags["runner"] == "inline" or flags["master"]):
-        other = "--runner inline" if flags["runner"] == "inline" else "--master"
-        raise usage(
-            f"kcli pipeline {command}: --local with {other}",
-            why="--local N runs N tasks at a time on this machine",
-            do="leave one of them out",
-        )
+    if flags["local"] is not None and flags["runner"] == "inline":
+        raise _both_local(command, "--runner inline")
+    check_spark_flags(flags, command)
+
+
+def check_spark_flags(flags: Mapping[str, Any], command: str) -> None:
+    """Usage errors for options of Spark."""
+    if flags["local"] is not None and flags["master"]:
+        raise _both_local(command, "--master")
     for text in flags["spark_conf"]:
         if "=" not in text.strip("="):
             raise usage(
@@ -64,6 +66,19 @@ def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
                 why="it is not KEY=VALUE",
                 do="spark.executor.memory=2g",
             )
+
+
+def _both_local(command: str, other: str) -> Refused:
+    return usage(
+        f"kcli pipeline {command}: --local with {other}",
+        why="--local N runs N tasks at a time on this machine",
+        do="leave one of them out",
+    )
+
+
+def spark_conf(flags: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of ``--spark-conf``; the last of a key wins."""
+    return dict(text.split("=", 1) for text in flags["spark_conf"])
 
 
 @contextmanager
@@ -83,7 +98,7 @@ def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
     return open_runner(
         master=flags["master"],
         local=flags["local"],
-        conf=dict(text.split("=", 1) for text in flags["spark_conf"]),
+        conf=spark_conf(flags),
         java_home=flags["java_home"],
         note=inv.talk.note,
         warn=inv.talk.warn,
@@ -141,5 +156,5 @@ def print_report(
     )
     for error in report.failures:
         if error.exit_code != stop.exit_code or not stop:
-            inv.failed(error, partly=report.done and error.exit_code != DATA_LOSS)
+            inv.failed(error, partly=report.done and error.exit_code not in (DATA_LOSS, DIFFERENT))
     return inv.finish(done=report.done, also=[stop.exit_code])

@@ -44,6 +44,11 @@ class Master:
     attempts: int
 
     @property
+    def name(self) -> str:
+        """For people."""
+        return self.url if self.slots is None else f"local[{self.slots}]"
+
+    @property
     def is_local(self) -> bool:
         """Whether tasks run in this machine's driver."""
         return self.slots is not None

@@ -68,9 +68,9 @@ def spark_error(error: BaseException, what: str, *, do: str = "") -> KcliError:
 
 def is_statement_error(error: BaseException) -> bool:
     """Whether a statement of SQL is wrong: its message says all."""
-    from pyspark.errors import AnalysisException, ParseException
-
-    return isinstance(error, AnalysisException | ParseException)
+    return not {"AnalysisException", "ParseException"}.isdisjoint(
+        each.__name__ for each in type(error).__mro__
+    )
 
 
 def message_of(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.core.errors import KcliError
+from kcli.pipeline.spark.driver import launch_gateway
 from kcli.pipeline.spark.folder import SessionFolder
 
 _START = 120.0  # seconds; a machine that swaps needs long
@@ -152,8 +153,6 @@ def _escaped(text: str) -> str:
 
 def _connect(connection: str) -> Any:
     """pyspark's gateway to a JVM that runs already."""
-    from pyspark.java_gateway import launch_gateway
-
     with open(connection, "rb") as file:
         data = file.read()
     os.unlink(connection)  # it has the secret of the gateway

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import kcli
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import IMPLEMENTATION
+from kcli.core.version import __version__
 from kcli.flows.stop import Stop
+from kcli.pipeline.spark import probe_task
+from kcli.pipeline.spark.driver import cloudpickle
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.ship import facts
 from kcli.pipeline.spark.watching import run_watched
@@ -42,10 +44,6 @@ def check_executors(session: Session, stop: Stop | None = None) -> None:
 
 def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
     """The facts that tasks report, from as many as run at a time."""
-    from pyspark import cloudpickle
-
-    from kcli.pipeline.spark import probe_task
-
     tasks = max(2, session.slots)
     cloudpickle.register_pickle_by_value(probe_task)  # type: ignore[no-untyped-call]
     try:
@@ -56,7 +54,7 @@ def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
             title="kcli probe",
             on_turn=bool,
             stop=stop if stop is not None else Stop(),
-            what=f"no task runs on {session.master.url}",
+            what=f"no task runs on {session.master.name}",
             do="check with `kcli pipeline doctor`, and read the logs of the executors",
         )
     finally:
@@ -88,10 +86,10 @@ def _of_one(found: dict[str, Any], here: dict[str, Any]) -> Iterable[Difference]
     if "kcli" in errors:
         yield Difference("kcli is missing", errors["kcli"], _PACK)
         return
-    if found["kcli"] != kcli.__version__:
+    if found["kcli"] != __version__:
         yield Difference(
             f"kcli {found['kcli']}",
-            f"here it is kcli {kcli.__version__}",
+            f"here it is kcli {__version__}",
             "remove it there: kcli is brought along by the job",
         )
         return

@@ -5,14 +5,8 @@ that kcli is missing there.
 
 def probe_task(_partition: object) -> "list[dict[str, object]]":
     """Facts about the Python process that runs it."""
-    import importlib
-    import os
-    import platform
-    import re
-    import socket
-    import sys
-    import sysconfig
-    import time
+    # Pickled by value, it has no module around it.
+    import importlib, os, platform, re, socket, sys, sysconfig, time  # noqa: E401, I001
 
     found: dict[str, object] = {
         "host": socket.gethostname(),

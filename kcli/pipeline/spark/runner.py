@@ -3,18 +3,17 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.flows.stop import Stop
 from kcli.pipeline.job import Job, Progress, TaskError, TaskResult, stopped_result, task_error
 from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.spark.attempt import Attempt, Results, ResultsParam
 from kcli.pipeline.spark.board import Board
-from kcli.pipeline.spark.libraries import check_libraries
+from kcli.pipeline.spark.driver import ACCUMULATORS
+from kcli.pipeline.spark.probe import check_executors
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.watching import Watched
-
-if TYPE_CHECKING:
-    from kcli.pipeline.spark.attempt import Results
 
 _PATIENCE = 5.0  # seconds for tasks to end after a request to stop
 
@@ -28,13 +27,10 @@ def open_runner(
     note: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> Runner:
-    """A runner with a session of its own; ConfigError without pyspark or Java, or if the executors cannot run tasks."""
-    check_libraries()
+    """A runner with a session of its own; ConfigError without a Java, or if the executors cannot run tasks."""
     session = Session(master=master, local=local, conf=conf, java_home=java_home, note=note, warn=warn)
     try:
         if not session.master.is_local:
-            from kcli.pipeline.spark.probe import check_executors
-
             check_executors(session)
     except BaseException:
         session.close()
@@ -84,10 +80,6 @@ class _Run:
 
     def results(self) -> list[TaskResult]:
         """Returns when the job has ended, in whatever way."""
-        from pyspark.accumulators import _accumulatorRegistry
-
-        from kcli.pipeline.spark.attempt import Attempt, ResultsParam
-
         context = self._session.context
         accumulator = context.accumulator(self._results, ResultsParam())
         numbered = list(enumerate(self._job.tasks))
@@ -112,7 +104,7 @@ class _Run:
             self._complete(self._error(watched))
             self._show()
         finally:
-            _accumulatorRegistry.pop(accumulator.aid, None)
+            ACCUMULATORS.pop(accumulator.aid, None)
         return [self._results[number] for number in range(len(numbered))]
 
     def _wait(self, watched: "Watched[object]") -> None:

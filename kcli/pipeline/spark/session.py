@@ -4,31 +4,30 @@ A process has one at a time. It is made, used and ended by the main thread; jobs
 (``watching.py``).
 """
 
+import logging
 import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import kcli
 from kcli.core.child_environment import child_environment
 from kcli.core.errors import KcliError
 from kcli.pipeline.spark.conf import LIGHT, Master, parse_master, session_conf, warnings_of
+from kcli.pipeline.spark.driver import PYSPARK_FILE, PySparkLogger, SparkContext, SparkSession
 from kcli.pipeline.spark.errors import SparkError, is_statement_error, spark_error
 from kcli.pipeline.spark.folder import SessionFolder
 from kcli.pipeline.spark.java import JavaHome, spark_java
 from kcli.pipeline.spark.jvm import Jvm, log_configuration
-from kcli.pipeline.spark.libraries import check_libraries, installed
+from kcli.pipeline.spark.libraries import installed
 from kcli.pipeline.spark.masters import check_master
 from kcli.pipeline.spark.ship import Shipment
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
 _FOREIGN = (
     "PYSPARK_SUBMIT_ARGS",
@@ -48,7 +47,7 @@ _FOREIGN = (
 
 class Session:
     """``context`` is Spark's; ``master`` with slots and attempts; ``java`` what runs it; ``seconds`` how long it took to
-    start. ConfigError without the libraries or a Java, SparkError if it does not start.
+    start. ConfigError without a Java, SparkError if it does not start.
 
     ``profile``: see ``conf.py``. ``local``: how many tasks run at a time without a ``master``. ``warn`` receives what a
     setting costs, ``note`` what takes long.
@@ -67,7 +66,6 @@ class Session:
     ) -> None:
         given = dict(conf or {})
         self.master = parse_master(master, local=local, processors=_processors(), conf=given)
-        check_libraries()
         self.java: JavaHome = spark_java(java_home)
         check_master(self.master.url)
         started = time.monotonic()
@@ -101,11 +99,9 @@ class Session:
         return self.master.slots or max(1, int(self.context.defaultParallelism))
 
     @property
-    def sql(self) -> "SparkSession":
+    def sql(self) -> SparkSession:
         """The session for data frames and SQL."""
         if self._sql is None:
-            from pyspark.sql import SparkSession
-
             self._sql = SparkSession.builder.getOrCreate()
         return self._sql
 
@@ -137,8 +133,6 @@ class Session:
 
     def close(self) -> None:
         """Stops what runs, and ends all processes; also after an error in the middle of the start."""
-        from pyspark import SparkContext
-
         active = SparkContext._active_spark_context
         try:
             if active is not None:
@@ -162,26 +156,19 @@ class Session:
     ) -> None:
         self.close()
 
-    def _context(self) -> "SparkContext":
-        from pyspark import SparkContext
-
+    def _context(self) -> SparkContext:
         _silence()
         assert self._jvm is not None
         try:
             return SparkContext(gateway=self._jvm.gateway)
         except Exception as error:  # noqa: BLE001 - py4j and pyspark raise anything
-            raise self.failure(error, f"Spark did not start on {self.master.url}") from None
+            raise self.failure(error, f"Spark did not start on {self.master.name}") from None
         finally:
             _restore_interrupts(self._handler)  # pyspark installs a handler of its own
 
 
 def _silence() -> None:
     """What pyspark would log and warn on the terminal: its errors are reported as kcli's."""
-    import logging
-    import warnings
-
-    from pyspark.logger import PySparkLogger
-
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     logging.getLogger("py4j").addHandler(logging.NullHandler())
@@ -235,12 +222,10 @@ def _jvm_environment(master: Master, java: JavaHome) -> dict[str, str]:
 
 def _spark_home() -> str:
     """That of the installed pyspark; SPARK_HOME only if it is the same version, since both parts have to fit."""
-    import pyspark
-
     given = os.environ.get("SPARK_HOME", "")
     if given and any(Path(given, "jars").glob(f"spark-core_*-{installed('pyspark')}.jar")):
         return given
-    return os.path.dirname(os.path.abspath(pyspark.__file__))
+    return os.path.dirname(os.path.abspath(PYSPARK_FILE))
 
 
 def _python_path() -> str:

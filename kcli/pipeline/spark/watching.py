@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.flows.stop import Stop
 from kcli.pipeline.job import StoppedTaskError
+from kcli.pipeline.spark.driver import InheritableThread
 from kcli.pipeline.spark.session import Session
 
 T = TypeVar("T")
@@ -34,8 +35,6 @@ class Watched(Generic[T]):
     """``call`` runs in a thread; ``result`` waits for it. ``title`` names its jobs in the interface of Spark."""
 
     def __init__(self, session: Session, call: Callable[[], T], *, title: str) -> None:
-        from pyspark import InheritableThread
-
         self.group = f"kcli-{uuid.uuid4().hex}"
         self._session = session
         self._call = call

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kcli.flows import java
-from kcli.sandbox.errors import JavaMissingError
 from kcli.flows.java import major_version, version_from_banner, version_from_release
+from kcli.sandbox.errors import JavaMissingError
 from kcli.sandbox.java import find_java
 
 

@@ -9,6 +9,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.mirror:mirror",
         "copy topics to another cluster by many tasks, exactly once",
     ),
+    "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
+    "replay": ("kcli.commands.pipeline.replay:replay", "send dead letters to where they belong, once more"),
     "verify": (
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
@@ -27,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     cls=LazyGroup,
     table=VERBS,
     examples=(
+        ('kcli pipeline query orders --sql "select count(*) from source"', "how many records are there?"),
         ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),

@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
     ),
+    "pipeline": (
+        "kcli.commands.pipeline:pipeline",
+        "query, export, copy and compare whole topics, on Spark",
+    ),
     "profile": ("kcli.commands.profile:profile", "name clusters, with their options and secrets"),
     "config": ("kcli.commands.config:config", "show and check the client options of all sources"),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),

@@ -4,10 +4,21 @@ import click
 
 from kcli.commands.shared.command import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "export": ("kcli.commands.pipeline.export:export", "write the records of topics to files, each once"),
+    "import": ("kcli.commands.pipeline.import_topics:import_topics", "restore the topics of an export"),
+}
 
 
-@click.group("pipeline", cls=LazyGroup, table=VERBS, examples=())
+@click.group(
+    "pipeline",
+    cls=LazyGroup,
+    table=VERBS,
+    examples=(
+        ("kcli pipeline export orders exports/orders", "write a topic to files"),
+        ("kcli pipeline import exports/orders", "restore it"),
+    ),
+)
 def pipeline() -> None:
     """Query, export, copy and compare whole topics, by jobs that run on Spark.
 

@@ -13,10 +13,11 @@ from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
 from kcli.output.listing import list_rows
+from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
-from kcli.pipeline.job import Job, Progress
+from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.report import DATA_LOSS, Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
@@ -104,12 +105,20 @@ def run_job(
     """
     started = time.monotonic()
     with inv.progress(title, total=total) as bar:
-
-        def show(done: Progress) -> None:
-            bar.update(done.records, done.bytes, tasks=done.tasks, tasks_done=done.tasks_done)
-
-        results = runner.run(job, on_progress=show, stop=stop)
+        results = run_tasks(runner, job, stop, bar)
     return report_of(results, places, time.monotonic() - started)
+
+
+def run_tasks(
+    runner: Runner, job: Job, stop: Stop, bar: ProgressLine, before: tuple[int, int] = (0, 0)
+) -> list[TaskResult]:
+    """Runs all tasks, for a report to be made of several jobs. ``before``: records and bytes of earlier ones."""
+
+    def show(done: Progress) -> None:
+        records, size = before[0] + done.records, before[1] + done.bytes
+        bar.update(records, size, tasks=done.tasks, tasks_done=done.tasks_done)
+
+    return runner.run(job, on_progress=show, stop=stop)
 
 
 def print_report(

@@ -76,7 +76,6 @@ _FUTURE = {
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "top": "`kcli groups lag --watch` shows lag as it changes",
         "tui": "`kcli groups lag --watch` shows lag as it changes",
-        "pipeline": "`kcli consume -o ndjson` feeds other programs",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },

@@ -18,6 +18,7 @@ from kcli.commands.shared.params import Rate
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
@@ -32,7 +33,6 @@ from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, Pro
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery

@@ -10,12 +10,12 @@ from kcli.commands.shared.params import check_topic_name, raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import topic_refused, unknown_topic
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.key import PARTITIONER, KeyFilter, owner
 from kcli.flows.filters.selection import Filter, Selection

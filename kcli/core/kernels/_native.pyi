@@ -2,10 +2,31 @@
 
 from collections.abc import Iterable, Sequence
 
+from kcli.core.kernels.arrow_ops import Array, Converted, Parts
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import Columns, Row, Text
 from kcli.core.kernels.varint import Buffer
 from kcli.core.types import Header
+
+def arrow_columns(
+    parts: Parts,
+    columns: Sequence[int],
+    since: int | None,
+    until: int | None,
+    keys: Sequence[bytes | None] | None,
+    not_null: bool,
+    topic: bytes,
+    partition: int,
+    /,
+) -> Converted: ...
+def _arrow_array(column: Array, /) -> object:
+    """A capsule ``arrow_array``, which shares the buffers of ``arrow_columns`` and copies others."""
+
+def _arrow_schema(field: object, /) -> object:
+    """A capsule ``arrow_schema`` of a field: format, name, flags, children."""
+
+def _arrow_stream(source: object, /) -> object:
+    """A capsule ``arrow_array_stream`` that calls ``schema``, ``next`` and, once, ``close`` of the source."""
 
 def crc32c(data: Buffer, value: int = 0, /) -> int: ...
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...

@@ -6,7 +6,7 @@
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError
 
@@ -34,6 +34,10 @@ else:
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
 
+NATIVE: Any = _chosen if IMPLEMENTATION == "native" else None
+"""The C module, for what is no kernel (``core/arrow/export.py``); None where Python is in use."""
+
+arrow_columns = _chosen.arrow_columns
 crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns

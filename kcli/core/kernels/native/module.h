@@ -9,6 +9,7 @@
 
 /* Each kernel with the least and the most of its arguments. Its twin of the same name in kernels/pure describes it. */
 #define ALL_KERNELS(KERNEL) \
+    KERNEL(arrow_columns, 8, 8) \
     KERNEL(crc32c, 1, 2) \
     KERNEL(crc32c_patch, 4, 4) \
     KERNEL(crc32c_tables, 1, 2) \
@@ -32,8 +33,15 @@
     KERNEL(render_records, 9, 9) \
     KERNEL(walk_batches, 5, 5)
 
+/* Not kernels, but what hands on their columns: with an underscore in front, for kcli/core/arrow alone. */
+#define ALL_EXPORTERS(KERNEL) \
+    KERNEL(arrow_array, 1, 1) \
+    KERNEL(arrow_schema, 1, 1) \
+    KERNEL(arrow_stream, 1, 1)
+
 #define DECLARE_KERNEL(name, least, most) PyObject *name(PyObject *const *args, Py_ssize_t count);
 ALL_KERNELS(DECLARE_KERNEL)
+ALL_EXPORTERS(DECLARE_KERNEL)
 #undef DECLARE_KERNEL
 
 /* From here on, work without Python objects is worth giving the GIL away for: some 10 us. */

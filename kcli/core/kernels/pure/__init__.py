@@ -3,6 +3,7 @@
 Only ``kernels/active.py`` imports this; all other modules import the functions from there, whichever twin is in use.
 """
 
+from kcli.core.kernels.pure.arrow import arrow_columns
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
 from kcli.core.kernels.pure.decode import decode_columns, decode_values
 from kcli.core.kernels.pure.encode import (
@@ -19,6 +20,7 @@ from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
+    "arrow_columns",
     "crc32c",
     "crc32c_patch",
     "decode_columns",

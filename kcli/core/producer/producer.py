@@ -9,9 +9,9 @@ the calling thread. So each record of a call that returned is reported exactly o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
@@ -20,6 +20,7 @@ from kcli.core.errors import (
     ClosedError,
     ConfigError,
     KcliError,
+    PartlyQueuedError,
     TimedOutError,
     TransactionAbortableError,
 )
@@ -270,6 +271,60 @@ class Producer:
         how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
         return self._submission.submit_text(topic, text, start, stop, how, partition, stamp, origin)
 
+    def send_arrow(
+        self,
+        topic: str | None,
+        data: Any,
+        *,
+        partition: int | Literal["keep", "by-key"] | None = None,
+        origin: Any = None,
+    ) -> int:
+        """Queues the rows of Arrow data, one record each; returns the number of rows.
+
+        ``data`` offers ``__arrow_c_array__`` or ``__arrow_c_stream__``: a pyarrow RecordBatch or Table, a polars or
+        pandas DataFrame, a DuckDB relation and others; no library of Arrow is needed here. Columns, in any order:
+
+        - ``value``, and if there is one ``key``: binary or utf8 (also large ones and views). Null is not empty.
+        - ``headers``: list<struct<key, value>> or map; or ``headers_packed``: blocks (``encode_headers``). Null: none.
+        - ``timestamp``: timestamp of any unit, or int64 in milliseconds, where −1 is "no timestamp"; null for now.
+        - ``partition``: int32 or int64; null or −1 for the partition of the key.
+        - ``topic``: needed if ``topic`` is None, otherwise ignored.
+        - ``offset``, ``timestamp_type`` and ``leader_epoch`` of records that were read are ignored.
+
+        ``partition``: a number for all rows; "keep" needs the column, "by-key" ignores it; by default the column counts
+        if there is one. ConfigError for other columns and types and for a row that cannot be a record, by its number;
+        then no row is queued. A row larger than ``max.request.size`` fails with RecordTooLargeError, one that names a
+        missing partition with UnknownPartitionError; the others are still sent.
+
+        The tables of a stream are checked and queued one after the other. If one fails after others were queued, the call
+        raises PartlyQueuedError, whose ``rows`` were queued, and an open transaction can no longer be committed. The data
+        may be dropped after this returns, but must not be modified until the records are sent, as Arrow demands.
+        ``origin``: as in ``send_rows``; rows are counted from 0 over all tables.
+        """
+        # Producers that send no Arrow data do not need the modules, nor ctypes.
+        from kcli.core.arrow.foreign import open_tables
+        from kcli.core.arrow.record_columns import RecordSchema
+        from kcli.core.producer.column_pieces import cut_table
+
+        field, tables = open_tables(data)
+        schema = RecordSchema(field)
+        check_destination(schema, topic, partition)
+        number = partition if isinstance(partition, int) else None
+        row = 0
+        try:
+            for table in tables:
+                records = schema.records(table)
+                pieces = cut_table(records, topic, self._submission.piece_size, self.options.max_request_size)
+                by_key, now = partition == "by-key", clock.wall_ms()
+                self._submission.submit_columns(pieces, number, by_key, now, origin, row)
+                row += table.length
+        except KcliError as error:
+            if not row:
+                raise
+            self._submission.fail_stream(error)
+            raise PartlyQueuedError(row, error) from error
+        return row
+
     def send_batch(
         self,
         tp: TopicPartition,
@@ -467,6 +522,23 @@ class Producer:
         if self._transactions is not None and self._transactions.is_open:
             with suppress(KcliError):
                 self.abort_transaction(None if timeout is None else max(timeout, _LAST_PATIENCE))
+
+
+def check_destination(columns: Container[str], topic: str | None, partition: object) -> None:
+    """Rejects a topic or a partition of ``send_arrow`` that the columns do not provide."""
+    if topic is None and "topic" not in columns:
+        raise ConfigError(
+            "the records have no topic", why="there is no column topic", do="name a topic, or add the column"
+        )
+    if partition == "keep" and "partition" not in columns:
+        raise ConfigError(
+            "the partitions cannot be kept",
+            why="there is no column partition",
+            do="add it, or leave the choice to the keys: by-key",
+        )
+    if partition in (None, "keep", "by-key") or (type(partition) is int and partition >= 0):
+        return
+    raise ConfigError(f"partition={partition!r}", why="it is neither a partition nor keep nor by-key")
 
 
 def check_options(options: ProducerOptions) -> None:

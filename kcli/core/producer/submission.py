@@ -6,9 +6,11 @@ in the middle of a call would leave the caller unable to say which rows are in a
 of lines that way. Tested in ``tests/fault/test_producer.py`` and ``tests/fault/test_send_text.py``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
@@ -16,14 +18,18 @@ from kcli.core.kernels.shapes import Row, Text
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions
-from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.origins import Origin, Rows, shifted
 from kcli.core.producer.parked import Parked
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread
+from kcli.core.producer.serialization import row_too_large
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.text_cut import last_line_end, line_count, line_length
 from kcli.core.topic_names import check_topic
+
+if TYPE_CHECKING:
+    from kcli.core.producer.column_pieces import Selection
 
 T = TypeVar("T")
 
@@ -51,6 +57,7 @@ class Submission:
         self._completions = completions
         self._must_be_allowed = must_be_allowed
         self._delivery_timeout = options.delivery_timeout_ms / 1000
+        self._longest = options.max_request_size
         self._piece = max(options.batch_size, options.buffer_memory // 4)
 
     def submit(
@@ -136,6 +143,67 @@ class Submission:
                 return row + left
             start = cut
         return row
+
+    @property
+    def piece_size(self) -> int:
+        """How many bytes are queued at once at most: more waits for memory."""
+        return self._piece
+
+    def fail_stream(self, error: KcliError) -> None:
+        """A stream of records ended in an error after some were queued: an open transaction must not be committed."""
+        self._fail_transaction(error)
+
+    def submit_columns(
+        self,
+        pieces: Sequence[Selection],
+        partition: int | None,
+        by_key: bool,
+        now: int,
+        token: Any,
+        first_row: int,
+    ) -> None:
+        """Queues the pieces of one table in order.
+
+        Raises if the first piece cannot be queued. Of a later one, the rest of its topic is reported as failed, and the
+        rest of the table where the error is not about the topic.
+        """
+        failed: dict[str, KcliError] = {}
+        begun = False
+        for piece in pieces:
+            if piece.too_long:
+                continue
+            error = failed.get(piece.topic) or failed.get("")
+            if error is None:
+                try:
+                    self._submit_piece(piece, partition, by_key, now, token, first_row)
+                except KcliError as caught:
+                    if not begun:
+                        raise
+                    error = caught
+                    lost = (
+                        isinstance(caught, UnknownPartitionError) or piece.topic in self._sender.lost_topics
+                    )
+                    failed[piece.topic if lost else ""] = caught
+            if error is not None:
+                self._refuse(piece.topic, token, _rows_of(piece, token, first_row), piece.size, error)
+            begun = True
+        for piece in pieces:
+            if piece.too_long:
+                error = row_too_large(piece.topic, first_row + piece.numbers()[0], piece.size, self._longest)
+                self._refuse(piece.topic, token, _rows_of(piece, token, first_row), piece.size, error)
+
+    def _submit_piece(
+        self, piece: Selection, partition: int | None, by_key: bool, now: int, token: Any, first_row: int
+    ) -> None:
+        # Producers that send no Arrow data do not need the module.
+        from kcli.core.producer.column_placer import ColumnPlacer
+
+        refuse = partial(self._refuse, piece.topic, token)
+        placer = ColumnPlacer(
+            self._placer, piece, by_key=by_key, now=now, refuse=refuse, token=token, first_row=first_row
+        )
+        origins = _origins(token, _rows_of(piece, token, first_row))
+        self.submit(piece.topic, len(piece), piece.size, lambda: placer.add_rows(partition), origins=origins)
 
     def _submit_region(
         self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
@@ -233,6 +301,11 @@ class Submission:
         """A record is lost: an open transaction must not be committed without it."""
         if self._sender.transactions is not None:
             self._sender.transactions.record_lost(error)
+
+
+def _rows_of(piece: Selection, token: Any, first_row: int) -> Rows:
+    """The rows of a piece as those of ``token``, which counts all tables of a stream; they are many without one."""
+    return piece.numbers() if token is None else shifted(piece.numbers(), first_row)
 
 
 def _origins(token: Any, rows: Rows) -> list[Origin]:

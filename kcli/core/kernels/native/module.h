@@ -17,6 +17,7 @@
     KERNEL(decode_headers, 3, 3) \
     KERNEL(decode_run, 5, 5) \
     KERNEL(decode_values, 6, 6) \
+    KERNEL(encode_columns, 8, 8) \
     KERNEL(encode_headers, 1, 1) \
     KERNEL(encode_keyed, 7, 7) \
     KERNEL(encode_lines, 7, 7) \
@@ -25,9 +26,12 @@
     KERNEL(encode_slices, 7, 7) \
     KERNEL(encode_text, 13, 13) \
     KERNEL(find_in_records, 5, 5) \
+    KERNEL(group_columns, 7, 7) \
     KERNEL(group_slices, 4, 4) \
+    KERNEL(group_values, 5, 5) \
     KERNEL(index_text, 8, 8) \
     KERNEL(join_run, 1, 1) \
+    KERNEL(measure_columns, 6, 6) \
     KERNEL(murmur2, 1, 1) \
     KERNEL(partition_keys, 2, 2) \
     KERNEL(render_records, 9, 9) \

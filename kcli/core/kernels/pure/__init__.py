@@ -12,6 +12,12 @@ from kcli.core.kernels.pure.encode import (
     encode_record,
     encode_rows,
 )
+from kcli.core.kernels.pure.encode_columns import (
+    encode_columns,
+    group_columns,
+    group_values,
+    measure_columns,
+)
 from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
@@ -27,6 +33,7 @@ __all__ = [
     "decode_headers",
     "decode_run",
     "decode_values",
+    "encode_columns",
     "encode_headers",
     "encode_keyed",
     "encode_lines",
@@ -35,9 +42,12 @@ __all__ = [
     "encode_slices",
     "encode_text",
     "find_in_records",
+    "group_columns",
     "group_slices",
+    "group_values",
     "index_text",
     "join_run",
+    "measure_columns",
     "murmur2",
     "partition_keys",
     "render_records",

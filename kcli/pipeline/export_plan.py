@@ -1,4 +1,4 @@
-"""What an export does next: from what its folder has, and where the partitions end now. Pure, but for one look at files."""
+"""What an export does next: from what its folder has, and where the partitions end now. Pure, but for ``missing_files``."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,12 @@ class OtherExportError(KcliError):
 
 
 def check_same(
-    found: Manifest | ExportPlan, folder: str, cluster: str, form: str, request: Request, ids: Mapping[str, str]
+    found: Manifest | ExportPlan,
+    folder: str,
+    cluster: str,
+    form: str,
+    request: Request,
+    ids: Mapping[str, str],
 ) -> None:
     """OtherExportError if the folder holds another export. ``ids``: of the topics that exist now."""
     why = ""
@@ -97,7 +102,8 @@ def planned_topics(
     for topic, of_one in groupby(sorted(slices), key=lambda each: each.topic):
         parts = list(of_one)
         partitions = [
-            ExportedPartition(each.partition, begun.get(each.tp, each.start), each.end, 0, []) for each in parts
+            ExportedPartition(each.partition, begun.get(each.tp, each.start), each.end, 0, [])
+            for each in parts
         ]
         found.append(ExportedTopic(topic, id_text(parts[0].topic_id), dict(configs[topic]), partitions))
     return found

@@ -24,8 +24,8 @@ _LAST = (1 << 63) - 1
 
 
 class ExportedFile(msgspec.Struct, frozen=True):
-    """The records at offsets from ``start`` up to, not including, ``end``. ``path`` is relative to the folder, with ``/``;
-    ``sha256`` in hexadecimal digits.
+    """The records at offsets from ``start`` up to, not including, ``end``. ``path`` is relative to the folder, and has
+    ``/``; ``sha256`` in hexadecimal digits.
     """
 
     path: str

@@ -9,9 +9,8 @@ import errno
 import hashlib
 import io
 import os
-from collections.abc import Buffer
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcli.files.atomic import sync_folder
 
@@ -53,7 +52,7 @@ class NewFile(io.RawIOBase):
         """The number of bytes written."""
         return self._size
 
-    def write(self, data: Buffer) -> int:
+    def write(self, data: Any) -> int:
         """Writes all of ``data``."""
         with memoryview(data).cast("B") as view:
             self._hash.update(view)

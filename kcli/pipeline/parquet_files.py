@@ -165,7 +165,7 @@ class _Sizes:
 
     def _before(self, row: int) -> int:
         header = self._headers[row]
-        return (
+        return int(
             self._key[row]
             + self._value[row]
             + (self._names[header] + self._contents[header] if len(self._names) > 1 else 0)
@@ -179,7 +179,8 @@ class _Sizes:
     def reach(self, start: int, limit: int) -> int:
         """The last row before which the records from ``start`` on have at most ``limit`` bytes."""
         base = self._before(start)
-        return bisect_right(range(self._rows + 1), limit, lo=start, key=lambda row: self._before(row) - base) - 1
+        rows = range(self._rows + 1)
+        return int(bisect_right(rows, limit, lo=start, key=lambda row: self._before(row) - base)) - 1
 
 
 def _offsets(column: Any) -> Any:

@@ -57,5 +57,3 @@ def offset_in(line: bytes, form: str) -> int:
         return int(found[0]) if found and found[0].isdigit() else -1
     match = _OFFSET.search(line)
     return int(match[1]) if match else -1
-
-

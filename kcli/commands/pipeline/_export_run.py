@@ -1,4 +1,4 @@
-"""What ``kcli pipeline export`` does: finds out what its folder lacks, writes it down as a plan, runs the job, commits."""
+"""What ``kcli pipeline export`` does: finds out what its folder lacks, writes a plan of it, runs the job, and commits."""
 
 import dataclasses
 import os
@@ -228,11 +228,11 @@ class _Export:
         )
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        found = {}
+        found: dict[str, dict[str, str]] = {name: {} for name in names}
         for name, entries in self.admin.describe_topic_configs(names).items():
             if isinstance(entries, KcliError):
                 self.inv.talk.warn(f"the configuration of topic {name} is not in the manifest: {entries}")
-                entries = []
+                continue
             found[name] = {
                 entry.name: entry.value
                 for entry in entries
@@ -267,7 +267,11 @@ class _Export:
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
     ) -> Manifest | None:
         """Writes what is planned and commits it; None if something of it was not written."""
-        if manifest is not None and not plan.slices and _partitions(plan) == dict(manifest.partitions()).keys():
+        if (
+            manifest is not None
+            and not plan.slices
+            and _partitions(plan) == dict(manifest.partitions()).keys()
+        ):
             return manifest
         save(self.folder, plan)
         items = [result.item for result in self.results if result.item is not None]
@@ -348,7 +352,7 @@ def _check_empty(folder: str) -> None:
     if found:
         raise OtherExportError(
             f"{folder} is not empty",
-            why=f"it has {visible_line(sorted(found)[0])}, and neither {MANIFEST} nor {PLAN}, which would say what that is",
+            why=f"it has {visible_line(sorted(found)[0])}, and neither {MANIFEST} nor {PLAN}",
             do="name another folder, or empty this one",
         )
 
@@ -375,7 +379,9 @@ def _again(manifest: Manifest, missing: Sequence[ExportedFile]) -> ExportPlan:
 
 def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
     """The plan with a file for each slice that a task writes."""
-    return msgspec.structs.replace(plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots)))
+    return msgspec.structs.replace(
+        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots))
+    )
 
 
 def _partitions(plan: ExportPlan) -> set[TopicPartition]:
@@ -391,7 +397,9 @@ def _with_empty(report: Report, plan: ExportPlan) -> Report:
         for one in topic.partitions
         if (topic.topic, one.partition) not in known
     ]
-    return report._replace(items=sorted([*report.items, *empty], key=lambda item: (item["topic"], item["partition"])))
+    return report._replace(
+        items=sorted([*report.items, *empty], key=lambda item: (item["topic"], item["partition"]))
+    )
 
 
 def _report_of(manifest: Manifest) -> Report:

@@ -64,7 +64,9 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
     default="parquet",
     help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw.  [default: parquet]",
 )
-@click.option("-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7.")
+@click.option(
+    "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+)
 @click.option(
     "--offset",
     type=_RANGE,

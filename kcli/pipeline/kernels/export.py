@@ -60,7 +60,9 @@ def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> d
     }
 
 
-def _write(settings: ExportSettings, task: PlannedSlice, path: str, context: TaskContext) -> ExportedFile | None:
+def _write(
+    settings: ExportSettings, task: PlannedSlice, path: str, context: TaskContext
+) -> ExportedFile | None:
     """None if the file exists in the meantime."""
     with _reading(settings.source, task) as consumer, NewFile(path) as file:
         if settings.format == "parquet":

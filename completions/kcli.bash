@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -259,6 +259,16 @@ _kcli_command() {
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="verify"
+            aliases="" ;;
+        "kcli pipeline verify")
+            names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -347,7 +357,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror profile config sandbox demo completion options profiles exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -393,6 +403,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="verify"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -793,6 +808,23 @@ _kcli_value() {
         "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror --color") reply="auto always never" ;;
         "kcli mirror --progress") reply="auto none bar json" ;;
+        "kcli pipeline -F" | "kcli pipeline --command-config") files=1 ;;
+        "kcli pipeline -X" | "kcli pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline --profile") asked=profiles ;;
+        "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli pipeline --color") reply="auto always never" ;;
+        "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline verify --from") asked=profiles ;;
+        "kcli pipeline verify --to") asked=profiles ;;
+        "kcli pipeline verify --level") reply="offsets digest records" ;;
+        "kcli pipeline verify --runner") reply="spark processes inline" ;;
+        "kcli pipeline verify --java-home") files=1 ;;
+        "kcli pipeline verify -F" | "kcli pipeline verify --command-config") files=1 ;;
+        "kcli pipeline verify -X" | "kcli pipeline verify --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline verify --profile") asked=profiles ;;
+        "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline verify --color") reply="auto always never" ;;
+        "kcli pipeline verify --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
         "kcli profile -X" | "kcli profile --command-property") keys="$_kcli_keys" ;;
         "kcli profile --profile") asked=profiles ;;
@@ -957,6 +989,12 @@ _kcli_value() {
         "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help pipeline -F" | "kcli help pipeline --command-config") files=1 ;;
+        "kcli help pipeline -X" | "kcli help pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli help pipeline --profile") asked=profiles ;;
+        "kcli help pipeline -o" | "kcli help pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help pipeline --color") reply="auto always never" ;;
+        "kcli help pipeline --progress") reply="auto none bar json" ;;
         "kcli help profile -F" | "kcli help profile --command-config") files=1 ;;
         "kcli help profile -X" | "kcli help profile --command-property") keys="$_kcli_keys" ;;
         "kcli help profile --profile") asked=profiles ;;

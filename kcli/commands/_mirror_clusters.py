@@ -4,6 +4,8 @@ import copy
 import dataclasses
 from typing import Any, TypeVar
 
+import click
+
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import sources_of
@@ -23,15 +25,15 @@ _FROM_FLAGS = {
 
 
 class Side:
-    """One cluster; ``servers`` are its brokers. ``changes``: whether the mirror writes to it."""
+    """One cluster; ``servers`` are its brokers. ``changes``: whether the command writes to it."""
 
     def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
         self._inv = inv
         for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
             if given is not None:
                 raise usage(
-                    f"kcli mirror: {option} names a third cluster",
-                    why="a mirror has two: --from and --to",
+                    f"{click.get_current_context().command_path}: {option} names a third cluster",
+                    why="it has two: --from and --to",
                     do=f"use {flag} instead",
                 )
         self._configuration = Configuration(
@@ -47,6 +49,11 @@ class Side:
         # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
         self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
+
+    @property
+    def configuration(self) -> Configuration:
+        """The options of this cluster, of all sources."""
+        return self._configuration
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster; ``own`` by field name."""

@@ -1,15 +1,12 @@
 """The plan of a mirror: shown, refused for conflicts, and confirmed where a target has records of somebody else."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import AuthError
 from kcli.flows.mirror.job import Ends
-from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import ConflictError
-from kcli.flows.mirror.state import SavedJob
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -19,17 +16,24 @@ def may_begin(
     inv: Invocation,
     job: str,
     found: Survey,
-    saved: SavedJob | None,
-    copies: Sequence[PartitionCopy],
+    own: Mapping[str, str],
+    partitions: Mapping[str, int],
     ends: Ends,
-    flags: Mapping[str, Any],
+    *,
+    exactly_once: bool,
+    compares: bool = False,
+    remarks: Sequence[str] = (),
 ) -> bool:
     """Shows the plan and asks where necessary; False for a dry run, and for a refusal.
 
-    AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
+    ``own``: the topics that the job copies already, from source to target; ``partitions``: how many of each source topic
+    are copied. ``compares``: nothing is copied. ``remarks``: further lines of the plan. AuthError for missing
+    permissions, ConflictError for a target that cannot hold the copy.
     """
     findings = found.findings
-    plan = _plan_text(job, found, saved, copies, flags)
+    plan = "\n".join(
+        [*_plan_lines(job, found, own, partitions, exactly_once=exactly_once, compares=compares), *remarks]
+    )
     if findings.denied:
         show_plan(inv, plan)
         raise AuthError(
@@ -37,7 +41,7 @@ def may_begin(
             why="; ".join(finding.what for finding in findings.denied),
             do="grant them, or leave these topics out",
         )
-    if findings.conflicts and not flags["verify_only"]:
+    if findings.conflicts and not compares:
         show_plan(inv, plan)
         routes = dict.fromkeys(finding.route for finding in findings.conflicts)
         raise ConflictError(
@@ -48,34 +52,38 @@ def may_begin(
             ),
             do="; ".join(dict.fromkeys(finding.do for finding in findings.conflicts)),
         )
-    own = {} if saved is None else saved.state.topics
     filled = [
         route.target
         for route in found.routes
         if own.get(route.source) != route.target and ends.has_records(route.target)
     ]
-    if not filled or flags["verify_only"]:
+    if not filled or compares:
         show_plan(inv, plan)
         return not inv.dry_run
     question = f"Copy to {', '.join(filled)}, which has records already?"
     return confirm(inv, plan, question, name=filled[0], among=filled)
 
 
-def _plan_text(
-    job: str, found: Survey, saved: SavedJob | None, copies: Sequence[PartitionCopy], flags: Mapping[str, Any]
-) -> str:
+def _plan_lines(
+    job: str,
+    found: Survey,
+    own: Mapping[str, str],
+    partitions: Mapping[str, int],
+    *,
+    exactly_once: bool,
+    compares: bool,
+) -> list[str]:
     """What the mirror is going to do."""
     source, target = visible_line(found.source_cluster), visible_line(found.target_cluster)
-    if flags["verify_only"]:
+    if compares:
         lines = [f"Compare cluster {source} with {target}, job {job}"]
     else:
-        how = "exactly once" if flags["exactly_once"] else "at least once"
+        how = "exactly once" if exactly_once else "at least once"
         lines = [f"Mirror cluster {source} to {target}, job {job}, {how}"]
-    findings, own = found.findings, {} if saved is None else saved.state.topics
+    findings = found.findings
     created = {spec.name for spec in findings.create}
     for route in found.routes:
-        partitions = sum(copy.source.topic == route.source for copy in copies)
-        if flags["verify_only"]:
+        if compares:
             state = "exists" if route.target not in created else "does not exist"
         elif route.target in created:
             state = "is created"
@@ -83,9 +91,8 @@ def _plan_text(
             state = f"continues and gets {findings.grow[route.target]} partitions"
         else:
             state = "continues" if route.source in own else "exists"
-        lines.append(
-            f"  {route.source} → {route.target}: {counted(partitions, 'partition')}, the target {state}"
-        )
+        count = counted(partitions.get(route.source, 0), "partition")
+        lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
     notes = [*findings.conflicts, *findings.denied, *findings.warnings]
     lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in notes]
-    return "\n".join(lines)
+    return lines

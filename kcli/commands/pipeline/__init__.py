@@ -7,6 +7,14 @@ from kcli.commands.shared.command import LazyGroup
 VERBS: dict[str, tuple[str, str]] = {
     "export": ("kcli.commands.pipeline.export:export", "write the records of topics to files, each once"),
     "import": ("kcli.commands.pipeline.import_topics:import_topics", "restore the topics of an export"),
+    "mirror": (
+        "kcli.commands.pipeline.mirror:mirror",
+        "copy topics to another cluster by many tasks, exactly once",
+    ),
+    "verify": (
+        "kcli.commands.pipeline.verify:verify",
+        "compare topics of two clusters, and repair what differs",
+    ),
 }
 
 
@@ -17,6 +25,8 @@ VERBS: dict[str, tuple[str, str]] = {
     examples=(
         ("kcli pipeline export orders exports/orders", "write a topic to files"),
         ("kcli pipeline import exports/orders", "restore it"),
+        ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
+        ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
     ),
 )
 def pipeline() -> None:

@@ -18,7 +18,7 @@ from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.job import Job, Progress, TaskResult
-from kcli.pipeline.report import DATA_LOSS, Report, report_of
+from kcli.pipeline.report import DATA_LOSS, DIFFERENT, Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
@@ -149,5 +149,5 @@ def print_report(
     )
     for error in report.failures:
         if error.exit_code != stop.exit_code or not stop:
-            inv.failed(error, partly=report.done and error.exit_code != DATA_LOSS)
+            inv.failed(error, partly=report.done and error.exit_code not in (DATA_LOSS, DIFFERENT))
     return inv.finish(done=report.done, also=[stop.exit_code])

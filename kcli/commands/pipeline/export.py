@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.commands.pipeline._job_options import job_options
+from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_WORDS, Word, parse_partitions
@@ -15,7 +16,6 @@ from kcli.core.clock import wall_ms
 from kcli.core.positions import parse_instant, parse_range
 
 FORMATS = ("parquet", "ndjson", "csv", "raw")
-OUTPUTS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml")
 
 
 class Given(NamedTuple):
@@ -37,7 +37,7 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
 @command(
     "export",
     changes=False,
-    outputs=OUTPUTS,
+    outputs=REPORTS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),
         (

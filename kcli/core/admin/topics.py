@@ -88,7 +88,7 @@ def id_text(topic_id: bytes) -> str:
 
 
 def id_bytes(text: str) -> bytes:
-    """The topic id in Kafka's text form as bytes; all zeros for none."""
+    """The topic id that Kafka prints as ``text``."""
     return base64.urlsafe_b64decode(text + "==") if text else NO_UUID
 
 

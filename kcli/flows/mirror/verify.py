@@ -120,10 +120,12 @@ def compare(
     timestamps: bool,
     stop: Stop,
     progress: Callable[[Progress], None],
+    locate: bool = True,
 ) -> list[Comparison]:
     """Compares all pairs; returns early when ``stop`` is requested, then with pairs that are neither equal nor differ.
 
-    The consumers must have no group. Errors of single partitions are in the results.
+    The consumers must have no group. Errors of single partitions are in the results. Without ``locate``, a difference
+    is that of a chunk, which is not read again.
     """
     left = _Side(source, [pair.source for pair in pairs], timestamps=timestamps)
     right = _Side(target, [pair.target for pair in pairs], timestamps=timestamps)
@@ -137,7 +139,11 @@ def compare(
         for one in found:
             chunks = _first_difference(left.digests[one.pair.source.tp], right.digests[one.pair.target.tp])
             if one.error is None and chunks is not None:
-                one.difference = _locate(source, target, one.pair, *chunks, timestamps=timestamps)
+                one.difference = (
+                    _locate(source, target, one.pair, *chunks, timestamps=timestamps)
+                    if locate
+                    else _chunk_difference(*chunks)
+                )
     return found
 
 
@@ -161,6 +167,19 @@ def _first_difference(one: PartitionDigest, two: PartitionDigest) -> tuple[Chunk
         if a is None or b is None or a.digest != b.digest:
             return a, b
     return None
+
+
+def _chunk_difference(one: Chunk | None, two: Chunk | None) -> Difference:
+    """The difference of two chunks, by their first offsets."""
+    if one is None or two is None:
+        what = "has no record for it" if two is None else "has a record too many"
+    elif one.records != two.records:
+        what = f"has {two.records} records where the source has {one.records}"
+    else:
+        what = f"has other records: at least one of {one.records}"
+    return Difference(
+        None if one is None else one.first, None if two is None else two.first, f"the target {what}"
+    )
 
 
 def _locate(

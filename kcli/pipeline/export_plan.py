@@ -1,4 +1,4 @@
-"""What an export does next: from what its folder has, and where the partitions end now. Pure, but for ``missing_files``."""
+"""What an export does next: from what its folder has, and where partitions end now. Pure but for ``missing_files``."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import kcli
 
-_MOST = 160
+_MOST = 200
 _PACKAGE = Path(kcli.__file__).parent
 
 

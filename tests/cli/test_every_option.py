@@ -21,6 +21,7 @@ import pytest
 
 from kcli.__main__ import run
 from kcli.cli import cli
+from kcli.commands.pipeline import VERBS
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.options import ALL_OPTIONS, ClientOptions, ConsumerOptions, ProducerOptions, key_of
@@ -255,7 +256,8 @@ def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
-    assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | {"consume", "produce"} | of_two_clusters
+    jobs = {f"pipeline {verb}" for verb in VERBS}  # tests/pipeline
+    assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | {"consume", "produce"} | of_two_clusters | jobs
 
 
 class _NoFurtherError(KcliError):

@@ -17,6 +17,7 @@ from kcli.commands.pipeline._job_run import (
     print_report,
     run_tasks,
     runner_of,
+    without,
 )
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
@@ -139,20 +140,14 @@ class _Export:
         self.folder = os.path.abspath(folder)
         self.topics = Topics(topics, "pipeline export")
         self.request = _request(topics, flags)
-        options = inv.client_options(
-            ConsumerOptions,
-            unused=FIXED,
-            isolation_level="read_committed",
-            on_out_of_range="fail",
-            enable_auto_commit=False,
-            group_id="",
-        )
+        inv.client_options(ConsumerOptions, unused=FIXED)
         inv.configuration.check_no_registry()
-        self.source = cluster_of(inv, inv.configuration)
+        self.source = without(cluster_of(inv, inv.configuration), FIXED)
         self.settings = ExportSettings(self.source, self.folder, flags["form"])
         self.admin = stack.enter_context(
             Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
         )
+        options = inv.inner_options(ConsumerOptions, isolation_level="read_committed")
         self.consumer = stack.enter_context(Consumer(options, hooks=inv.hooks))
         self.cluster = ""
         self.results: list[TaskResult] = []
@@ -280,7 +275,14 @@ class _Export:
         files = [result.item.pop("exported") for result in results if result.item is not None]
         self.results += results
         self.places += [
-            {"topic": one.topic, "partition": one.partition, "start": one.start, "end": one.end}
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "start": one.start,
+                "end": one.end,
+                "records": 0,
+                "bytes": 0,
+            }
             for one in plan.slices
         ]
         if len(files) < len(plan.slices):

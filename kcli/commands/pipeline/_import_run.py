@@ -16,6 +16,7 @@ from kcli.commands.pipeline._job_run import (
     print_report,
     run_job,
     runner_of,
+    without,
 )
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -87,7 +88,7 @@ class _Import:
         self.targets = dict(self.routes)
         inv.client_options(ProducerOptions, unused=_FIXED)
         inv.configuration.check_no_registry()
-        self.target = cluster_of(inv, inv.configuration)
+        self.target = without(cluster_of(inv, inv.configuration), _FIXED)
         self.admin = stack.enter_context(
             Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
         )

@@ -1,8 +1,9 @@
 """Runs the job of a command: chooses the runner, shows progress, prints the report."""
 
+import dataclasses
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -38,6 +39,13 @@ def cluster_of(inv: Invocation, configuration: Configuration) -> ClusterRef:
         )
     files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
     return cluster_ref(resolved, tuple(files), inv.timeout)
+
+
+def without(ref: ClusterRef, names: Container[str]) -> ClusterRef:
+    """The reference without options that a job decides by itself, by field name: files and variables may set them."""
+    return dataclasses.replace(
+        ref, values={key: value for key, value in ref.values.items() if key not in names}
+    )
 
 
 def check_job_flags(flags: Mapping[str, Any], command: str) -> None:

@@ -109,7 +109,8 @@ def digest_of(path: str) -> Digest:
 
 
 def remove_temporary_files(folder: str) -> None:
-    """Removes what attempts that were killed have left anywhere below ``folder``."""
-    for path in Path(folder).glob(f"topic=*/partition=*/.*{TEMPORARY}"):
-        with contextlib.suppress(OSError):
-            path.unlink()
+    """Removes what runs that were killed have left in the folder of an export."""
+    for pattern in (f"_kcli_*.json.*{TEMPORARY}", f"topic=*/partition=*/.*{TEMPORARY}"):
+        for path in Path(folder).glob(pattern):
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -165,6 +165,7 @@ class _Export:
             lock = Path(self.folder, _LOCK)
             self.stack.callback(lock.unlink, missing_ok=True)
             self.stack.enter_context(file_lock(lock, timeout=0, doing=f"writing {self.folder}"))
+            remove_temporary_files(self.folder)
         manifest, plan = self._found()
         if plan is None and (manifest is None or self.flags["continuous"]):
             plan = self._planned(manifest)
@@ -175,7 +176,6 @@ class _Export:
             assert manifest is not None
             inv.talk.note(f"{self.folder} is complete, and is not read again: exported before were")
             return self._print(_report_of(manifest), Stop(), "exported", self.flags["runner"])
-        remove_temporary_files(self.folder)
         with runner_of(inv, self.flags) as runner, Stop() as stop:
             stop.wake(self.consumer.wakeup)
             return self._rounds(manifest, plan, runner, stop)
@@ -194,6 +194,8 @@ class _Export:
                 check_same(one, self.folder, self.cluster, self.flags["form"], self.request, ids)
         if plan is not None and written(plan, manifest):
             plan = None
+            if not self.inv.dry_run:
+                os.unlink(os.path.join(self.folder, PLAN))
         if manifest is None and plan is None:
             _check_empty(self.folder)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.folder)):

@@ -15,6 +15,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
     ),
+    "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
+    "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
 }
 
 
@@ -27,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
         ("kcli pipeline import exports/orders", "restore it"),
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
+        ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
     ),
 )
 def pipeline() -> None:

@@ -262,7 +262,12 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="verify"
+            children="mirror verify"
+            aliases="" ;;
+        "kcli pipeline mirror")
+            names="--from --to -t --topic --map-topic --delivery --continuous --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --delivery --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
             aliases="" ;;
         "kcli pipeline verify")
             names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -407,7 +412,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="verify"
+            children="mirror verify"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -814,6 +819,18 @@ _kcli_value() {
         "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline --color") reply="auto always never" ;;
         "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline mirror --from") asked=profiles ;;
+        "kcli pipeline mirror --to") asked=profiles ;;
+        "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
+        "kcli pipeline mirror --offset") reply="earliest latest stored" ;;
+        "kcli pipeline mirror --runner") reply="spark processes inline" ;;
+        "kcli pipeline mirror --java-home") files=1 ;;
+        "kcli pipeline mirror -F" | "kcli pipeline mirror --command-config") files=1 ;;
+        "kcli pipeline mirror -X" | "kcli pipeline mirror --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline mirror --profile") asked=profiles ;;
+        "kcli pipeline mirror -o" | "kcli pipeline mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline mirror --color") reply="auto always never" ;;
+        "kcli pipeline mirror --progress") reply="auto none bar json" ;;
         "kcli pipeline verify --from") asked=profiles ;;
         "kcli pipeline verify --to") asked=profiles ;;
         "kcli pipeline verify --level") reply="offsets digest records" ;;

@@ -26,7 +26,7 @@ def report_of(results: Sequence[TaskResult], places: Sequence[Mapping[str, Any]]
     items: dict[tuple[Any, ...], Item] = {}
     failures: list[KcliError] = []
     for result, place in zip(results, places, strict=True):
-        item = dict(result.item) if result.item is not None else dict(place)
+        item = dict(result.item) if result.item is not None else _unfinished(place)
         if result.error is not None:
             error = result.error.error()
             failures.append(error)
@@ -38,6 +38,11 @@ def report_of(results: Sequence[TaskResult], places: Sequence[Mapping[str, Any]]
         failures,
         any(result.item is not None for result in results),
     )
+
+
+def _unfinished(place: Mapping[str, Any]) -> Item:
+    """The item of a task that has none; a comparison counts other records than a copy."""
+    return dict(place) if "compared_records" in place else {"records": 0, "bytes": 0, **place}
 
 
 def joined(first: Report, second: Report) -> Report:

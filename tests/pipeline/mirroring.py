@@ -5,8 +5,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
+
+import pytest
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
@@ -20,7 +23,7 @@ from kcli.pipeline.plan import Slice
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, command
+from tests.fault.mirror_command import Done, Running, command
 from tests.fault.producing import PATIENCE
 
 JOB = "j"
@@ -71,6 +74,26 @@ def topic_id(cluster: FakeCluster, topic: str) -> str:
 def position(target: FakeCluster, tp: TopicPartition, source_cluster: str = "source") -> Position | None:
     with Admin(bootstrap_servers=target.bootstrap) as admin:
         return read_positions(admin, group_name(JOB, source_cluster)).get(tp)
+
+
+@contextmanager
+def following(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, *more: str
+) -> Iterator[Running]:
+    """The command with ``--continuous``, in a thread; it is stopped at the end of the block if it still runs."""
+    made = Running(*arguments(source, target, "--continuous", "--slice", "200ms", *more))
+
+    def stop() -> Stop:
+        made.stops.append(Stop())
+        return made.stops[-1]
+
+    monkeypatch.setattr("kcli.commands.pipeline._mirror_run.Stop", stop)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+        made.join(PATIENCE)
 
 
 class Run:

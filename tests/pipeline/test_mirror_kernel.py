@@ -78,7 +78,7 @@ RUNS = {
 assert all(len(steps) < ATTEMPTS for steps in RUNS.values())
 
 
-@pytest.mark.case("K2", "K9")
+@pytest.mark.case("K1", "K2")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_task_that_is_killed_anywhere_stores_each_record_once(
     source: FakeCluster, target: FakeCluster, name: str
@@ -125,7 +125,7 @@ def test_at_least_once_a_kill_costs_records_that_are_there_twice_and_loses_none(
     assert result.item["records"] == len(VALUES)
 
 
-@pytest.mark.case("K9", "S9")
+@pytest.mark.case("K3")
 def test_a_task_that_was_frozen_is_refused_after_another_took_over(
     source: FakeCluster, target: FakeCluster
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_task_that_was_frozen_is_refused_after_another_took_over(
     assert target.log("t", 0).values(committed=True) == VALUES
 
 
-@pytest.mark.case("K9")
+@pytest.mark.case("K3")
 def test_an_attempt_that_was_replaced_by_the_next_one_of_its_run_is_refused(
     source: FakeCluster, target: FakeCluster
 ) -> None:
@@ -175,7 +175,6 @@ def test_an_attempt_that_was_replaced_by_the_next_one_of_its_run_is_refused(
     assert target.log("t", 0).values(committed=True) == VALUES
 
 
-@pytest.mark.case("K3")
 def test_a_stop_ends_a_task_where_it_is_and_the_next_run_continues(
     source: FakeCluster, target: FakeCluster
 ) -> None:

@@ -13,7 +13,6 @@ from kcli.commands._mirror_plan import may_begin
 from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, runner_of
 from kcli.commands.pipeline._mirror_continuous import follow
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, items_of, places_of, task_of
-from kcli.commands.pipeline.mirror import EXACTLY_ONCE
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
@@ -25,7 +24,7 @@ from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, group_name, read_positions
-from kcli.flows.mirror.job import default_name
+from kcli.flows.mirror.job import EXACTLY_ONCE, default_name
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.routes import Route, parse_rename
 from kcli.flows.mirror.survey import Selection, Survey, survey

@@ -43,9 +43,19 @@ class PlannedCopy(NamedTuple):
         }
 
     @property
+    def continues(self) -> bool:
+        """Whether the position is one of this partition, as far as the driver can see; else its task says why not."""
+        bookmark = None if self.position is None else self.position.bookmark
+        return (
+            bookmark is not None
+            and bookmark.source == self.source.tp
+            and bookmark.topic_id == id_text(self.source.topic_id)
+        )
+
+    @property
     def truncated(self) -> KcliError | None:
         """The error of a source whose log ends before the position."""
-        if self.position is None or self.position.offset <= self.log_end:
+        if self.position is None or not self.continues or self.position.offset <= self.log_end:
             return None
         found = truncated_source(self.source.tp, self.log_end, self.position.offset)
         return type(found)(found.what, why=found.why, do=AGAIN)
@@ -58,10 +68,7 @@ def task_of(planned: PlannedCopy) -> CopyTask | None:
         return None
     old = position is not None and wall_ms() - position.bookmark.at >= _REFRESH_MS
     if position is not None and position.offset >= source.end and not old:
-        known = position.bookmark.source == source.tp and position.bookmark.topic_id == id_text(
-            source.topic_id
-        )
-        return None if known else CopyTask(source, target, count)
+        return None if planned.continues else CopyTask(source, target, count)
     return CopyTask(source, target, count, refresh=old)
 
 

@@ -202,7 +202,7 @@ def _job(
     title: str,
 ) -> Report:
     ordered = sorted(tasks, key=lambda task: -max(task.source.offsets, task.target.offsets))
-    places = [_place(task.source, task.target.topic) for task in ordered]
+    places = [{**_place(task.source, task.target.topic), "compared_records": 0} for task in ordered]
     total = sum(task.source.offsets for task in tasks)
     return run_job(inv, runner, Job(kernel, settings, tuple(ordered)), places, stop, title=title, total=total)
 

@@ -11,8 +11,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT, OFFSET_RANGE
 from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
 
-AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
-
 
 @command(
     "mirror",
@@ -72,8 +70,8 @@ AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
 )
 @click.option(
     "--delivery",
-    type=click.Choice([EXACTLY_ONCE, AT_LEAST_ONCE]),
-    default=EXACTLY_ONCE,
+    type=click.Choice(["exactly-once", "at-least-once"]),
+    default="exactly-once",
     help="Copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
     "about the last second may be.  [default: exactly-once]",
 )

@@ -262,7 +262,17 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="mirror verify"
+            children="export import mirror verify doctor pack"
+            aliases="" ;;
+        "kcli pipeline export")
+            names="--format -p --partitions --offset --since --until --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--format -p --partitions --offset --since --until --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline import")
+            names="--map-topic --partitions --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--map-topic --partitions --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
             aliases="" ;;
         "kcli pipeline mirror")
             names="--from --to -t --topic --map-topic --delivery --continuous --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -272,6 +282,16 @@ _kcli_command() {
         "kcli pipeline verify")
             names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline doctor")
+            names="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline pack")
+            names="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile")
@@ -412,7 +432,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="mirror verify"
+            children="export import mirror verify doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -819,6 +839,25 @@ _kcli_value() {
         "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline --color") reply="auto always never" ;;
         "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline export --format") reply="parquet ndjson csv raw" ;;
+        "kcli pipeline export --offset") reply="earliest latest" ;;
+        "kcli pipeline export --runner") reply="spark processes inline" ;;
+        "kcli pipeline export --java-home") files=1 ;;
+        "kcli pipeline export -F" | "kcli pipeline export --command-config") files=1 ;;
+        "kcli pipeline export -X" | "kcli pipeline export --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline export --profile") asked=profiles ;;
+        "kcli pipeline export -o" | "kcli pipeline export --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline export --color") reply="auto always never" ;;
+        "kcli pipeline export --progress") reply="auto none bar json" ;;
+        "kcli pipeline import --partitions") reply="keep by-key" ;;
+        "kcli pipeline import --runner") reply="spark processes inline" ;;
+        "kcli pipeline import --java-home") files=1 ;;
+        "kcli pipeline import -F" | "kcli pipeline import --command-config") files=1 ;;
+        "kcli pipeline import -X" | "kcli pipeline import --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline import --profile") asked=profiles ;;
+        "kcli pipeline import -o" | "kcli pipeline import --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline import --color") reply="auto always never" ;;
+        "kcli pipeline import --progress") reply="auto none bar json" ;;
         "kcli pipeline mirror --from") asked=profiles ;;
         "kcli pipeline mirror --to") asked=profiles ;;
         "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
@@ -842,6 +881,19 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline doctor --java-home") files=1 ;;
+        "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
+        "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline doctor --profile") asked=profiles ;;
+        "kcli pipeline doctor -o" | "kcli pipeline doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli pipeline doctor --color") reply="auto always never" ;;
+        "kcli pipeline doctor --progress") reply="auto none bar json" ;;
+        "kcli pipeline pack -o" | "kcli pipeline pack --output") files=1 ;;
+        "kcli pipeline pack -F" | "kcli pipeline pack --command-config") files=1 ;;
+        "kcli pipeline pack -X" | "kcli pipeline pack --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline pack --profile") asked=profiles ;;
+        "kcli pipeline pack --color") reply="auto always never" ;;
+        "kcli pipeline pack --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
         "kcli profile -X" | "kcli profile --command-property") keys="$_kcli_keys" ;;
         "kcli profile --profile") asked=profiles ;;
@@ -1059,6 +1111,9 @@ _kcli_argument() {
         "kcli reassign plan 0") files=1 ;;
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
+        "kcli pipeline export "*) asked=topics ;;
+        "kcli pipeline export 1") files=1 ;;
+        "kcli pipeline import 0") files=1 ;;
         "kcli profile show 0") asked=profiles ;;
         "kcli profile use 0") asked=profiles ;;
         "kcli profile remove 0") asked=profiles ;;

@@ -38,17 +38,18 @@ def may_begin(
     *,
     exactly_once: bool,
     compares: bool = False,
+    title: str | None = None,
     remarks: Sequence[str] = (),
 ) -> bool:
     """Shows the plan and asks where necessary; False for a dry run, and for a refusal.
 
     ``own``: the topics that the job copies already, from source to target; ``partitions``: how many of each source topic
-    are copied. ``compares``: nothing is copied. ``remarks``: further lines of the plan. AuthError for missing
-    permissions, ConflictError for a target that cannot hold the copy.
+    are copied. ``compares``: nothing is copied. ``title``: the first line of the plan, if it is no mirror; ``remarks``:
+    further lines of it. AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
     """
     findings = found.findings
     lines = _plan_lines(job, names, found, own, partitions, exactly_once=exactly_once, compares=compares)
-    plan = "\n".join([*lines, *remarks])
+    plan = "\n".join([title or lines[0], *lines[1:], *remarks])
     if findings.denied:
         show_plan(inv, plan)
         raise AuthError(
@@ -76,7 +77,9 @@ def may_begin(
     if not filled or compares:
         show_plan(inv, plan)
         return not inv.dry_run
-    question = f"Copy to {', '.join(filled)}, which has records already?"
+    question = (
+        f"{'Copy to' if title is None else 'Import into'} {', '.join(filled)}, which has records already?"
+    )
     return confirm(inv, plan, question, name=filled[0], among=filled)
 
 

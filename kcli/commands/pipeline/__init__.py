@@ -5,6 +5,8 @@ import click
 from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
+    "export": ("kcli.commands.pipeline.export:export", "write the records of topics to files, each once"),
+    "import": ("kcli.commands.pipeline.import_topics:import_topics", "restore the topics of an export"),
     "mirror": (
         "kcli.commands.pipeline.mirror:mirror",
         "copy topics to another cluster by many tasks, exactly once",
@@ -30,9 +32,11 @@ VERBS: dict[str, tuple[str, str]] = {
     table=VERBS,
     examples=(
         ('kcli pipeline query orders --sql "select count(*) from source"', "how many records are there?"),
-        ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
+        ("kcli pipeline export orders exports/orders", "write a topic to files"),
+        ("kcli pipeline import exports/orders", "restore it"),
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
+        ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
     ),
 )
 def pipeline() -> None:

@@ -37,7 +37,9 @@ class _Lookup:
 
 
 class OutOfRange:
-    """``wake_at`` is when ``pump`` is due. ``reset`` applies the reset policy to a partition. ``exact``: always an error."""
+    """``wake_at`` is when ``pump`` is due. ``reset`` applies the reset policy to a partition. ``exact``: it is always an
+    error, as where ranges are read.
+    """
 
     def __init__(
         self,

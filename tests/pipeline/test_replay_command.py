@@ -204,7 +204,7 @@ def test_what_is_refused(letters: DeadLetters) -> None:
     assert "without end" in loop.err
     bounded = letters.replay("--to", letters.one, "--yes", "--until", "+1m", source=letters.one)
     assert bounded.code == 0, bounded.err
-    assert [len(record.headers) for record in letters.records(letters.one, 3)] == [1, 3]
+    assert sorted(len(record.headers) for record in letters.records(letters.one, 3)) == [1, 3]
 
 
 @pytest.mark.integration

@@ -305,8 +305,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline pack")
-            names="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            names="--file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile")
@@ -932,10 +932,11 @@ _kcli_value() {
         "kcli pipeline doctor -o" | "kcli pipeline doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline doctor --color") reply="auto always never" ;;
         "kcli pipeline doctor --progress") reply="auto none bar json" ;;
-        "kcli pipeline pack -o" | "kcli pipeline pack --output") files=1 ;;
+        "kcli pipeline pack --file") files=1 ;;
         "kcli pipeline pack -F" | "kcli pipeline pack --command-config") files=1 ;;
         "kcli pipeline pack -X" | "kcli pipeline pack --command-property") keys="$_kcli_keys" ;;
         "kcli pipeline pack --profile") asked=profiles ;;
+        "kcli pipeline pack -o" | "kcli pipeline pack --output") reply="plain" ;;
         "kcli pipeline pack --color") reply="auto always never" ;;
         "kcli pipeline pack --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;

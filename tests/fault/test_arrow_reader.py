@@ -163,12 +163,18 @@ def test_wrong_arguments_are_refused_at_once(cluster: FakeCluster, wrong: dict[s
 # --- errors ---------------------------------------------------------------------------------------------
 
 
-def test_a_range_that_retention_ate_is_an_error_with_its_offsets(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize("choice", ["", "earliest", "latest"])
+def test_a_range_that_retention_ate_is_an_error_with_its_offsets(cluster: FakeCluster, choice: str) -> None:
+    """Also where ``on.out.of.range`` says where to continue: that would be a range with fewer rows."""
     for _ in range(10):
         append(cluster, T0, records(1))
     cluster.delete_records(*T0, 4)
-    with pytest.raises(DataLossError, match="the log goes from 4 to 10; 2 offsets are gone"):
-        read(cluster, {T0: Span(2, 10)})
+    with (
+        quick_reader(cluster, on_out_of_range=choice) as consumer,
+        ArrowReader(consumer, {T0: Span(2, 10)}) as reader,
+        pytest.raises(DataLossError, match="the log goes from 4 to 10; 2 offsets are gone"),
+    ):
+        list(reader)
 
 
 def test_a_damaged_batch_is_an_error_with_its_offsets_after_the_rows_before_it(cluster: FakeCluster) -> None:

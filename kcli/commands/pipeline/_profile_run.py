@@ -19,6 +19,7 @@ from kcli.files.atomic import replace_file
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column, time_text
+from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.profile import ProfileSettings
 from kcli.pipeline.plan import Slice, pin, split
@@ -44,6 +45,7 @@ _COLUMNS = (
 def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int:
     """Runs the job; returns the exit status."""
     check_job_flags(flags, "profile")
+    check_pyarrow("counts")
     spec = wanted_range(flags, "profile")
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
     with Consumer(options, hooks=inv.hooks) as consumer:

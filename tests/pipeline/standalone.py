@@ -92,7 +92,11 @@ class Standalone:
         with open(self.folder / f"{name}.log", "wb") as log:
             self._processes.append(
                 subprocess.Popen(
-                    [os.path.join(home, "bin", "spark-class"), f"org.apache.spark.deploy.{program}", *arguments],
+                    [
+                        os.path.join(home, "bin", "spark-class"),
+                        f"org.apache.spark.deploy.{program}",
+                        *arguments,
+                    ],
                     stdout=log,
                     stderr=log,
                     env=environ,

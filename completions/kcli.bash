@@ -262,7 +262,7 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="mirror verify"
+            children="mirror verify doctor pack"
             aliases="" ;;
         "kcli pipeline mirror")
             names="--from --to -t --topic --map-topic --delivery --continuous --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -272,6 +272,16 @@ _kcli_command() {
         "kcli pipeline verify")
             names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline doctor")
+            names="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline pack")
+            names="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile")
@@ -412,7 +422,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="mirror verify"
+            children="mirror verify doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -842,6 +852,19 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline doctor --java-home") files=1 ;;
+        "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
+        "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline doctor --profile") asked=profiles ;;
+        "kcli pipeline doctor -o" | "kcli pipeline doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli pipeline doctor --color") reply="auto always never" ;;
+        "kcli pipeline doctor --progress") reply="auto none bar json" ;;
+        "kcli pipeline pack -o" | "kcli pipeline pack --output") files=1 ;;
+        "kcli pipeline pack -F" | "kcli pipeline pack --command-config") files=1 ;;
+        "kcli pipeline pack -X" | "kcli pipeline pack --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline pack --profile") asked=profiles ;;
+        "kcli pipeline pack --color") reply="auto always never" ;;
+        "kcli pipeline pack --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
         "kcli profile -X" | "kcli profile --command-property") keys="$_kcli_keys" ;;
         "kcli profile --profile") asked=profiles ;;

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column

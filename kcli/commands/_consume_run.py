@@ -13,12 +13,12 @@ from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, s
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon_stdout
 from kcli.commands.shared.usage import usage
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.positions import RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 from kcli.flows.consume import ConsumeResult, consume
 from kcli.flows.filters.selection import Selection
 from kcli.flows.group_commits import GroupCommits

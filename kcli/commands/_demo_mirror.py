@@ -2,12 +2,12 @@
 
 from kcli.commands._demo_stage import COPY, TOPIC, ProofError, Stage
 from kcli.core.clock import monotonic
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 from kcli.flows.mirror.copy import JOINED_BYTES, Deliveries
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies

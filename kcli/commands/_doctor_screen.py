@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kcli.commands.shared.exit import worst
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING, Finding
+from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
@@ -42,6 +44,19 @@ def row(one: Finding) -> dict[str, Any]:
         "do": one.do or None,
         "code": one.code,
     }
+
+
+def print_findings(
+    out: Output, found: Sequence[Finding], cluster: str | None, warnings: Sequence[str]
+) -> None:
+    """The report anywhere but on a terminal: a table, or the document of ``-o``."""
+    failures = sum(one.status == FAILED for one in found)
+    head = {"failed": failures, "exit_code": worst((one.code for one in found), done=False)}
+    with list_rows(
+        out, "DoctorReport", "DoctorFinding", FINDING, cluster=cluster, warnings=warnings, head=head
+    ) as rows:
+        for one in found:
+            rows.add(row(one))
 
 
 class Screen:

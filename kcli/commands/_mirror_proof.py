@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.context import Invocation
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.ranges import Bounds
 from kcli.core.errors import ConfigError
-from kcli.flows import ranges
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
-from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 
 

@@ -37,9 +37,15 @@ if TYPE_CHECKING:
     from kcli.core.admin.transactions import ProducerDescription as ProducerDescription
     from kcli.core.admin.transactions import TransactionDescription as TransactionDescription
     from kcli.core.admin.transactions import TransactionListing as TransactionListing
+    from kcli.core.arrow.table import ArrowBatch as ArrowBatch
     from kcli.core.cluster.cluster import Cluster as Cluster
     from kcli.core.cluster.offsets import OffsetInfo as OffsetInfo
+    from kcli.core.consumer.arrow_reader import ArrowReader as ArrowReader
+    from kcli.core.consumer.arrow_reader import RecordFilter as RecordFilter
     from kcli.core.consumer.consumer import Consumer as Consumer
+    from kcli.core.consumer.subscription import Span as Span
+    from kcli.core.consumer.topic_records import TopicRecords as TopicRecords
+    from kcli.core.consumer.topic_records import read_topic as read_topic
     from kcli.core.consumer.waiting import OpenTransaction as OpenTransaction
     from kcli.core.producer.producer import Producer as Producer
     from kcli.core.types import GroupMetadata as GroupMetadata
@@ -62,9 +68,13 @@ _HOMES = {
     "admin.reassignments": "Reassignment",
     "admin.topics": "TopicInfo",
     "admin.transactions": "ListedTransaction ProducerDescription TransactionDescription TransactionListing",
+    "arrow.table": "ArrowBatch",
     "cluster.cluster": "Cluster",
     "cluster.offsets": "OffsetInfo",
+    "consumer.arrow_reader": "ArrowReader RecordFilter",
     "consumer.consumer": "Consumer",
+    "consumer.subscription": "Span",
+    "consumer.topic_records": "TopicRecords read_topic",
     "consumer.waiting": "OpenTransaction",
     "producer.producer": "Producer",
     "types": "GroupMetadata Node OffsetAndMetadata TopicPartition TopicSpec",

@@ -217,6 +217,14 @@ class PartlyFailedError(KcliError):
         return self.first.exit_code
 
 
+class PartlyQueuedError(PartlyFailedError):
+    """A stream of records ended in an error after ``rows`` of them were queued; ``first`` is the error."""
+
+    def __init__(self, rows: int, first: KcliError) -> None:
+        super().__init__(f"{rows:,} rows were queued, those after them were not", first)
+        self.rows = rows
+
+
 _DUMP = "Request Request("
 """What brokers report in place of a message for some refused requests: the object of the request."""
 

@@ -621,6 +621,11 @@ def _object(field: dataclasses.Field[Any], value: Any) -> Any:
     )
 
 
+def option_names(kind: type[ClientOptions]) -> frozenset[str]:
+    """The names of all options of a client, as keywords."""
+    return frozenset(field.name for field in dataclasses.fields(kind))
+
+
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from the ``values`` that it has a field for; keys of other clients are left out."""
     fields = {field.name: field for field in dataclasses.fields(options)}

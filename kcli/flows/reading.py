@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from kcli.core import clock
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows import ranges
 from kcli.flows.group_commits import GroupCommits
 
 Message = Callable[[str], object]

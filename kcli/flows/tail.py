@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.ranges import Bounds
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError, StoppedError
 from kcli.core.records.slice import cut_record
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.selection import Selection
-from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 
 Order = tuple[int, int, int, str]

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows import ranges
 
 SMALLEST_SLICE = 50_000
 """Offsets of a slice below which a partition is not divided: a task costs about 60 ms."""

@@ -8,10 +8,10 @@ import random
 from pathlib import Path
 
 from kcli.files.lock import is_locked
+from kcli.flows.java import Java
 from kcli.sandbox.config import uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
-from kcli.sandbox.java import Java
 from kcli.sandbox.paths import state_root
 from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free, who_listens
 from kcli.sandbox.security.names import LISTENERS

@@ -28,6 +28,14 @@ NOT_REPLACED = {
     "sandbox/process.py:spawn": "the log of a broker",
     "sandbox/process.py:run": "the log of a broker",
     "flows/round_trip.py:generate_lines": "generated lines of the demo, in a private folder",
+    # A session of Spark: in a temporary folder of mode 0700, files of mode 0600 without secrets.
+    "pipeline/spark/folder.py:SessionFolder.__init__": "the folder, and its lock",
+    "pipeline/spark/folder.py:SessionFolder.write": "settings of Spark, and how it logs",
+    "pipeline/spark/folder.py:SessionFolder.keep_log": "the log of Spark, made 0600, in kcli's private folder",
+    "pipeline/spark/folder.py:_remove_abandoned": "the lock of a folder that is removed",
+    "pipeline/spark/jvm.py:Jvm.__init__": "the log of Spark, in that folder",
+    "pipeline/spark/board.py:Board.__init__": "numbers of records, in that folder",
+    "pipeline/spark/board.py:open_slot": "the same file",
     # Development.
     "docgen/__main__.py:main": "the pages of this project",
 }
@@ -35,6 +43,7 @@ READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
     "commands/_completion_run.py:_write": "a script of this project, for a shell",
+    "pipeline/spark/java.py:_wrapped": "a program of mode 0700",
 }
 """Files that others may read."""
 

@@ -56,6 +56,8 @@ ALONE = {
     "sandbox logs": "none",
     "demo": "--dry-run",
     "completion": "bash",
+    "pipeline doctor": "--java-home {dir}/none",
+    "pipeline pack": "-o {dir}/none/deps.tar.gz",
     "help": "profiles",
 }
 """A line for each command that needs no cluster; some are refused."""

@@ -56,6 +56,8 @@ NO_CLUSTER = OF_PROFILES | {
     "demo",
     "completion",
     "help",
+    "pipeline doctor",  # its tasks contact one: tests/pipeline
+    "pipeline pack",
 }
 
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'

@@ -26,6 +26,11 @@ def run(settings: Path, task: tuple[str, int], context: TaskContext) -> dict[str
         raise TimedOutError("no answer", why="the broker is away", do="try again")
     if what == "loses":
         raise DataLossError("t-0: offsets 0 to 9 were removed", why="retention", do="choose a later start")
+    if what == "counts, then waits":
+        context.progress(number, number * 10)
+        what, number = "waits", 0
+    if what == "sleeps":
+        time.sleep(600)
     while what == "waits" and not context.stopped():
         time.sleep(0.01)
     context.progress(number, number * 10)

@@ -13,6 +13,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
     ),
+    "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
+    "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
 }
 
 
@@ -21,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     cls=LazyGroup,
     table=VERBS,
     examples=(
+        ("kcli pipeline doctor", "do jobs run on this machine, and reach the brokers from there?"),
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are two topics equal?"),
     ),

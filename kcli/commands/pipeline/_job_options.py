@@ -11,14 +11,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 RUNNERS = ("spark", "processes", "inline")
 
-_OPTIONS = (
-    click.option(
-        "--runner",
-        type=click.Choice(RUNNERS),
-        default="spark",
-        help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
-        "[default: spark]",
-    ),
+_RUNNER = click.option(
+    "--runner",
+    type=click.Choice(RUNNERS),
+    default="spark",
+    help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
+    "[default: spark]",
+)
+_SPARK = (
     click.option(
         "--master", metavar="URL", help="Spark's master, such as spark://HOST:7077.  [default: this machine]"
     ),
@@ -44,6 +44,11 @@ _OPTIONS = (
 
 def job_options(function: F) -> F:
     """Decorates a command that runs a job."""
-    for option in reversed(_OPTIONS):
+    return _RUNNER(spark_options(function))
+
+
+def spark_options(function: F) -> F:
+    """Decorates a command that runs on Spark only."""
+    for option in reversed(_SPARK):
         function = option(function)
     return function

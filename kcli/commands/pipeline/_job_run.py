@@ -9,7 +9,7 @@ from typing import Any
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
 from kcli.output.listing import list_rows
@@ -50,13 +50,15 @@ def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
                     why=f"{option} is a setting of Spark",
                     do=f"leave {option} or --runner out",
                 )
-    if flags["local"] is not None and (flags["runner"] == "inline" or flags["master"]):
-        other = "--runner inline" if flags["runner"] == "inline" else "--master"
-        raise usage(
-            f"kcli pipeline {command}: --local with {other}",
-            why="--local N runs N tasks at a time on this machine",
-            do="leave one of them out",
-        )
+    if flags["local"] is not None and flags["runner"] == "inline":
+        raise _both_local(command, "--runner inline")
+    check_spark_flags(flags, command)
+
+
+def check_spark_flags(flags: Mapping[str, Any], command: str) -> None:
+    """Usage errors for options of Spark."""
+    if flags["local"] is not None and flags["master"]:
+        raise _both_local(command, "--master")
     for text in flags["spark_conf"]:
         if "=" not in text.strip("="):
             raise usage(
@@ -64,6 +66,19 @@ def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
                 why="it is not KEY=VALUE",
                 do="spark.executor.memory=2g",
             )
+
+
+def _both_local(command: str, other: str) -> Refused:
+    return usage(
+        f"kcli pipeline {command}: --local with {other}",
+        why="--local N runs N tasks at a time on this machine",
+        do="leave one of them out",
+    )
+
+
+def spark_conf(flags: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of ``--spark-conf``; the last of a key wins."""
+    return dict(text.split("=", 1) for text in flags["spark_conf"])
 
 
 @contextmanager
@@ -83,9 +98,10 @@ def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
     return open_runner(
         master=flags["master"],
         local=flags["local"],
-        conf=dict(text.split("=", 1) for text in flags["spark_conf"]),
+        conf=spark_conf(flags),
         java_home=flags["java_home"],
         note=inv.talk.note,
+        warn=inv.talk.warn,
     )
 
 

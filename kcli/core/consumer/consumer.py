@@ -56,7 +56,8 @@ from kcli.core.errors import (
 from kcli.core.future import Future
 from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.options import ConsumerOptions, given
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
+from kcli.core.records.run import RUN_BYTES
 from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
@@ -127,6 +128,7 @@ class Consumer:
         self._poll_buffer = PollBuffer(
             subscription, lambda: group.revoking if group is not None else frozenset()
         )
+        self._poll_limit = self.options.max_poll_records
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
         self._pattern: TopicPattern | None = None
@@ -340,6 +342,11 @@ class Consumer:
             self._poll_buffer.take_back(batches)
             raise
 
+    def return_whole_batches(self) -> None:
+        """From now on a poll returns all that has arrived, whatever ``max.poll.records`` says, with ``joins``."""
+        self._poll_limit = WHOLE_BATCHES
+        self._fetcher.joins = RUN_BYTES
+
     def records(self, timeout: float | None = None) -> Iterator[Record]:
         """The records of one poll, one by one. For bulk processing use batches instead.
 
@@ -536,7 +543,7 @@ class Consumer:
         now = self.cluster.loop.now()
         self._advance(now)
         self._out_of_range.pump(now)
-        batches = self._poll_buffer.take_batches(self.options.max_poll_records)
+        batches = self._poll_buffer.take_batches(self._poll_limit)
         while not batches:
             try:
                 arrived = self._fetcher.take_response()
@@ -546,7 +553,7 @@ class Consumer:
             if arrived is None:
                 break
             self._poll_buffer.add_response(arrived)
-            batches = self._poll_buffer.take_batches(self.options.max_poll_records)
+            batches = self._poll_buffer.take_batches(self._poll_limit)
         return batches
 
     def _turn(self, deadline: float, *, polls: bool = True) -> None:

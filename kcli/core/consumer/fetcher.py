@@ -73,7 +73,7 @@ class Fetcher:
     ) -> None:
         self._cluster = cluster
         self._options = options
-        self._joins = joins
+        self.joins = joins
         self._subscription = subscription
         self._changed = subscription.watch_changes()
         self._view: ClusterView | None = None
@@ -318,7 +318,7 @@ class Fetcher:
         self._recovery.mark_recovered(tp)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
-        found = cut(state, data, self._options, joins=self._joins)
+        found = cut(state, data, self._options, joins=self.joins)
         self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if found.position > state.fetch_from:

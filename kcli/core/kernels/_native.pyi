@@ -2,10 +2,31 @@
 
 from collections.abc import Iterable, Sequence
 
+from kcli.core.kernels.arrow_ops import Array, Converted, Parts
 from kcli.core.kernels.render_ops import Facts, Program
-from kcli.core.kernels.shapes import Columns, Row, Text
+from kcli.core.kernels.shapes import BytesColumn, Columns, NumberColumn, RecordColumns, Row, Text
 from kcli.core.kernels.varint import Buffer
 from kcli.core.types import Header
+
+def arrow_columns(
+    parts: Parts,
+    columns: Sequence[int],
+    since: int | None,
+    until: int | None,
+    keys: Sequence[bytes | None] | None,
+    not_null: bool,
+    topic: bytes,
+    partition: int,
+    /,
+) -> Converted: ...
+def _arrow_array(column: Array, /) -> object:
+    """A capsule ``arrow_array``, which shares the buffers of ``arrow_columns`` and copies others."""
+
+def _arrow_schema(field: object, /) -> object:
+    """A capsule ``arrow_schema`` of a field: format, name, flags, children."""
+
+def _arrow_stream(source: object, /) -> object:
+    """A capsule ``arrow_array_stream`` that calls ``schema``, ``next`` and, once, ``close`` of the source."""
 
 def crc32c(data: Buffer, value: int = 0, /) -> int: ...
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...
@@ -20,6 +41,17 @@ def decode_run(
 def decode_values(
     payload: Buffer, count: int, first_delta: int, last_delta: int, delimiter: bytes, null: bytes, /
 ) -> tuple[bytes, int]: ...
+def encode_columns(
+    columns: RecordColumns,
+    rows: Buffer | None,
+    start: int,
+    stop: int,
+    first_delta: int,
+    base_timestamp: int | None,
+    now: int,
+    room: int,
+    /,
+) -> tuple[bytes, int, int, int, int]: ...
 def encode_headers(headers: Sequence[Header], /) -> bytes: ...
 def encode_keyed(
     keys: Sequence[bytes | None],
@@ -76,9 +108,22 @@ def encode_text(
 def find_in_records(
     payload: Buffer, count: int, in_key: bool, needle: bytes, at: int, /
 ) -> tuple[bytes, bytes]: ...
+def group_columns(
+    columns: RecordColumns,
+    own: NumberColumn | None,
+    rows: Buffer | None,
+    start: int,
+    stop: int,
+    partitions: int,
+    sticky: int,
+    /,
+) -> list[tuple[int, bytes]]: ...
 def group_slices(
     text: Text, slices: bytes, partitions: int, sticky: int, /
 ) -> list[tuple[int, bytes, bytes]]: ...
+def group_values(
+    column: BytesColumn, count: int, rows: Buffer | None, start: int, stop: int, /
+) -> list[tuple[bytes | None, bytes]]: ...
 def index_text(
     text: Text,
     start: int,
@@ -90,6 +135,9 @@ def index_text(
     longest: int,
     /,
 ) -> tuple[bytes, int, int]: ...
+def measure_columns(
+    columns: RecordColumns, rows: Buffer | None, start: int, stop: int, room: int, longest: int, /
+) -> tuple[int, int]: ...
 def murmur2(key: bytes, /) -> int: ...
 def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int, /) -> list[int]: ...
 def render_records(

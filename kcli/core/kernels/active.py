@@ -6,7 +6,7 @@
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError
 
@@ -34,12 +34,17 @@ else:
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
 
+NATIVE: Any = _chosen if IMPLEMENTATION == "native" else None
+"""The C module, for what is no kernel (``core/arrow/export.py``); None where Python is in use."""
+
+arrow_columns = _chosen.arrow_columns
 crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
 decode_run = _chosen.decode_run
 decode_values = _chosen.decode_values
+encode_columns = _chosen.encode_columns
 encode_headers = _chosen.encode_headers
 encode_keyed = _chosen.encode_keyed
 encode_lines = _chosen.encode_lines
@@ -48,9 +53,12 @@ encode_rows = _chosen.encode_rows
 encode_slices = _chosen.encode_slices
 encode_text = _chosen.encode_text
 find_in_records = _chosen.find_in_records
+group_columns = _chosen.group_columns
 group_slices = _chosen.group_slices
+group_values = _chosen.group_values
 index_text = _chosen.index_text
 join_run = _chosen.join_run
+measure_columns = _chosen.measure_columns
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 render_records = _chosen.render_records

@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kcli.core.kernels.varint import Buffer
+
 SMALLEST_RECORD = 7  # seven fields of at least one byte each
 NO_HEADERS = b"\x00"
 PER_SLICE = 4
@@ -17,6 +19,62 @@ Text = bytes | bytearray
 
 Row = tuple[bytes | None, bytes | None, bytes, int]
 """Key, value, header block, timestamp in ms."""
+
+
+class BytesColumn(NamedTuple):
+    """Byte strings in a layout of Arrow. ``width``: 4 or 8 bytes of an offset into ``data[0]``, or 16 of a view.
+
+    A view is a length, then up to 12 bytes themselves, or 4 of them, the number of a buffer of ``data`` and where they
+    begin there. Row 0 is at index ``start`` of ``positions`` (offsets or views) and bit ``start`` of ``valid``.
+    """
+
+    width: int
+    start: int
+    valid: Buffer | None
+    positions: Buffer
+    data: tuple[Buffer, ...]
+
+
+class NumberColumn(NamedTuple):
+    """Integers of ``width`` 4 or 8 bytes, each meaning ``number * times // per``; row 0 is at index ``start``."""
+
+    width: int
+    start: int
+    valid: Buffer | None
+    numbers: Buffer
+    times: int = 1
+    per: int = 1
+
+
+class HeadersColumn(NamedTuple):
+    """Lists of headers: those of a row are at its offsets (of ``width`` 4 or 8 bytes) in ``names`` and ``values``.
+
+    ``entries`` is how many headers there are in all; header 0 is bit ``entries_start`` of ``entries_valid``.
+    """
+
+    width: int
+    start: int
+    valid: Buffer | None
+    offsets: Buffer
+    entries: int
+    entries_start: int
+    entries_valid: Buffer | None
+    names: BytesColumn | None
+    values: BytesColumn | None
+
+
+class RecordColumns(NamedTuple):
+    """``length`` records by column; a column that is None is null in all rows. ``packed`` are header blocks.
+
+    A null in ``headers`` or ``packed`` (there is at most one of them) is no headers; ``timestamps`` are in ms.
+    """
+
+    length: int
+    keys: BytesColumn | None
+    values: BytesColumn | None
+    headers: HeadersColumn | None = None
+    packed: BytesColumn | None = None
+    timestamps: NumberColumn | None = None
 
 
 class Columns(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
@@ -269,6 +269,47 @@ class Producer:
         most = self.options.max_request_size if longest is None else longest
         how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
         return self._submission.submit_text(topic, text, start, stop, how, partition, stamp, origin)
+
+    def send_arrow(
+        self,
+        topic: str | None,
+        data: Any,
+        *,
+        partition: int | Literal["keep", "by-key"] | None = None,
+        origin: Any = None,
+    ) -> int:
+        """Queues the rows of Arrow data, one record each; returns the number of rows.
+
+        ``data`` offers ``__arrow_c_array__`` or ``__arrow_c_stream__``: a pyarrow RecordBatch or Table, a polars or
+        pandas DataFrame, a DuckDB relation and others; no library of Arrow is needed here. Columns, in any order:
+
+        - ``value``, and if there is one ``key``: binary or utf8 (also large ones and views). Null is not empty.
+        - ``headers``: list<struct<key, value>> or map; or ``headers_packed``: blocks (``encode_headers``). Null: none.
+        - ``timestamp``: timestamp of any unit, or int64 in milliseconds, where −1 is "no timestamp"; null for now.
+        - ``partition``: int32 or int64; null or −1 for the partition of the key.
+        - ``topic``: needed if ``topic`` is None, otherwise ignored.
+        - ``offset``, ``timestamp_type`` and ``leader_epoch`` of records that were read are ignored.
+
+        ``partition``: a number for all rows; "keep" needs the column, "by-key" ignores it; by default the column counts
+        if there is one. ConfigError for other columns and types and for a row that cannot be a record, by its number;
+        then no row is queued. A row larger than ``max.request.size`` fails with RecordTooLargeError, one that names a
+        missing partition with UnknownPartitionError; the others are still sent.
+
+        The tables of a stream are checked and queued one after the other. If one fails after others were queued, the call
+        raises PartlyQueuedError, whose ``rows`` were queued, and an open transaction can no longer be committed. The data
+        may be dropped after this returns, but must not be modified until the records are sent, as Arrow demands.
+        ``origin``: as in ``send_rows``; rows are counted from 0 over all tables.
+        """
+        # Producers that send no Arrow data need neither the modules nor ctypes.
+        from kcli.core.producer.column_submission import ColumnSubmission, Destination
+
+        return ColumnSubmission(
+            self._submission,
+            self._placer,
+            Destination(topic, partition),
+            longest=self.options.max_request_size,
+            token=origin,
+        ).submit(data)
 
     def send_batch(
         self,

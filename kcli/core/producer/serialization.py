@@ -101,6 +101,15 @@ def line_too_long(topic: str, size: int, longest: int) -> RecordTooLargeError:
     )
 
 
+def row_too_large(topic: str, row: int, size: int, longest: int) -> RecordTooLargeError:
+    """The error for a row of a table that is too large for a record."""
+    return RecordTooLargeError(
+        f"row {row:,} for {topic} is too large: {size:,} bytes",
+        why=f"max.request.size is {longest:,}",
+        do="raise max.request.size, and the topic's max.message.bytes with it",
+    )
+
+
 def _size(value: Any) -> int:
     return len(value or b"") if isinstance(value, _BYTES) else _OBJECT_SIZE
 

@@ -29,7 +29,10 @@ T = TypeVar("T")
 
 
 class Submission:
-    """``must_be_allowed`` raises if the producer's transaction does not accept records."""
+    """``must_be_allowed`` raises if the producer's transaction does not accept records.
+
+    ``piece_size``: so many bytes are queued at once at most, before there is a wait for memory.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class Submission:
         self._completions = completions
         self._must_be_allowed = must_be_allowed
         self._delivery_timeout = options.delivery_timeout_ms / 1000
-        self._piece = max(options.batch_size, options.buffer_memory // 4)
+        self.piece_size = max(options.batch_size, options.buffer_memory // 4)
 
     def submit(
         self,
@@ -81,7 +84,7 @@ class Submission:
         first_row: int,
     ) -> None:
         """Queues rows piece by piece. Raises if the first piece cannot be queued; later ones are reported as failed."""
-        refuse = partial(self._refuse, topic, token)
+        refuse = partial(self.refuse, topic, token)
 
         def place(part: slice) -> None:
             own = None if partitions is None else partitions[part]
@@ -94,7 +97,7 @@ class Submission:
             numbers = range(first_row + part.start, first_row + min(part.stop, len(rows)))
             try:
                 self.submit(
-                    topic, len(numbers), share, partial(place, part), origins=_origins(token, numbers)
+                    topic, len(numbers), share, partial(place, part), origins=origins_of(token, numbers)
                 )
             except KcliError as error:
                 if not part.start:
@@ -118,8 +121,8 @@ class Submission:
         row = 0
         while start < stop:
             cut = stop
-            if stop - start > self._piece:
-                cut = last_line_end(text, start, start + self._piece, how.delimiter)
+            if stop - start > self.piece_size:
+                cut = last_line_end(text, start, start + self.piece_size, how.delimiter)
                 if cut == start:
                     cut = min(
                         stop, start + line_length(text, start, stop, how.delimiter) + len(how.delimiter)
@@ -132,15 +135,19 @@ class Submission:
                 if not row:
                     raise
                 left = line_count(text, start, stop, how.delimiter)
-                self._refuse(topic, token, range(row, row + left), stop - start, error)
+                self.refuse(topic, token, range(row, row + left), stop - start, error)
                 return row + left
             start = cut
         return row
 
+    def is_lost(self, topic: str) -> bool:
+        """Whether records of the topic are refused: it was deleted, or does not exist."""
+        return topic in self._sender.lost_topics
+
     def _submit_region(
         self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
     ) -> int:
-        refuse = partial(self._refuse, topic, region.token)
+        refuse = partial(self.refuse, topic, region.token)
         if not self._must_park(topic):
             placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
             return self._place(lambda: placer.add_lines(partition))
@@ -150,13 +157,13 @@ class Submission:
         rows = range(region.first_row, region.first_row + count)
         placer = TextPlacer(self._placer, topic, copy, how, timestamp, refuse)
         self._park(
-            topic, count, len(kept), lambda: placer.add_lines(partition), None, _origins(region.token, rows)
+            topic, count, len(kept), lambda: placer.add_lines(partition), None, origins_of(region.token, rows)
         )
         return count
 
     def _pieces(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
         """Slices of the rows that fit into memory, of about equal size."""
-        pieces = max(1, min(count, -(-size // self._piece)))
+        pieces = max(1, min(count, -(-size // self.piece_size)))
         step = -(-count // pieces)
         for start in range(0, count, step):
             yield slice(start, start + step), size // pieces
@@ -196,7 +203,7 @@ class Submission:
         origins: Sequence[Origin],
     ) -> None:
         def fail(error: KcliError) -> None:
-            self._fail_transaction(error)
+            self.fail_transaction(error)
             if failed is not None:
                 self._completions.run_callback(lambda: failed(error))
             self._completions.fail_unsent(topic, count, size, error, origins)
@@ -204,6 +211,8 @@ class Submission:
 
         def over() -> None:
             parked.over = True
+            # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
+            parked.place = parked.fail = _nothing
             self._thread.notify()
 
         def place_or_fail() -> None:
@@ -222,19 +231,23 @@ class Submission:
         self._accumulator.park(topic, parked)
         self._cluster.loop.wakeup()
 
-    def _refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
+    def refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
         """Reports rows that could not be queued as failed."""
         if isinstance(error, UnknownPartitionError):  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
-        self._fail_transaction(error)
-        self._completions.fail_unsent(topic, len(rows), size, error, _origins(token, rows))
+        self.fail_transaction(error)
+        self._completions.fail_unsent(topic, len(rows), size, error, origins_of(token, rows))
 
-    def _fail_transaction(self, error: KcliError) -> None:
+    def fail_transaction(self, error: KcliError) -> None:
         """A record is lost: an open transaction must not be committed without it."""
         if self._sender.transactions is not None:
             self._sender.transactions.record_lost(error)
 
 
-def _origins(token: Any, rows: Rows) -> list[Origin]:
+def _nothing(_: KcliError | None = None) -> None:
+    """In place of what a parked call had to do."""
+
+
+def origins_of(token: Any, rows: Rows) -> list[Origin]:
     """The origins of rows that are in no batch."""
     return [] if token is None else [Origin(0, token, rows)]

@@ -14,6 +14,7 @@ from kcli.core.kernels.active import (
     crc32c,
     crc32c_patch,
     decode_columns,
+    encode_columns,
     encode_headers,
     encode_keyed,
     encode_lines,
@@ -22,7 +23,7 @@ from kcli.core.kernels.active import (
     encode_slices,
     encode_text,
 )
-from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, Row, Text
+from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, RecordColumns, Row, Text
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
 from kcli.core.records.text_cut import line_length
@@ -207,6 +208,16 @@ class BatchBuilder:
         if low < INT64_MIN or high > INT64_MAX:
             raise ConfigError(f"timestamps {low} to {high}", why="not all are int64")
         return self._add(*encoded, base, high)
+
+    def append_columns(
+        self, columns: RecordColumns, rows: Buffer | None, start: int, stop: int, now: int
+    ) -> int:
+        """Adds the selected rows from ``start`` up to ``stop`` (see ``encode_columns``); returns how many fitted."""
+        base = self.base_timestamp if self.count else None
+        encoded = encode_columns(columns, rows, start, stop, self.count, base, now, self._space())
+        if not encoded[1] and not self.count and start < stop:
+            encoded = encode_columns(columns, rows, start, start + 1, 0, None, now, _NO_LIMIT)
+        return self._add(*encoded)
 
     def seal(self) -> None:
         """Closes the batch and compresses it; nothing can be added any more. Further calls have no effect."""

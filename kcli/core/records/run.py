@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import decode_run, walk_batches
+from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
 from kcli.core.kernels.render_ops import Program
 from kcli.core.kernels.shapes import Columns
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
@@ -116,6 +117,10 @@ class BatchRun(BatchView):
             last = max(last, reached)
             index += batch.count
         return b"".join(pieces), written, last
+
+    def arrow_part(self, first: int, stop: int) -> ArrowPart:
+        """See BatchView; the kernel reads the headers of the batches."""
+        return ArrowPart(self.raw, FRAMED, 0, 0, 0, 0, 0, 0, first, stop - 1)
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
         """See BatchView."""

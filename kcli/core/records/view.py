@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import decode_headers, render_records
+from kcli.core.kernels.arrow_ops import ArrowPart
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import Columns, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
@@ -206,6 +207,22 @@ class BatchView(ABC):
         except CorruptRecordsError as error:
             self._refuse(str(error))
         return data, count, base + delta if count else -1
+
+    def arrow_part(self, first: int, stop: int) -> ArrowPart:
+        """Its records for ``arrow_columns``, of which those at ``first`` up to, not including, ``stop`` are wanted."""
+        payload = self._plain_payload()
+        return ArrowPart(
+            payload,
+            self.count,
+            self.base_offset,
+            self.last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.timestamp_type,
+            self.leader_epoch,
+            first,
+            stop - 1,
+        )
 
     def _plain_payload(self) -> Buffer:
         """The records in the format of magic 2, whatever the batch's own is."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.ranges import Bounds
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.ranges import Bounds
 
 OnRecord = Callable[[Record], bool]
 """Receives a record; returns whether its partition needs to be read no further."""

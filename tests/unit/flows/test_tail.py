@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.ranges import Bounds
 from kcli.core.consumer.subscription import Span
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import Selection
-from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 from kcli.flows.tail import tail
 from tests.batches import fetched_of

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.sandbox import java
+from kcli.flows import java
+from kcli.flows.java import major_version, version_from_banner, version_from_release
 from kcli.sandbox.errors import JavaMissingError
-from kcli.sandbox.java import find_java, major_version, version_from_banner, version_from_release
+from kcli.sandbox.java import find_java
 
 
 @pytest.mark.parametrize(

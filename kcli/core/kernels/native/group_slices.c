@@ -1,24 +1,13 @@
 /* The slices of each partition. */
-#include <stdlib.h>
-
 #include "hash.h"
+#include "members.h"
 #include "module.h"
-#include "scratch.h"
-
-/* A slice by its row, and the partition that it goes to. */
-struct member {
-    int64_t partition;
-    int32_t row;
-};
 
 struct grouping {
     struct slices slices;
-    int64_t partitions;
+    struct members members;
     int64_t sticky;
-    struct member *members; /* in order of rows */
-    struct member *sorted;  /* in order of partitions, then rows */
-    int64_t *ends;          /* by partition; NULL where these are too many or do not hold the sticky one */
-    int64_t refused;        /* the slice that is not in the text, or -1 */
+    int64_t refused; /* the slice that is not in the text, or -1 */
 };
 
 static void
@@ -32,40 +21,9 @@ choose_partitions(struct grouping *grouping)
             return;
         }
         const bool hashed = key.data != NULL;
-        const int64_t chosen = hashed ? positive_hash(key) % grouping->partitions : grouping->sticky;
-        grouping->members[row] = (struct member){chosen, (int32_t)row};
+        const int64_t chosen = hashed ? positive_hash(key) % grouping->members.partitions : grouping->sticky;
+        grouping->members.chosen[row] = (struct member){chosen, (int32_t)row};
     }
-}
-
-static int
-compare_members(const void *one, const void *other)
-{
-    const struct member *left = one, *right = other;
-    if (left->partition != right->partition)
-        return left->partition < right->partition ? -1 : 1;
-    return left->row < right->row ? -1 : left->row > right->row;
-}
-
-static void
-sort_members(struct grouping *grouping)
-{
-    const int64_t count = grouping->slices.count;
-    if (grouping->ends == NULL) {
-        memcpy(grouping->sorted, grouping->members, (size_t)count * sizeof *grouping->members);
-        qsort(grouping->sorted, (size_t)count, sizeof *grouping->sorted, compare_members);
-        return;
-    }
-    memset(grouping->ends, 0, (size_t)grouping->partitions * sizeof *grouping->ends);
-    for (int64_t row = 0; row < count; row++)
-        grouping->ends[grouping->members[row].partition] += 1;
-    int64_t before = 0;
-    for (int64_t partition = 0; partition < grouping->partitions; partition++) {
-        const int64_t own = grouping->ends[partition];
-        grouping->ends[partition] = before;
-        before += own;
-    }
-    for (int64_t row = 0; row < count; row++)
-        grouping->sorted[grouping->ends[grouping->members[row].partition]++] = grouping->members[row];
 }
 
 static void
@@ -74,7 +32,7 @@ group(struct grouping *grouping)
     grouping->refused = -1;
     choose_partitions(grouping);
     if (grouping->refused < 0)
-        sort_members(grouping);
+        sort_members(&grouping->members, 0 <= grouping->sticky && grouping->sticky < grouping->members.partitions);
 }
 
 /* (partition, slices, rows) of ``count`` members that have one partition. */
@@ -101,12 +59,10 @@ static PyObject *
 group_objects(const struct grouping *grouping)
 {
     PyObject *groups = PyList_New(0);
-    const int64_t count = grouping->slices.count;
-    for (int64_t start = 0, end; groups != NULL && start < count; start = end) {
-        const struct member *members = grouping->sorted + start;
-        for (end = start; end < count && grouping->sorted[end].partition == members->partition; end++)
-            ;
-        PyObject *one = group_object(&grouping->slices, members, end - start);
+    const struct members *members = &grouping->members;
+    for (int64_t start = 0, end; groups != NULL && start < members->count; start = end) {
+        end = end_of_members(members, start);
+        PyObject *one = group_object(&grouping->slices, members->sorted + start, end - start);
         if (one == NULL || PyList_Append(groups, one) < 0)
             Py_CLEAR(groups);
         Py_XDECREF(one);
@@ -114,28 +70,11 @@ group_objects(const struct grouping *grouping)
     return groups;
 }
 
-/* Lays out the memory: the members twice, and a place per partition where these are not far more than the members. */
-static bool
-make_members(struct grouping *grouping, struct scratch *scratch)
-{
-    const size_t count = (size_t)grouping->slices.count;
-    const bool few = grouping->partitions <= grouping->slices.count + 1024 && 0 <= grouping->sticky
-                     && grouping->sticky < grouping->partitions;
-    const size_t places = few ? (size_t)grouping->partitions : 0;
-    if (!grow_scratch(scratch, 2 * count * sizeof(struct member) + places * sizeof(int64_t) + 1, 1))
-        return false;
-    grouping->members = scratch->memory;
-    grouping->sorted = grouping->members + count;
-    grouping->ends = few ? (int64_t *)(grouping->sorted + count) : NULL;
-    return true;
-}
-
 static PyObject *
-make_groups(struct grouping *grouping)
+make_groups(struct grouping *grouping, int64_t partitions)
 {
-    struct scratch scratch = take_scratch();
     PyObject *result = NULL;
-    if (!make_members(grouping, &scratch)) {
+    if (!make_members(&grouping->members, grouping->slices.count, partitions)) {
         PyErr_NoMemory();
     } else {
         if (grouping->slices.count < WORTH_RELEASING / 64) {
@@ -147,7 +86,7 @@ make_groups(struct grouping *grouping)
         }
         result = grouping->refused < 0 ? group_objects(grouping) : refuse_slice(grouping->refused);
     }
-    drop_scratch(&scratch);
+    drop_members(&grouping->members);
     return result;
 }
 
@@ -156,12 +95,15 @@ PyObject *
 group_slices(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
     struct grouping grouping = {0};
-    if (!take_limit(args[2], &grouping.partitions) || !take_int64(args[3], &grouping.sticky))
+    int64_t partitions;
+    if (!take_limit(args[2], &partitions) || !take_int64(args[3], &grouping.sticky))
         return NULL;
-    if (grouping.partitions < 1)
+    if (partitions < 1)
         return PyErr_Format(PyExc_ValueError, "the number of partitions must be positive, got %lld",
-                            (long long)grouping.partitions);
-    PyObject *result = take_slices(&grouping.slices, args[0], args[1]) ? make_groups(&grouping) : NULL;
+                            (long long)partitions);
+    PyObject *result = NULL;
+    if (take_slices(&grouping.slices, args[0], args[1]))
+        result = make_groups(&grouping, partitions);
     drop_slices(&grouping.slices);
     return result;
 }

@@ -1,6 +1,6 @@
 /* kcli.core.kernels._native: the C twin of the record kernels in kernels/pure, which is the specification.
  *
- * The module keeps no Python object, so subinterpreters and free threads share nothing that changes.
+ * No static variable holds a Python object, so subinterpreters and free threads share nothing that changes.
  */
 #include "module.h"
 
@@ -9,6 +9,7 @@
 #include <malloc.h>
 #endif
 
+#include "arrow_memory.h"
 #include "checksum.h"
 
 bool
@@ -237,12 +238,20 @@ check_arguments(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssi
         return check_arguments(#name, count, least, most) ? name(args, count) : NULL; \
     }
 ALL_KERNELS(CALL_KERNEL)
+ALL_EXPORTERS(CALL_KERNEL)
 
 /* By way of void (*)(void), the one cast between function types that compilers take as meant. */
 #define KERNEL_ROW(name, least, most) \
     {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL, NULL},
 
-static PyMethodDef methods[] = {ALL_KERNELS(KERNEL_ROW){NULL, NULL, 0, NULL}};
+#define EXPORTER_ROW(name, least, most) \
+    {"_" #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL, NULL},
+
+static PyMethodDef methods[] = {
+    ALL_KERNELS(KERNEL_ROW)
+    ALL_EXPORTERS(EXPORTER_ROW)
+    {NULL, NULL, 0, NULL},
+};
 
 /* Batches of about 1 MB are allocated and freed all the time. By default glibc returns each of them to the system and
  * takes it back, page by page: a third of the system time of a mirror. */
@@ -257,11 +266,14 @@ keep_freed_memory(void)
 }
 
 static int
-execute(PyObject *Py_UNUSED(module))
+execute(PyObject *module)
 {
     keep_freed_memory();
     start_checksum();
-    return 0;
+    PyObject *type = make_buffer_type();
+    const int added = type == NULL ? -1 : PyModule_AddObjectRef(module, "_Buffer", type);
+    Py_XDECREF(type);
+    return added;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -9,6 +9,7 @@
 
 /* Each kernel with the least and the most of its arguments. Its twin of the same name in kernels/pure describes it. */
 #define ALL_KERNELS(KERNEL) \
+    KERNEL(arrow_columns, 8, 8) \
     KERNEL(crc32c, 1, 2) \
     KERNEL(crc32c_patch, 4, 4) \
     KERNEL(crc32c_tables, 1, 2) \
@@ -16,6 +17,7 @@
     KERNEL(decode_headers, 3, 3) \
     KERNEL(decode_run, 5, 5) \
     KERNEL(decode_values, 6, 6) \
+    KERNEL(encode_columns, 8, 8) \
     KERNEL(encode_headers, 1, 1) \
     KERNEL(encode_keyed, 7, 7) \
     KERNEL(encode_lines, 7, 7) \
@@ -24,16 +26,26 @@
     KERNEL(encode_slices, 7, 7) \
     KERNEL(encode_text, 13, 13) \
     KERNEL(find_in_records, 5, 5) \
+    KERNEL(group_columns, 7, 7) \
     KERNEL(group_slices, 4, 4) \
+    KERNEL(group_values, 5, 5) \
     KERNEL(index_text, 8, 8) \
     KERNEL(join_run, 1, 1) \
+    KERNEL(measure_columns, 6, 6) \
     KERNEL(murmur2, 1, 1) \
     KERNEL(partition_keys, 2, 2) \
     KERNEL(render_records, 9, 9) \
     KERNEL(walk_batches, 5, 5)
 
+/* Not kernels, but what hands on their columns: with an underscore in front, for kcli/core/arrow alone. */
+#define ALL_EXPORTERS(KERNEL) \
+    KERNEL(arrow_array, 1, 1) \
+    KERNEL(arrow_schema, 1, 1) \
+    KERNEL(arrow_stream, 1, 1)
+
 #define DECLARE_KERNEL(name, least, most) PyObject *name(PyObject *const *args, Py_ssize_t count);
 ALL_KERNELS(DECLARE_KERNEL)
+ALL_EXPORTERS(DECLARE_KERNEL)
 #undef DECLARE_KERNEL
 
 /* From here on, work without Python objects is worth giving the GIL away for: some 10 us. */

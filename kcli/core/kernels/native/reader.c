@@ -83,6 +83,13 @@ read_all_headers(struct reader *reader, int64_t end, int32_t *count)
 }
 
 bool
+check_headers(struct reader *reader, int64_t end)
+{
+    int32_t count;
+    return read_all_headers(reader, end, &count) && reader->at == end;
+}
+
+bool
 read_record(struct reader *reader, struct record *record)
 {
     const int64_t start = reader->at;

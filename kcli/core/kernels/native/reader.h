@@ -111,6 +111,9 @@ bool check_end(struct reader *reader);
 /* The number of headers in a block that ends at ``end``, with a check that so many can stand there. */
 bool read_header_count(struct reader *reader, int64_t end, int32_t *count);
 
+/* The headers from ``reader->at`` on, with their count in front, are all that there is before ``end``. */
+bool check_headers(struct reader *reader, int64_t end);
+
 /* The next header of a block that ends at ``end``. */
 bool read_header(struct reader *reader, int64_t end, struct header *header);
 

@@ -64,17 +64,23 @@ write_field(uint8_t *at, struct span field)
     return write_bytes(write_varint(at, (int64_t)field.size), field);
 }
 
-/* Writes record_size(body) bytes, where ``body`` is body_size(record), and returns the place behind them. */
+/* Writes all of a record but its headers, where ``body`` is body_size(record), and returns the place behind that. */
 static inline uint8_t *
-write_record(uint8_t *at, const struct fields *record, size_t body)
+write_front(uint8_t *at, const struct fields *record, size_t body)
 {
     at = write_varint(at, (int64_t)body);
     *at++ = 0; /* attributes */
     at = write_varint(at, record->timestamp_delta);
     at = write_varint(at, record->offset_delta);
     at = write_field(at, record->key);
-    at = write_field(at, record->value);
-    return write_bytes(at, record->headers);
+    return write_field(at, record->value);
+}
+
+/* Writes record_size(body) bytes and returns the place behind them. */
+static inline uint8_t *
+write_record(uint8_t *at, const struct fields *record, size_t body)
+{
+    return write_bytes(write_front(at, record, body), record->headers);
 }
 
 #endif

@@ -3,6 +3,7 @@
 Only ``kernels/active.py`` imports this; all other modules import the functions from there, whichever twin is in use.
 """
 
+from kcli.core.kernels.pure.arrow import arrow_columns
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
 from kcli.core.kernels.pure.decode import decode_columns, decode_values
 from kcli.core.kernels.pure.encode import (
@@ -10,6 +11,12 @@ from kcli.core.kernels.pure.encode import (
     encode_lines,
     encode_record,
     encode_rows,
+)
+from kcli.core.kernels.pure.encode_columns import (
+    encode_columns,
+    group_columns,
+    group_values,
+    measure_columns,
 )
 from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
@@ -19,12 +26,14 @@ from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
+    "arrow_columns",
     "crc32c",
     "crc32c_patch",
     "decode_columns",
     "decode_headers",
     "decode_run",
     "decode_values",
+    "encode_columns",
     "encode_headers",
     "encode_keyed",
     "encode_lines",
@@ -33,9 +42,12 @@ __all__ = [
     "encode_slices",
     "encode_text",
     "find_in_records",
+    "group_columns",
     "group_slices",
+    "group_values",
     "index_text",
     "join_run",
+    "measure_columns",
     "murmur2",
     "partition_keys",
     "render_records",

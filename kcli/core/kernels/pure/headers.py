@@ -32,10 +32,10 @@ def decode_headers(payload: Buffer, start: int, end: int) -> tuple[Header, ...]:
         return ()
     bounds: list[tuple[int, int, int, int]] = []
     try:
-        position = _walk(data, 0, len(data), bounds)
+        position = walk_headers(data, 0, len(data), bounds)
     except CorruptRecordsError:
         data = bytes(payload[:end])
-        _walk(data, start, len(data), [])  # repeated for the error's position in the payload
+        walk_headers(data, start, len(data), [])  # repeated for the error's position in the payload
         raise
     if position != len(data):
         corrupt(start + position, "bytes are left behind the last header")
@@ -48,11 +48,12 @@ def decode_headers(payload: Buffer, start: int, end: int) -> tuple[Header, ...]:
 def skip_headers(data: bytes, position: int, end: int) -> tuple[int, int]:
     """The number of headers in the block at ``position`` and the position after it."""
     bounds: list[tuple[int, int, int, int]] = []
-    position = _walk(data, position, end, bounds)
+    position = walk_headers(data, position, end, bounds)
     return len(bounds), position
 
 
-def _walk(data: bytes, position: int, end: int, bounds: list[tuple[int, int, int, int]]) -> int:
+def walk_headers(data: bytes, position: int, end: int, bounds: list[tuple[int, int, int, int]]) -> int:
+    """Appends start and end of each name and value of a block (−1 for the start of a null); returns where it ends."""
     at = position
     try:
         count, position = read_varint(data, position)

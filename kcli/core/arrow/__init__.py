@@ -1,0 +1,1 @@
+"""Apache Arrow's C Data Interface and its PyCapsules, without any library of Arrow."""

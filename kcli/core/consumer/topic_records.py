@@ -1,0 +1,276 @@
+"""``read_topic``: a range of a topic as a table, for all that accepts Arrow. Profiles are in ``kcli/reading.py``.
+
+The range is resolved to offsets once, when it is opened, so each reading of the object has the same rows. A reading has
+a consumer of its own and may take place in another thread than the next one, as DuckDB and polars do it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from kcli.core import clock
+from kcli.core.arrow.export import schema_capsule
+from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns, table_schema
+from kcli.core.arrow.table import ArrowBatch, BatchStream, fields_for
+from kcli.core.consumer import ranges
+from kcli.core.consumer.arrow_reader import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    ArrowReader,
+    RecordFilter,
+    check_batch_size,
+)
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import ClosedError, ConfigError
+from kcli.core.options import ConsumerOptions, given
+from kcli.core.positions import OffsetSpec, RangeSpec, parse_instant, parse_range
+from kcli.core.topic_names import check_topic
+from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+Instant = str | int | datetime
+Key = bytes | str | None
+
+
+def read_topic(
+    topic: str,
+    options: ConsumerOptions | None = None,
+    *,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    offsets: str | None = None,
+    partitions: int | Iterable[int] | None = None,
+    columns: Iterable[str] = RECORD_COLUMNS,
+    key: Key | Sequence[Key] = None,
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+    timeout: float | None = None,
+    **values: Any,
+) -> TopicRecords:
+    """The records of a range of ``topic``, up to what is in it now: an object for pyarrow, polars, DuckDB and others.
+
+    ``since`` and ``until`` are times as ``kcli consume`` has them ("1h", "2026-11-21T10:00Z"), ms since the epoch, or
+    datetimes; ``offsets`` is a range like "1000:2000", "-100" (the last 100 of each partition), "@10:00..@11:00". A time
+    chooses the first offset with a timestamp from then on. ``partitions``: numbers (default: all). ``columns``: see
+    ``docs/python.md``. ``key``: only records with this key, or with one of a list, where None is a null key.
+
+    ``options``, or keywords that name client options (``bootstrap_servers=…``, ``isolation_level=…``). ``timeout``:
+    seconds without any progress that are an error. Raises what a consumer raises when the range cannot be resolved; an
+    error while the rows are read is raised by whatever reads them, with its text, and is the object's ``error``.
+    """
+    check_topic(topic)
+    wanted = _range(since, until, offsets)
+    chosen = given(ConsumerOptions, options, values)
+    # Neither joins a group nor commits: a profile may have a group for other purposes.
+    chosen = dataclasses.replace(chosen, group_id="", enable_auto_commit=False)
+    return TopicRecords(
+        topic,
+        chosen,
+        wanted,
+        partitions=[partitions] if isinstance(partitions, int) else partitions,
+        columns=tuple([columns] if isinstance(columns, str) else columns),
+        where=RecordFilter(keys=_keys(key)),
+        batch_rows=batch_rows,
+        batch_bytes=batch_bytes,
+        timeout=timeout,
+    )
+
+
+class TopicRecords:
+    """What ``read_topic`` returns. Each iteration and each ``__arrow_c_stream__`` reads the whole range again.
+
+    ``spans`` is the range, resolved: the offsets of each partition. ``error`` is the last error of a reading. ``close``,
+    or the end of a ``with`` block, ends all readings.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        options: ConsumerOptions,
+        wanted: RangeSpec,
+        *,
+        partitions: Iterable[int] | None,
+        columns: tuple[str, ...],
+        where: RecordFilter,
+        batch_rows: int,
+        batch_bytes: int,
+        timeout: float | None,
+    ) -> None:
+        self.topic = topic
+        self.error: BaseException | None = None
+        self._options = options
+        self._how: dict[str, Any] = {
+            "columns": columns,
+            "where": where,
+            "batch_rows": batch_rows,
+            "batch_bytes": batch_bytes,
+            "timeout": timeout,
+        }
+        self._fields = chosen_columns(columns).fields
+        check_batch_size(batch_rows, batch_bytes)
+        self._closed = False
+        self._readings: list[_Reading] = []
+        with Consumer(options) as consumer:
+            limit = options.default_api_timeout_ms / 1000 if timeout is None else timeout
+            consumer.connect(limit)
+            found = ranges.choose_partitions(consumer, [topic], partitions, limit)
+            self.spans: Mapping[TopicPartition, Span] = ranges.spans(
+                consumer,
+                found,
+                wanted,
+                until_end=True,
+                timeout=limit,
+                on_out_of_range=options.on_out_of_range or "fail",
+            )
+
+    def __repr__(self) -> str:
+        return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, at most {self.most_rows} records)"
+
+    def __enter__(self) -> TopicRecords:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def most_rows(self) -> int:
+        """The number of offsets in the range; there may be fewer records, or fewer that are wanted."""
+        return sum(max(0, (span.stop or 0) - (span.start or 0)) for span in self.spans.values())
+
+    def __iter__(self) -> Iterator[ArrowBatch]:
+        """The batches of one reading, in order per partition."""
+        reading = self._begin()
+        try:
+            yield from reading
+        finally:
+            reading.close()
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema as a capsule; nothing is read for it."""
+        return schema_capsule(table_schema(self._fields))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of the whole range; a requested schema is followed where the buffers have that meaning too."""
+        fields = fields_for(self._fields, requested_schema)
+        reading = self._begin()
+        return BatchStream(fields, reading, on_error=self._note, on_close=reading.close).capsule()
+
+    def close(self) -> None:
+        """Ends all readings; later ones are a ClosedError."""
+        self._closed = True
+        for reading in list(self._readings):
+            reading.close()
+
+    def _begin(self) -> _Reading:
+        if self._closed:
+            raise ClosedError(f"the records of {self.topic} are closed")
+        reading = _Reading(self._options, self.spans, self._how, self._readings.remove)
+        self._readings.append(reading)
+        return reading
+
+    def _note(self, error: BaseException) -> None:
+        self.error = error
+
+
+class _Reading(Iterator[ArrowBatch]):
+    """One pass over the range. Made, iterated and closed in any thread, one at a time; connects with the first batch."""
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        spans: Mapping[TopicPartition, Span],
+        how: Mapping[str, Any],
+        on_close: Any,
+    ) -> None:
+        self._options = options
+        self._spans = spans
+        self._how = how
+        self._on_close = on_close
+        self._consumer: Consumer | None = None
+        self._reader: ArrowReader | None = None
+        self._closed = False
+
+    def __next__(self) -> ArrowBatch:
+        if self._closed:
+            raise ClosedError("this reading was closed")
+        if self._consumer is None:
+            self._consumer = Consumer(self._options)
+            self._consumer.connect(self._options.default_api_timeout_ms / 1000)
+            self._reader = ArrowReader(self._consumer, self._spans, **self._how)
+        if self._reader is None:
+            raise ClosedError("this reading could not connect")
+        self._consumer.cluster.loop.adopt()
+        try:
+            return next(self._reader)
+        except StopIteration:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._closed:
+            return
+        self._closed = True
+        self._on_close(self)
+        consumer, self._consumer, self._reader = self._consumer, None, None
+        if consumer is not None and not sys.is_finalizing():
+            consumer.cluster.loop.adopt()
+            consumer.close(commit=False)
+
+
+# --- what the caller gives ------------------------------------------------------------------------------
+
+
+def _range(since: Instant | None, until: Instant | None, offsets: str | None) -> RangeSpec:
+    if offsets is not None and (since is not None or until is not None):
+        raise ConfigError(
+            "offsets and a time were both given", why="both choose the range", do="use one of them"
+        )
+    now = clock.wall_ms()
+    try:
+        by_time = RangeSpec(_at(since, now), _at(until, now))
+        wanted = by_time if offsets is None else parse_range(offsets, now)
+    except ValueError as error:
+        raise ConfigError("the range of read_topic", why=str(error)) from None
+    ends = (wanted.start, wanted.stop)
+    if by_time.start is not None and by_time.stop is not None and by_time.stop.value < by_time.start.value:
+        raise ConfigError(
+            f"until={until!r} is before since={since!r}",
+            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
+            do="exchange the two times",
+        )
+    if any(end is not None and end.kind == "stored" for end in ends):
+        raise ConfigError(f"offsets={offsets!r}", why="no group is read: it has no committed offsets")
+    return wanted
+
+
+def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
+    if instant is None:
+        return None
+    if isinstance(instant, datetime):
+        return OffsetSpec("timestamp", round(instant.timestamp() * 1000))
+    return OffsetSpec("timestamp", instant if isinstance(instant, int) else parse_instant(instant, now))
+
+
+def _keys(key: Key | Sequence[Key]) -> tuple[bytes | None, ...] | None:
+    """What the key may be; None: anything."""
+    if key is None:
+        return None
+    return (_key(key),) if isinstance(key, str | bytes) else tuple(map(_key, key))
+
+
+def _key(key: Key) -> bytes | None:
+    return key.encode() if isinstance(key, str) else key

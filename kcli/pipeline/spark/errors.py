@@ -1,0 +1,106 @@
+"""Errors of Spark as kcli's: what failed, why, what to do.
+
+Spark reports an error of Python as the text of a traceback, wrapped by each layer that it passed. An error of kcli that
+has to cross Spark is raised as a ``CarriedError``, whose text is found again in there.
+"""
+
+import json
+import re
+import sys
+from typing import Any
+
+from kcli.core.errors import KcliError
+from kcli.pipeline.job import TaskError, task_error
+
+_MARK = "kcli-error:"
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)", re.DOTALL)
+_ABORTED = re.compile(
+    r"Job aborted due to stage failure: .*?(?:most recent failure: |: )?(Lost task \S+ in stage \S+ .*?: )?",
+    re.DOTALL,
+)
+_CONDITION = re.compile(r"^\[[A-Z_.0-9]+\] ?")
+_JAVA_CLASS = re.compile(r"^(?:[a-z_]\w*\.)+([A-Z][\w$]*): ?")
+_INTERNAL = 8  # lines of a cause that are worth showing
+
+
+class SparkError(KcliError):
+    """Spark failed, or ended."""
+
+
+class CarriedError(Exception):
+    """An error of kcli, to be raised in code that Spark calls; ``spark_error`` restores it on the driver."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(_MARK + json.dumps(list(task_error(error))))
+
+
+def carried(text: str) -> TaskError | None:
+    """The first error of kcli in a text of Spark."""
+    at = text.find(_MARK)
+    if at < 0:
+        return None
+    try:
+        found, _end = json.JSONDecoder().raw_decode(text, at + len(_MARK))
+        return TaskError(*found)
+    except (ValueError, TypeError):
+        return None
+
+
+def spark_error(error: BaseException, what: str, *, do: str = "") -> KcliError:
+    """The error of a call of pyspark. ``what`` says what was done; ``do`` is for what has no remedy of its own."""
+    if isinstance(error, KcliError):
+        return error
+    text = message_of(error)
+    found = carried(text)
+    if found is not None:
+        return found.error()
+    mismatch = _OTHER_PYTHON.search(text)
+    if mismatch is not None:
+        own = f"{sys.version_info.major}.{sys.version_info.minor}"
+        theirs = next((version for version in mismatch.groups() if version != own), "another version")
+        return SparkError(
+            f"the executors run Python {theirs}, and kcli runs Python {own}",
+            why="code passes between them, which needs the same minor version",
+            do=f"set PYSPARK_PYTHON to a Python {own} of the executors, or run kcli with Python {theirs}",
+        )
+    return SparkError(what, why=cause_of(text), do=do)
+
+
+def is_statement_error(error: BaseException) -> bool:
+    """Whether a statement of SQL is wrong: its message says all."""
+    return not {"AnalysisException", "ParseException"}.isdisjoint(
+        each.__name__ for each in type(error).__mro__
+    )
+
+
+def message_of(error: BaseException) -> str:
+    """All that an error of pyspark or py4j says, causes included."""
+    java: Any = getattr(error, "java_exception", None)
+    if java is not None:
+        parts: list[str] = []
+        try:
+            while java is not None and len(parts) < _INTERNAL:
+                parts.append(str(java.toString()))
+                java = java.getCause()
+        except Exception:  # noqa: BLE001 - the JVM may be gone
+            parts.append(str(error))
+        return "\n".join(parts)
+    return str(error) or type(error).__name__
+
+
+def cause_of(text: str) -> str:
+    """The sentence that says why, without classes of Java and frames of stacks."""
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("at ", "... ", "Driver stacktrace"))]
+    python = [
+        line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b(?::|$)", line)
+    ]
+    head = lines[0] if lines else ""
+    if "Traceback (most recent call last)" in text and python:
+        head = python[-1] if "aborted" not in python[-1] else head
+    if "most recent failure: " in head:
+        head = head.partition("most recent failure: ")[2]
+    head = re.sub(r"^Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): ", "", head)
+    for pattern in (_JAVA_CLASS, _CONDITION, _JAVA_CLASS, _CONDITION):
+        head = pattern.sub("", head)
+    return head.rstrip()

@@ -1,0 +1,203 @@
+"""Brings kcli to the executors of a cluster: an archive with kcli, its C extension, and the libraries that tasks import.
+
+Spark unpacks it into the working folder of each executor (``spark.archives``), where PYTHONPATH finds it. It fits one
+minor version of Python and one platform, which are part of its name; made once, it stays in kcli's cache.
+"""
+
+import hashlib
+import os
+import re
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import kcli
+from kcli.core.errors import KcliError
+from kcli.core.version import __version__
+from kcli.files.atomic import sync_folder
+from kcli.files.xdg import cache_home
+
+DEPS = "deps"
+"""The folder on the executors."""
+
+FACTS = "kcli-pack.json"
+_PACKAGE = "kcli-kafka"
+_FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema")
+"""Extras of kcli that tasks use where they are installed."""
+_ARROW = "pyarrow"
+_NOT_NEEDED = {
+    "grpcio-tools",
+    "googleapis-common-protos",
+}  # they compile .proto files, which only the driver does
+_SKIPPED = re.compile(
+    r"(^|/)(__pycache__|tests?|include)/|\.(pyc|pyi|pxd|pyx|h|hpp|cc)$|^\.\./|^pyarrow/src/"
+)
+_ARCHIVES = "spark.archives"
+_PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
+_KEPT = 3  # archives of other versions that stay in the cache
+
+
+class PackError(KcliError):
+    """The archive cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """``conf``: the user's settings, and those that bring kcli to the executors."""
+
+    conf: dict[str, str]
+
+    @classmethod
+    def of(cls, is_local: bool, given: Mapping[str, str], *, note: Callable[[str], object]) -> "Shipment":
+        """Nothing for local masters; nothing but the path where the user names an archive as ``…#deps``."""
+        conf = dict(given)
+        if is_local:
+            return cls(conf)
+        archives = conf.get(_ARCHIVES, "")
+        if not any(each.strip().endswith("#" + DEPS) for each in archives.split(",")):
+            conf[_ARCHIVES] = ",".join(filter(None, [archives, f"{cached_pack(note)}#{DEPS}"]))
+        theirs = conf.get(_PYTHON_PATH, "")
+        conf[_PYTHON_PATH] = os.pathsep.join(filter(None, [f"./{DEPS}", theirs]))
+        return cls(conf)
+
+
+def cached_pack(note: Callable[[str], object] = str) -> str:
+    """The archive for this Python and platform, made if it is not in the cache."""
+    folder = cache_home() / "spark"
+    path = folder / pack_name()
+    if not path.is_file():
+        note(f"packing kcli and its libraries for the executors: {path} (once)")
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(str(folder), error) from None
+        write_pack(str(path))
+        _prune(folder, path)
+    else:
+        os.utime(path)
+    return str(path)
+
+
+def pack_name() -> str:
+    """Python and platform, the version of kcli, and what is inside."""
+    files = [
+        f"{name}:{state.st_size}:{state.st_mtime_ns}"
+        for name, path in _kcli_files()
+        if (state := path.stat())
+    ]
+    versions = [f"{each.name}={each.version}" for each in _distributions()]
+    digest = hashlib.sha256("\n".join([*files, *sorted(versions)]).encode()).hexdigest()[:12]
+    return f"kcli-{__version__}-{python_tag()}-{platform_tag()}-{digest}.tar.gz"
+
+
+def python_tag() -> str:
+    """``cp311``"""
+    implementation = "cp" if sys.implementation.name == "cpython" else sys.implementation.name
+    return f"{implementation}{sys.version_info[0]}{sys.version_info[1]}"
+
+
+def platform_tag() -> str:
+    """``linux_x86_64``"""
+    return re.sub(r"[^a-z0-9]+", "_", sysconfig.get_platform().lower())
+
+
+def facts() -> dict[str, object]:
+    """What an archive says about itself."""
+    return {
+        "kcli": __version__,
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "platform": platform_tag(),
+        "distributions": {each.name: each.version for each in _distributions()},
+    }
+
+
+def write_pack(path: str) -> int:
+    """Writes the archive to ``path``; returns its size in bytes."""
+    temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        with tarfile.open(temporary, "x:gz", compresslevel=1) as archive:
+            for name, file in _files():
+                archive.add(file, name, recursive=False)
+        size = os.path.getsize(temporary)
+        os.replace(temporary, path)
+        sync_folder(os.path.dirname(os.path.abspath(path)))
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    return size
+
+
+def _unwritable(path: str, error: OSError) -> PackError:
+    return PackError(
+        f"cannot write {path}",
+        why=error.strerror or str(error),
+        do="name a writable file with `kcli pipeline pack --file FILE`, or set XDG_CACHE_HOME",
+    )
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Name in the archive, and file."""
+    yield from _kcli_files()
+    for distribution in _distributions():
+        for file in distribution.files or ():
+            name = file.as_posix()
+            found = Path(str(distribution.locate_file(file)))
+            if not _SKIPPED.search(name) and found.is_file():
+                yield name, found
+
+
+def _kcli_files() -> Iterator[tuple[str, Path]]:
+    """Those of the imported kcli: it may be an editable installation."""
+    root = Path(os.path.abspath(kcli.__file__)).parent
+    for path in sorted(root.rglob("*")):
+        name = f"kcli/{path.relative_to(root).as_posix()}"
+        if path.suffix in (".py", ".so") and not _SKIPPED.search(name):
+            yield name, path
+
+
+def _distributions() -> list[metadata.Distribution]:
+    """kcli's dependencies, those of the extras that tasks use, and pyarrow, as far as they are installed."""
+    found: dict[str, metadata.Distribution] = {}
+    waiting = [*_required(_PACKAGE, _FOR_TASKS), _ARROW]
+    while waiting:
+        name = _normal(waiting.pop())
+        if name in found or name in _NOT_NEEDED:
+            continue
+        try:
+            found[name] = metadata.distribution(name)
+        except metadata.PackageNotFoundError:  # for another platform, or of an extra that is not installed
+            continue
+        waiting += _required(name)
+    return [found[name] for name in sorted(found)]
+
+
+def _required(name: str, extras: tuple[str, ...] = ()) -> list[str]:
+    try:
+        lines = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:  # kcli runs from its sources
+        return []
+    found = []
+    for line in lines:
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", line)
+        if extra is None or extra[1] in extras:
+            match = re.match(r"[A-Za-z0-9._-]+", line)
+            if match and match[0] != _PACKAGE:
+                found.append(match[0])
+    return found
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _prune(folder: Path, newest: Path) -> None:
+    """Removes the archives of other versions, but the last ones used."""
+    others = sorted(folder.glob("kcli-*.tar.gz"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in [each for each in others if each != newest][_KEPT - 1 :]:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+"""A real cluster of Spark on this machine: a master and workers, each a process, from the pip package alone."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from kcli.pipeline.spark.java import spark_java
+
+ROOT = Path(__file__).parents[2]
+_HOST = "127.0.0.1"
+
+
+class Standalone:
+    """``url`` is the master's. Executors inherit the environment of their worker: they have no kcli but that which jobs
+    bring along, and find the tests' kernels.
+    """
+
+    def __init__(self, folder: Path, *, workers: int = 2, cores: int = 2) -> None:
+        self.folder = folder
+        self.url = ""
+        self.cores = cores
+        self._processes: list[subprocess.Popen[bytes]] = []
+        try:
+            self._start("master", "master.Master", "--host", _HOST, "--port", "0", "--webui-port", "0")
+            self.url = self._said("master", r"Starting Spark master at (spark://\S+)")
+            for number in range(workers):
+                self.start_worker(number)
+        except BaseException:
+            self.close()
+            raise
+
+    def start_worker(self, number: int) -> None:
+        """Starts a worker; returns when the master knows it."""
+        name = f"worker{number}"
+        self._start(
+            name, "worker.Worker", "--host", _HOST, "--webui-port", "0", "-c", str(self.cores), "-m", "1g",
+            "-d", str(self.folder / name), self.url,
+        )  # fmt: skip
+        self._said(name, r"(Successfully registered with master)")
+
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs that run tasks."""
+        return self._find("CoarseGrainedExecutorBackend")
+
+    def daemons(self) -> list[psutil.Process]:
+        """The Python processes that fork workers; the workers are their children."""
+        return [found for found in self._find("pyspark.daemon") if "java" in found.parent().name()]
+
+    def workers(self) -> list[psutil.Process]:
+        """The workers of Spark, each with its executors."""
+        return [psutil.Process(process.pid) for process in self._processes[1:] if process.poll() is None]
+
+    def close(self) -> None:
+        """Ends all."""
+        alive = []
+        for process in self._processes:
+            with suppress(psutil.NoSuchProcess):
+                alive += psutil.Process(process.pid).children(recursive=True)
+        for process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        _, left = psutil.wait_procs(alive, timeout=10)
+        for one in left:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+
+    def _start(self, name: str, program: str, *arguments: str) -> None:
+        home = os.path.dirname(pyspark.__file__)
+        environ = {
+            **os.environ,
+            "SPARK_HOME": home,
+            "JAVA_HOME": spark_java(None).home,
+            "SPARK_LOCAL_IP": _HOST,
+            "SPARK_WORKER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_MASTER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.deploy.maxExecutorRetries=-1",
+            "PYTHONPATH": str(ROOT),
+        }
+        with open(self.folder / f"{name}.log", "wb") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    [
+                        os.path.join(home, "bin", "spark-class"),
+                        f"org.apache.spark.deploy.{program}",
+                        *arguments,
+                    ],
+                    stdout=log,
+                    stderr=log,
+                    env=environ,
+                    cwd=self.folder,
+                )
+            )
+
+    def _said(self, name: str, pattern: str, seconds: float = 120.0) -> str:
+        deadline = time.monotonic() + seconds
+        path = self.folder / f"{name}.log"
+        while time.monotonic() < deadline and self._processes[-1].poll() is None:
+            found = re.search(pattern, path.read_text(errors="replace"))
+            if found:
+                return found[1]
+            time.sleep(0.1)
+        raise RuntimeError(f"{name} did not start: {path.read_text(errors='replace')[-2000:]}")
+
+    def _find(self, word: str) -> list[psutil.Process]:
+        found = []
+        for worker in self.workers():
+            for process in worker.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    if any(word in part for part in process.cmdline()):
+                        found.append(process)
+        return found
+
+
+@contextmanager
+def standalone(folder: Path, **settings: int) -> Iterator[Standalone]:
+    """A cluster that is ended afterwards."""
+    cluster = Standalone(folder, **settings)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+if __name__ == "__main__":  # by hand: python -m tests.pipeline.standalone FOLDER
+    with standalone(Path(sys.argv[1])) as running:
+        print(running.url, flush=True)
+        with suppress(KeyboardInterrupt):
+            signal.pause()

@@ -4,17 +4,18 @@ For programs: ``kcli.read_topic`` reads a range of a topic as a table of Arrow, 
 loaded on use (PEP 562).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from kcli.core.version import __version__
 
 if TYPE_CHECKING:
     from kcli.reading import read_topic as read_topic
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "read_topic"]
 
 
 def __getattr__(name: str) -> Any:
     if name != "read_topic":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kcli.reading import read_topic
-
-    return read_topic
+    return import_module("kcli.reading").read_topic

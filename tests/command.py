@@ -1,13 +1,15 @@
-"""Runs kcli as users do, in a process of its own. Not a test."""
+"""Runs kcli as users do, in a process of its own, forked from one that has started already. Not a test."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from tests.warm_kcli import KCLI, WarmPopen
 
 ROOT = Path(__file__).resolve().parents[1]
-KCLI = [sys.executable, "-m", "kcli"]
 MEASURE = (
     "import resource,subprocess,sys;c=subprocess.run(sys.argv[1:]).returncode;"
     "sys.stderr.write('RSS %d\\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss);sys.exit(c)"
@@ -28,19 +30,36 @@ def kcli(
     *arguments: str, bootstrap: str = "", stdin: bytes = b"", timeout: float = 120
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs one command to its end."""
-    return subprocess.run(
-        [*KCLI, *arguments],
-        input=stdin,
-        capture_output=True,
-        timeout=timeout,
-        env=environment(bootstrap),
-        check=False,
+    return run(
+        [*KCLI, *arguments], input=stdin, capture_output=True, timeout=timeout, env=environment(bootstrap)
     )
+
+
+def run(
+    command: Sequence[str],
+    *,
+    input: Any = None,  # noqa: A002 - the name in subprocess
+    timeout: float = 120,
+    capture_output: bool = False,
+    **how: Any,
+) -> "subprocess.CompletedProcess[Any]":
+    """``subprocess.run`` for ``KCLI`` and what follows it; never checks the exit status."""
+    if input is not None:
+        how["stdin"] = subprocess.PIPE
+    if capture_output:
+        how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with WarmPopen(command, **how) as process:
+        try:
+            out, err = process.communicate(input, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def start(*arguments: str, bootstrap: str = "", **settings: object) -> "subprocess.Popen[bytes]":
     """Starts a command with pipes."""
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+    return WarmPopen(
         [*KCLI, *arguments],
         stdin=settings.pop("stdin", subprocess.PIPE),
         stdout=settings.pop("stdout", subprocess.PIPE),

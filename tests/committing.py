@@ -10,6 +10,7 @@ from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.warm_kcli import WarmPopen
 
 STAMP = 1_700_000_000_000
 MINUTE = 60_000
@@ -53,7 +54,7 @@ class Kcli:
         return subprocess.CompletedProcess(arguments, code, out, err)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+        return WarmPopen(
             [*KCLI, *self.verb, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=self.environment,

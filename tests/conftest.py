@@ -4,6 +4,7 @@ The XDG folders point into a temporary folder for the whole run, so that no test
 or journal of the developer. The cache of Kafka's jars stays where it is.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -27,6 +28,19 @@ hypothesis.settings.register_profile("kcli", deadline=None)  # two shared cores 
 hypothesis.settings.load_profile("kcli")
 
 _FOLDERS = pytest.StashKey[Path]()
+
+FIXTURES = {"kafka", "kafka3", "secure_kafka"}
+"""Those that are brokers."""
+ON_REAL_BROKERS = (
+    "tests/chaos",
+    "tests/fake/test_like_a_real_broker.py",
+    "tests/integration",
+    "tests/pipeline",
+    "tests/proxy",
+)
+"""Where all tests with the mark ``integration`` are: a run of these alone reads no other file."""
+ON_NOTHING_ELSE = "tests/integration"
+"""Where no others are: a run without them does not read it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,9 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that asks for a broker as an integration test; those of the cluster come first."""
+    """Mark every test of a broker as an integration test; those of the cluster come first."""
     for item in items:
-        if {"kafka", "kafka3", "secure_kafka"} & _fixtures_of(item):
+        if FIXTURES & _fixtures_of(item) or _below_root(item.path).startswith(ON_NOTHING_ELSE):
             item.add_marker("integration")
     items.sort(key=lambda item: "kafka3" not in _fixtures_of(item))
 
@@ -69,6 +83,30 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
     config.option.loadscopereorder = False
     return ClusterFirst(config, log)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that have nothing of what ``-m`` chooses, in the two phases of ``make test``."""
+    if not collection_path.name.startswith("test_") or collection_path.is_dir():
+        return None
+    expression, where = str(config.getoption("markexpr")), _below_root(collection_path)
+    if " or " in expression:
+        return None
+    if expression.startswith("integration and "):
+        return True if not where.startswith(ON_REAL_BROKERS) else None
+    return (
+        True if expression.startswith("not integration and ") and where.startswith(ON_NOTHING_ELSE) else None
+    )
+
+
+def _below_root(path: Path) -> str:
+    return path.relative_to(Path(__file__).parents[1]).as_posix()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: no later collection of garbage searches it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _fixtures_of(item: pytest.Item) -> set[str]:

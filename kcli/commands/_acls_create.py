@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kcli.commands import _acl_rows as rows
@@ -13,11 +13,11 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.flows.read_back import ReadBackError
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 _EXISTS, _PLANNED, _CREATED, _FAILED, _UNKNOWN = "exists", "planned", "created", "failed", "unknown"
@@ -46,7 +46,7 @@ def create(inv: Invocation, **flags: Any) -> int:
     if not missing:
         inv.talk.note(f"nothing is to be created: {_they(len(wanted))} already")
     if not inv.dry_run:
-        _print_report(inv, cluster, status)
+        print_report(inv, "AclCreateReport", rows.CHANGE, rows.change_rows(status), cluster)
     return inv.finish(done=_CREATED in status.values())
 
 
@@ -96,14 +96,3 @@ def _created(inv: Invocation, admin: Admin, missing: Sequence[AclBinding]) -> di
 
 
 _SEE = "`kcli acls list` shows the ACLs"
-
-
-def _print_report(inv: Invocation, cluster: str, status: Mapping[AclBinding, str]) -> None:
-    if inv.out.kind is None:
-        return
-    kind = "AclCreateReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", rows.CHANGE, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows.change_rows(status):
-            printed.add(row)

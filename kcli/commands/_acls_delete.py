@@ -13,11 +13,11 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.flows.read_back import ReadBackError
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 _PLANNED, _DELETED, _GONE, _FAILED, _UNKNOWN = "planned", "deleted", "gone", "failed", "unknown"
@@ -57,7 +57,7 @@ def delete(inv: Invocation, **flags: Any) -> int:
     if inv.dry_run and not planned:
         show_plan_only(inv, "Nothing is to be deleted.", rows.CHANGE, (), cluster, kind="AclDeletePlan")
     elif not inv.dry_run:
-        _print_report(inv, cluster, status)
+        print_report(inv, "AclDeleteReport", rows.CHANGE, rows.change_rows(status), cluster)
     return inv.finish(done=_DELETED in status.values())
 
 
@@ -135,14 +135,3 @@ def _read_again(
     if done:
         inv.talk.note(f"deleted {counted(done, 'ACL')}, read back")
     return dict.fromkeys(again, _FAILED)
-
-
-def _print_report(inv: Invocation, cluster: str, status: Mapping[AclBinding, str]) -> None:
-    if inv.out.kind is None:
-        return
-    kind = "AclDeleteReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", rows.CHANGE, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows.change_rows(status):
-            printed.add(row)

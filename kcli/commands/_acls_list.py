@@ -9,11 +9,11 @@ from kcli.commands import _acl_rows as rows
 from kcli.commands._acl_selection import Selection, selection
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import nearest
 from kcli.core.admin.acls import AclBinding, AclFilter
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
-from kcli.output.listing import list_rows
 
 
 def list_selected(inv: Invocation, **flags: Any) -> int:
@@ -25,11 +25,7 @@ def list_selected(inv: Invocation, **flags: Any) -> int:
         found = selected_acls(admin, selected)
         if not found:
             note_none(inv, admin, selected)
-    with list_rows(
-        inv.out, "AclList", "Acl", rows.ACL, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for binding in found:
-            printed.add(rows.acl_row(binding))
+    print_rows(inv, "AclList", rows.ACL, map(rows.acl_row, found), cluster, item="Acl")
     return inv.finish(done=True)
 
 

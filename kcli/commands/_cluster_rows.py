@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.features import METADATA_VERSION, release_of
 from kcli.core.cluster.metadata import PartitionView
 from kcli.flows.cluster_state import (
@@ -15,7 +16,6 @@ from kcli.flows.cluster_state import (
     is_offline,
     is_under_replicated,
 )
-from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -252,13 +252,4 @@ def _partition(topic: str, part: PartitionView) -> Row:
 
 
 def _print(inv: Invocation, columns: Sequence[Column], rows: Sequence[Row], cluster: str) -> None:
-    with list_rows(
-        inv.out,
-        "ClusterDescriptionList",
-        "ClusterDescription",
-        columns,
-        cluster=cluster,
-        warnings=inv.talk.warnings,
-    ) as printed:
-        for row in rows:
-            printed.add(row)
+    print_rows(inv, "ClusterDescriptionList", columns, rows, cluster, item="ClusterDescription")

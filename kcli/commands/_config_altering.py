@@ -11,12 +11,12 @@ from kcli.commands._config_resources import explained, shown_name
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
 from kcli.core.errors import ConnectError, KcliError, TimedOutError
 from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
 from kcli.flows.read_back import NotAppliedError
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 T = TypeVar("T")
@@ -207,20 +207,12 @@ class Alteration:
         return rows
 
     def _report(self, plans: Plans, refused: Any, status: Mapping[ConfigResource, Mapping[str, str]]) -> None:
-        kind = f"{self.kind}Report"
-        with list_rows(
-            self.inv.out,
-            kind,
-            f"{kind}Item",
-            view.columns(self.named, status=True),
-            cluster=self.cluster,
-            warnings=self.inv.talk.warnings,
-        ) as printed:
-            for resource, plan in plans.items():
-                otherwise = "failed" if resource in refused else "unchanged"
-                ends = status.get(resource, {})
-                for row in self._rows(plan):
-                    printed.add(row | {"status": ends.get(row["key"], otherwise)})
+        rows = []
+        for resource, plan in plans.items():
+            otherwise = "failed" if resource in refused else "unchanged"
+            ends = status.get(resource, {})
+            rows += [row | {"status": ends.get(row["key"], otherwise)} for row in self._rows(plan)]
+        print_rows(self.inv, f"{self.kind}Report", view.columns(self.named, status=True), rows, self.cluster)
 
 
 def _text(plans: Plans) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
@@ -16,11 +17,10 @@ from kcli.core.net.tls.context import tls_context, unverified
 from kcli.core.options import ClientOptions, build, key_of
 from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
-from kcli.profiles.private_files import warnings_of_private_files
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
@@ -48,16 +48,14 @@ def check(inv: Invocation) -> int:
     for resolved in found:
         _check_brokers(resolved, errors.append, warnings.append)
         _check_secrets(resolved, errors.append, warnings.append)
-        warnings += warnings_of_private_files(resolved)
+        warnings += check_private_files(resolved, errors.append)
         if _check_files(resolved, errors.append):
             _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
     rows += [("warning", text, "", "") for text in warnings]
-    with list_rows(
-        inv.out, "ConfigProblemList", "ConfigProblem", _COLUMNS, warnings=inv.talk.warnings
-    ) as printed:
-        for row in dict.fromkeys(rows):
-            printed.add(dict(zip(("severity", "what", "why", "do"), row, strict=True)))
+    keys = [column.key for column in _COLUMNS]
+    problems = (dict(zip(keys, row, strict=True)) for row in dict.fromkeys(rows))
+    print_rows(inv, "ConfigProblemList", _COLUMNS, problems, item="ConfigProblem")
     count = len(dict.fromkeys(rows))
     read = [*sources.files, *(config.path for config in configs)]
     inv.talk.note(

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kcli.commands.shared.configuration import report_sources
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 from kcli.profiles.resolve import HIDDEN, NoBrokerError, Resolved, resolve, shown_values
 from kcli.profiles.secret_keys import SecretSource
@@ -21,13 +22,7 @@ _ORIGIN = Column("origin", "prose")
 def show(inv: Invocation, *, origin: bool) -> int:
     """Lists the options of all sources."""
     resolved = _resolved(inv)
-    for text in resolved.warnings:
-        inv.talk.warn(text)
-    for text in resolved.notes:
-        inv.talk.note(text)
-    if resolved.ignored:
-        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-        inv.talk.detail(f"options of other clients, ignored: {keys}")
+    report_sources(inv.talk, resolved)
     name = resolved.profile.name if resolved.profile is not None else None
     print_values(inv, _rows(resolved, structured=_structured(inv)), origin=origin, profile=name)
     return 0
@@ -56,11 +51,9 @@ def print_values(
     """Options as a list; documents have the origins in any case."""
     columns = (*_COLUMNS, _ORIGIN) if origin or _structured(inv) else _COLUMNS
     head: Mapping[str, object] = {"profile": profile}
-    with list_rows(
-        inv.out, "ClientConfigList", "ClientConfig", columns, warnings=inv.talk.warnings, head=head
-    ) as printed:
-        for row in rows:
-            printed.add(row if len(columns) > len(_COLUMNS) else {key: row[key] for key in ("key", "value")})
+    keys = [column.key for column in columns]
+    shown = (row if len(columns) > len(_COLUMNS) else {key: row[key] for key in keys} for row in rows)
+    print_rows(inv, "ClientConfigList", columns, shown, item="ClientConfig", head=head)
 
 
 def _rows(resolved: Resolved, *, structured: bool) -> Iterable[dict[str, Any]]:

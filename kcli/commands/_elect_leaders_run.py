@@ -11,9 +11,10 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import no_partition
+from kcli.core.cluster.metadata import OR_HIDDEN, no_partition
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.leader_elections import (
@@ -25,7 +26,6 @@ from kcli.flows.leader_elections import (
     read_back,
     unclean_elections,
 )
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -128,7 +128,7 @@ def _confirm_and_elect(
 def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
     if not count:
         inv.talk.warn(
-            "no partition was checked: the cluster has no topics, or none that this client may describe "
+            f"no partition was checked: the cluster has no topics, {OR_HIDDEN} "
             "(kcli acls create --principal User:NAME --operation describe --topic TOPIC)"
         )
         return
@@ -191,18 +191,16 @@ def _print_report(
     errors: Mapping[TopicPartition, KcliError],
     leaders: Mapping[TopicPartition, int],
 ) -> None:
-    kind = "LeaderElectionReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", _REPORT, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for election in elections:
-            error = errors.get(election.tp, election.error)
-            leader = leaders.get(election.tp, NOBODY)
-            printed.add(
-                _row(election)
-                | {
-                    "new_leader": None if leader < 0 else leader,
-                    "status": "done" if error is None else "failed",
-                    "note": reason(error) if error is not None else election.note or None,
-                }
-            )
+    rows = []
+    for election in elections:
+        error = errors.get(election.tp, election.error)
+        leader = leaders.get(election.tp, NOBODY)
+        rows.append(
+            _row(election)
+            | {
+                "new_leader": None if leader < 0 else leader,
+                "status": "done" if error is None else "failed",
+                "note": reason(error) if error is not None else election.note or None,
+            }
+        )
+    print_rows(inv, "LeaderElectionReport", _REPORT, rows, cluster)

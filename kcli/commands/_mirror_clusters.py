@@ -2,12 +2,13 @@
 
 import copy
 import dataclasses
+from shlex import quote
 from typing import Any, TypeVar
 
 import click
 
 from kcli.commands.shared.configuration import Configuration
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import Invocation, cluster_name
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ClientOptions, ConsumerOptions
@@ -45,7 +46,13 @@ class Side:
         )
         if changes:
             inv.acts_under(self._configuration)
-        self.servers = str(self._configuration.resolved.values["bootstrap_servers"])
+        resolved = self._configuration.resolved
+        self.servers = str(resolved.values["bootstrap_servers"])
+        self.name = cluster_name(resolved)
+        profile = resolved.profile
+        self.option = (
+            f"--profile {quote(profile.name)}" if profile is not None else f"-b {quote(self.servers)}"
+        )
         # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
         self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
@@ -70,7 +77,7 @@ def _sources(inv: Invocation, flag: str, named: str) -> Sources:
     values.bootstrap_server = named if by_address else None
     values.profile = None if by_address else named
     found = sources_of(values, lambda: None)
-    found.profile_option = flag
+    found.profile_option = found.broker_option = flag
     found.ignores_current = True
     found.profile_required = not by_address
     return found

@@ -1,20 +1,30 @@
 """The plan of a mirror: shown, refused for conflicts, and confirmed where a target has records of somebody else."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from kcli.commands.shared.confirm import confirm, show_plan
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.errors import AuthError
 from kcli.flows.mirror.job import Ends
-from kcli.flows.mirror.preflight import ConflictError
+from kcli.flows.mirror.preflight import HIDDEN, ConflictError, Denied, Finding, grant_commands
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
-from kcli.output.sanitise import visible_line
+
+
+class Names(NamedTuple):
+    """The clusters as users know them, and the options that name them on a command line."""
+
+    source: ClusterName
+    target: ClusterName
+    source_option: str
+    target_option: str
 
 
 def may_begin(
     inv: Invocation,
     job: str,
+    names: Names,
     found: Survey,
     own: Mapping[str, str],
     partitions: Mapping[str, int],
@@ -32,14 +42,15 @@ def may_begin(
     further lines of it. AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
     """
     findings = found.findings
-    lines = _plan_lines(job, found, own, partitions, exactly_once=exactly_once, compares=compares)
+    lines = _plan_lines(job, names, found, own, partitions, exactly_once=exactly_once, compares=compares)
     plan = "\n".join([title or lines[0], *lines[1:], *remarks])
     if findings.denied:
         show_plan(inv, plan)
         raise AuthError(
             f"{counted(len(findings.denied), 'permission')} missing",
             why="; ".join(finding.what for finding in findings.denied),
-            do="grant them, or leave these topics out",
+            do=f"have {'it' if len(findings.denied) == 1 else 'them'} granted, or leave these topics out: "
+            + "; ".join(grant_commands(findings.denied, names.source_option, names.target_option)),
         )
     if findings.conflicts and not compares:
         show_plan(inv, plan)
@@ -68,6 +79,7 @@ def may_begin(
 
 def _plan_lines(
     job: str,
+    names: Names,
     found: Survey,
     own: Mapping[str, str],
     partitions: Mapping[str, int],
@@ -76,16 +88,22 @@ def _plan_lines(
     compares: bool,
 ) -> list[str]:
     """What the mirror is going to do."""
-    source, target = visible_line(found.source_cluster), visible_line(found.target_cluster)
+    source = cluster_text(names.source, found.source_cluster)
+    target = cluster_text(names.target, found.target_cluster)
     if compares:
-        lines = [f"Compare cluster {source} with {target}, job {job}"]
+        lines = [f"Compare {source} with {target}, job {job}"]
     else:
         how = "exactly once" if exactly_once else "at least once"
-        lines = [f"Mirror cluster {source} to {target}, job {job}, {how}"]
+        lines = [f"Mirror {source} to {target}, job {job}, {how}"]
     findings = found.findings
     created = {spec.name for spec in findings.create}
     for route in found.routes:
-        if compares:
+        if found.sources[route.source] is HIDDEN:
+            lines.append(f"  {route.source} → {route.target}: the source topic may not be described")
+            continue
+        if route.target not in created and route.target not in found.targets:
+            state = "may not be described"
+        elif compares:
             state = "exists" if route.target not in created else "does not exist"
         elif route.target in created:
             state = "is created"
@@ -95,6 +113,6 @@ def _plan_lines(
             state = "continues" if route.source in own else "exists"
         count = counted(partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
-    notes = [*findings.conflicts, *findings.denied, *findings.warnings]
+    notes: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
     lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in notes]
     return lines

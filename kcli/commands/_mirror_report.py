@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
@@ -11,7 +12,6 @@ from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 
@@ -61,17 +61,9 @@ class GapsError(KcliError):
 def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
-    with list_rows(
-        inv.out,
-        "MirrorReport",
-        "MirrorPartition",
-        COLUMNS,
-        cluster=result.survey.source_cluster,
-        warnings=inv.talk.warnings,
-        head=_totals(result),
-    ) as rows:
-        for copy in result.copies:
-            rows.add(_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)))
+    rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
+    cluster, totals = result.survey.source_cluster, _totals(result)
+    print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=totals)
     inv.talk.note(_summary(result))
     if stop and result.seconds:
         inv.talk.note("stopped; the same command continues from here")

@@ -2,6 +2,7 @@
 
 from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
@@ -9,7 +10,6 @@ from kcli.core.errors import NotFoundError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
 from kcli.flows.mirror.state import SavedJob, is_running
 from kcli.flows.mirror.store import load_topic
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -46,11 +46,8 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
             do="kcli mirror status",
         )
     now = wall_ms()
-    with list_rows(inv.out, "MirrorJobList", "MirrorPartition", COLUMNS, cluster=cluster) as rows:
-        for name in sorted(jobs):
-            if job in (None, name):
-                for row in _rows(jobs[name], now):
-                    rows.add(row)
+    rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))
+    print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorPartition")
     return 0
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from kcli.commands._config_show import print_values, value_row
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import ConfigError
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 from kcli.profiles.config_file import ConfigFile
 from kcli.profiles.pairs import Pair, raise_error
@@ -47,9 +47,8 @@ def list_all(inv: Invocation) -> int:
 def print_profiles(inv: Invocation, found: Iterable[Profile]) -> None:
     """The profiles as a list."""
     current = current_name(inv, SourceFiles().configs(raise_error))
-    with list_rows(inv.out, "ProfileList", "Profile", _COLUMNS, warnings=inv.talk.warnings) as rows:
-        for one in found:
-            rows.add(profile_row(one, current=one.name == current))
+    rows = (profile_row(one, current=one.name == current) for one in found)
+    print_rows(inv, "ProfileList", _COLUMNS, rows, item="Profile")
 
 
 def profiles(configs: Sequence[ConfigFile]) -> dict[str, Profile]:

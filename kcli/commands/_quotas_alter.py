@@ -13,6 +13,7 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import parse_size
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import nearest, usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import IP, QuotaEntity
@@ -29,7 +30,6 @@ from kcli.flows.quotas import (
     planned,
 )
 from kcli.flows.read_back import NotAppliedError, ReadBackError
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -77,7 +77,7 @@ def alter(
     if not effective:
         inv.talk.note(f"nothing is to be changed: the quotas of {entity} are as requested")
     if not inv.dry_run and inv.out.kind is not None:
-        _print_report(inv, cluster, _rows(entity, plan, status))
+        print_rows(inv, "QuotaAlterReport", _COLUMNS, _rows(entity, plan, status), cluster)
     return inv.finish(done="changed" in status.values())
 
 
@@ -246,12 +246,3 @@ def _rows(
         }
         for change in plan
     ]
-
-
-def _print_report(inv: Invocation, cluster: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    kind = "QuotaAlterReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", _COLUMNS, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows:
-            printed.add(row)

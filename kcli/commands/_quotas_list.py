@@ -5,9 +5,9 @@ from __future__ import annotations
 from kcli.commands._quota_entity import ENTITY, entity_parts, entity_row, number, unit
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.quotas import QuotaEntity
 from kcli.flows.quotas import DEFAULT
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 _COLUMNS = (*ENTITY, Column("key"), Column("value", "number"), Column("unit", spare=1))
@@ -22,13 +22,12 @@ def list_selected(inv: Invocation, user: str | None, of_client_id: str | None, i
         found = admin.describe_quotas(wanted)
     if not found:
         inv.talk.note("no quota matches" if wanted else "the cluster has no quotas")
-    with list_rows(
-        inv.out, "QuotaList", "Quota", _COLUMNS, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for entity in sorted(found, key=_order):
-            for key, value in sorted(found[entity].items()):
-                row = entity_row(entity) | {"key": key, "value": number(value), "unit": unit(key)}
-                printed.add(row)
+    rows = (
+        entity_row(entity) | {"key": key, "value": number(value), "unit": unit(key)}
+        for entity in sorted(found, key=_order)
+        for key, value in sorted(found[entity].items())
+    )
+    print_rows(inv, "QuotaList", _COLUMNS, rows, cluster, item="Quota")
     return inv.finish(done=True)
 
 

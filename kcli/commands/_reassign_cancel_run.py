@@ -11,6 +11,7 @@ from kcli.commands.shared.cluster import connect, open_admin, unique, without_er
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.reassignments import Reassignment
@@ -19,7 +20,6 @@ from kcli.core.error_codes import NO_REASSIGNMENT_IN_PROGRESS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.read_back import VISIBLE_WITHIN
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -136,11 +136,9 @@ def _report(
     status: Mapping[TopicPartition, str],
     errors: Mapping[TopicPartition, KcliError],
 ) -> None:
-    kind = "ReassignmentCancelReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", _REPORT, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for tp, one in ongoing.items():
-            error = errors.get(tp)
-            note = reason(error) if error is not None else None
-            printed.add(_row(tp, one) | {"status": status[tp], "note": note})
+    rows = []
+    for tp, one in ongoing.items():
+        error = errors.get(tp)
+        note = reason(error) if error is not None else None
+        rows.append(_row(tp, one) | {"status": status[tp], "note": note})
+    print_rows(inv, "ReassignmentCancelReport", _REPORT, rows, cluster)

@@ -11,6 +11,7 @@ from kcli.commands.shared.cluster import connect, open_admin, unique, without_er
 from kcli.commands.shared.confirm import with_cluster
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.files.atomic import replace_file
@@ -18,7 +19,6 @@ from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
 from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
 from kcli.flows.reassign.survey import ClusterReplicas, survey
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 _MODE = 0o644
@@ -72,12 +72,7 @@ def plan(
         inv.out.text(document)
         inv.out.flush()
     if inv.out.kind is not None:
-        kind = "ReassignmentPlan"
-        with list_rows(
-            inv.out, kind, f"{kind}Item", view.PLAN, cluster=cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for move in todo:
-                printed.add(view.plan_row(move))
+        print_rows(inv, "ReassignmentPlan", view.PLAN, map(view.plan_row, todo), cluster)
     return inv.finish(done=True)
 
 

@@ -16,6 +16,7 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.params import Rate
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
@@ -37,7 +38,6 @@ from kcli.flows.reassign.plan_file import STDIN, read_plan_file
 from kcli.flows.reassign.survey import survey
 from kcli.flows.reassign.throttle import planned_throttle, set_throttle, without_existing
 from kcli.flows.rewind.journal import new_id
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted, duration_text, size_text
 
 _PAUSE = 0.1
@@ -246,9 +246,5 @@ def _report(
     status: Mapping[TopicPartition, str],
     errors: Mapping[TopicPartition, KcliError],
 ) -> None:
-    kind = "ReassignmentReport"
-    with list_rows(
-        inv.out, kind, f"{kind}Item", view.REPORT, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for move in moves:
-            printed.add(view.report_row(move, status.get(move.tp, "unchanged"), errors.get(move.tp)))
+    rows = (view.report_row(move, status.get(move.tp, "unchanged"), errors.get(move.tp)) for move in moves)
+    print_rows(inv, "ReassignmentReport", view.REPORT, rows, cluster)

@@ -10,12 +10,12 @@ from kcli.commands._reassign_throttle import clear_throttles, warn_of_foreign_ra
 from kcli.commands._reassign_watch import wait_for_moves
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.reassign.plan_file import read_plan_file, shown_name
 from kcli.flows.reassign.progress import MoveProgress, move_progress
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -103,16 +103,8 @@ def _print(
     found: MoveProgress,
     states: Mapping[TopicPartition, tuple[str, tuple[int, ...]]],
 ) -> None:
-    with list_rows(
-        inv.out,
-        "ReassignmentList",
-        "Reassignment",
-        COLUMNS,
-        cluster=cluster,
-        warnings=inv.talk.warnings,
-    ) as printed:
-        for tp, (state, replicas) in states.items():
-            printed.add(_row(tp, state, replicas, wanted[tp], found))
+    rows = (_row(tp, state, replicas, wanted[tp], found) for tp, (state, replicas) in states.items())
+    print_rows(inv, "ReassignmentList", COLUMNS, rows, cluster, item="Reassignment")
 
 
 def _row(

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.orderly_end import orderly_end
-from kcli.output.listing import list_rows
+from kcli.commands.shared.row_output import print_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.sandbox import log_file
@@ -168,9 +168,7 @@ def _certificate(way: Way) -> str:
 
 
 def _print(inv: Invocation, found: Sequence[SandboxStatus]) -> None:
-    with list_rows(inv.out, KIND, KIND, COLUMNS, warnings=inv.talk.warnings) as rows:
-        for status in found:
-            rows.add(asdict(status))
+    print_rows(inv, KIND, COLUMNS, map(asdict, found), item=KIND)
 
 
 def _missing(name: str) -> SandboxError:

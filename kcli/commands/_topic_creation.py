@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.commands import _topic_rows as view
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
-from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
+from kcli.core.error_codes import TOPIC_ALREADY_EXISTS, TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.config_values import same_value
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -47,7 +49,7 @@ class Outcome(NamedTuple):
 def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool) -> Outcome:
     """Creates topics; with ``dry_run`` the broker only validates. ``may_exist``: matching topics may exist already."""
     made: dict[str, CreatedTopic] = {}
-    answers = admin.create_topics(specs, validate_only=dry_run, made=made)
+    answers = admin.create_topics(specs, validate_only=dry_run, made=made) if specs else {}
     exist = [name for name, error in answers.items() if _exists(error)] if may_exist else []
     failed = [
         _with_remedy(error) for name, error in answers.items() if error is not None and name not in exist
@@ -55,6 +57,43 @@ def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run
     created = {name: _row(name, made.get(name), dry_run=dry_run) for name in answers if answers[name] is None}
     existing, wrong = _compared(admin, [spec for spec in specs if spec.name in exist])
     return Outcome(created, existing, [*failed, *wrong])
+
+
+def known_without_check(
+    admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
+) -> tuple[Outcome, list[TopicSpec]]:
+    """Which topics exist, and which may not be created, without asking for the creation; and the other topics."""
+    names = [spec.name for spec in specs]
+    found = admin.describe_topics(names)
+    exist = [spec for spec in specs if isinstance(found[spec.name], TopicInfo)]
+    existing, failed = _compared(admin, exist) if may_exist else ({}, [_taken(spec.name) for spec in exist])
+    new = [spec for spec in specs if spec not in exist]
+    denied = _denied(admin, new)
+    left = [spec for spec in new if spec.name not in denied]
+    return Outcome({}, existing, [*failed, *denied.values()]), left
+
+
+def _denied(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:
+    """Errors for topics that may not be created: CREATE is needed on the cluster, or on the topic's name."""
+    if not specs or is_allowed(
+        admin.describe_cluster(include_operations=True).operations, AclOperation.CREATE
+    ):
+        return {}
+    own = admin.topic_operations([spec.name for spec in specs], missing_too=True)
+    return {
+        name: BrokerError(TOPIC_AUTHORIZATION_FAILED, _failed(name), needs=[on_topic("CREATE", name)])
+        for name, operations in own.items()
+        if not isinstance(operations, KcliError)  # hidden: only the creation shows what is allowed
+        and not is_allowed(operations, AclOperation.CREATE)
+    }
+
+
+def _taken(name: str) -> KcliError:
+    return _with_remedy(BrokerError(TOPIC_ALREADY_EXISTS, _failed(name)))
+
+
+def _failed(name: str) -> str:
+    return f"could not create topic {name}"
 
 
 def plan_text(specs: Sequence[TopicSpec]) -> str:
@@ -78,11 +117,8 @@ def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
     """Prints the topics that match the request, if ``-o`` was given."""
     if inv.out.kind is None:
         return
-    with list_rows(
-        inv.out, "TopicList", "Topic", COLUMNS, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for row in (*outcome.created.values(), *outcome.existing.values()):
-            rows.add(row)
+    rows = [*outcome.created.values(), *outcome.existing.values()]
+    print_rows(inv, "TopicList", COLUMNS, rows, cluster, item="Topic")
 
 
 def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry]) -> list[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
-from kcli.core.errors import ConnectError, KcliError, TimedOutError
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
+from kcli.core.permissions import on_topic
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 from kcli.output.progress import counted
 
@@ -59,9 +62,22 @@ class AddedPartitions:
                 do="create another topic with fewer partitions, and copy the records with "
                 "`kcli consume -o ndjson` and `kcli produce -i ndjson`",
             )
-        if not self.needed or self.danger is not None:
+        if not self.needed:
             return None
+        if self.danger is not None:
+            return self._denied(admin)
         return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+
+    def _denied(self, admin: Admin) -> KcliError | None:
+        """Whether the permission is missing: that can be known without the brokers' check."""
+        name = self.topic.name
+        operations = admin.topic_operations([name])[name]
+        if isinstance(operations, KcliError):
+            return operations
+        if is_allowed(operations, AclOperation.ALTER):
+            return None
+        what = f"could not add partitions to topic {name}"
+        return BrokerError(TOPIC_AUTHORIZATION_FAILED, what, needs=[on_topic("ALTER", name)])
 
     def make(self, admin: Admin) -> KcliError | None:
         """Adds them; the error if it failed."""

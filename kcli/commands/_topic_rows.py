@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import PartitionView
+from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
-from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -126,8 +126,8 @@ def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailed
 def no_topics(match: str | None, *, internal: bool) -> str:
     """The note for an empty list."""
     if match is not None:
-        return f"no topic matches {match}"
-    return f"there are no topics{'' if internal else ', or internal ones only'}, or none that this client may describe"
+        return f"no topic matches {match}, {OR_HIDDEN}"
+    return f"there are no topics{'' if internal else ', or internal ones only'}, {OR_HIDDEN}"
 
 
 def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:
@@ -138,7 +138,7 @@ def nothing_described(match: str | None, *, under_replicated: bool, unavailable:
         if given
     ]
     if kinds:
-        return f"no {' or '.join(kinds)} partitions"
+        return f"no {' or '.join(kinds)} partitions in the topics that this client may describe"
     return no_topics(match, internal=True)
 
 
@@ -192,16 +192,7 @@ def print_descriptions(
         for topic in found.values():
             inv.out.text(heading(whole[topic.name], configs.get(topic.name)))
     if found or listed:
-        with list_rows(
-            inv.out,
-            "TopicDescriptionList",
-            "TopicDescription",
-            columns,
-            cluster=cluster,
-            warnings=inv.talk.warnings,
-        ) as printed:
-            for row in rows:
-                printed.add(row)
+        print_rows(inv, "TopicDescriptionList", columns, rows, cluster, item="TopicDescription")
 
 
 def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:

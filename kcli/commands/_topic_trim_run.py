@@ -14,6 +14,7 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
@@ -26,7 +27,6 @@ from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.config_values import list_words
 from kcli.flows.groups.offsets import log_ends, offsets_at
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 _EXAMPLES = (
@@ -213,14 +213,8 @@ def _print_report(
     items: Sequence[TrimItem],
     outcomes: Mapping[TopicPartition, TrimOutcome],
 ) -> None:
-    with list_rows(
-        inv.out,
-        "TopicTrimReport",
-        "TopicTrimReportItem",
-        plans.REPORT,
-        cluster=cluster,
-        warnings=inv.talk.warnings,
-    ) as printed:
-        for item in items:
-            unsent = TrimOutcome("unchanged" if item.error is None else "failed", item.start, item.error)
-            printed.add(plans.report_row(item, outcomes.get(item.tp, unsent)))
+    rows = []
+    for item in items:
+        unsent = TrimOutcome("unchanged" if item.error is None else "failed", item.start, item.error)
+        rows.append(plans.report_row(item, outcomes.get(item.tp, unsent)))
+    print_rows(inv, "TopicTrimReport", plans.REPORT, rows, cluster)

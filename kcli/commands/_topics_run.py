@@ -7,9 +7,10 @@ from kcli.commands import _topic_creation as creation
 from kcli.commands import _topic_rows as view
 from kcli.commands._topic_partitions import many_partitions
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
-from kcli.commands.shared.confirm import confirm
+from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import PARTLY, Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
@@ -19,7 +20,6 @@ from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
-from kcli.output.listing import list_rows
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -31,13 +31,10 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
         sizes = _sizes(inv, admin, found) if with_size else None
     _warn_of_incomplete(inv, found)
     columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
-    with list_rows(
-        inv.out, "TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for topic in found:
-            rows.add(view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}))
+    rows = (view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}) for topic in found)
     if not found:
-        inv.talk.note(view.no_topics(match, internal=internal))
+        inv.talk.remark(view.no_topics(match, internal=internal))
+    print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
     return inv.finish(done=True)
 
 
@@ -64,11 +61,11 @@ def describe_topics(
         unknown = _warn_of_unknown(inv, ends)
         configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
         nodes = admin.connect().nodes
-    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
     if not found and (whole or not names):
-        inv.talk.note(
+        inv.talk.remark(
             view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
         )
+    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
     return inv.finish(done=bool(found) or not names, also=[PARTLY] if unknown else [])
 
 
@@ -97,13 +94,9 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
                     inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
-    with list_rows(
-        inv.out, "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as rows:
-        for row in rows_to_add:
-            rows.add(row)
     if not found and not names:
-        inv.talk.note(view.no_topics(None, internal=False))
+        inv.talk.remark(view.no_topics(None, internal=False))
+    print_rows(inv, "TopicOffsetList", columns, rows_to_add, cluster, item="TopicOffset")
     return inv.finish(done=done)
 
 
@@ -122,29 +115,46 @@ def create_topics(
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        if (danger := many_partitions(sum(spec.partitions for spec in specs))) is not None:
-            confirmed = confirm(
-                inv,
-                creation.plan_text(specs),
-                f"Create {' '.join(spec.name for spec in specs)}?",
-                name=specs[0].name,
-                danger=danger,
+        known, created = None, True
+        if many_partitions(sum(spec.partitions for spec in specs)) is not None:
+            known, specs = creation.known_without_check(admin, specs, may_exist=if_not_exists)
+            for error in known.failed:
+                inv.failed(error)
+            created = not specs or _is_confirmed(inv, specs)
+        if created:
+            outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
+        else:
+            inv.talk.warn(
+                "the brokers did not check this: a check takes as much of their memory as the creation"
             )
-            if not confirmed:
-                inv.talk.warn(
-                    "the brokers did not check this: a check takes as much of their memory as the creation"
-                )
-                creation.print_topics(inv, cluster, creation.unchecked(specs))
-                return inv.finish(done=True)
-        outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
+            outcome = creation.unchecked(specs)
     for error in outcome.failed:
         inv.failed(error)
+    if known is not None:
+        outcome = outcome._replace(existing={**known.existing, **outcome.existing})
     for name in outcome.existing:
         inv.talk.note(f"topic {name} already exists")
     for name in outcome.created:
         inv.talk.note(f"{'would create' if inv.dry_run else 'created'} topic {name}")
     creation.print_topics(inv, cluster, outcome)
     return inv.finish(done=bool(outcome.created or outcome.existing))
+
+
+def _is_confirmed(inv: Invocation, specs: Sequence[TopicSpec]) -> bool:
+    """Whether the topics may be created; those with very many partitions only by name, and so one at a time."""
+    count = sum(spec.partitions for spec in specs)
+    danger = many_partitions(count)
+    if danger is None:
+        return True
+    if len(specs) > 1:
+        show_plan(inv, creation.plan_text(specs))
+        raise usage(
+            f"topics create: {count:,} partitions of {len(specs)} topics",
+            why=f"{danger}, so that --confirm has to name the topic; nothing was created",
+            do="create the topics one at a time",
+        )
+    (spec,) = specs
+    return confirm(inv, creation.plan_text(specs), f"Create {spec.name}?", name=spec.name, danger=danger)
 
 
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:

@@ -12,13 +12,13 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.abort import DONE, Outcome, Result, execute
 from kcli.flows.transactions.coordinated import described
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 
@@ -112,7 +112,5 @@ def _summary(
 
 
 def _print_report(inv: Invocation, cluster: str, plan: Plan, result: Result) -> None:
-    kinds = "TransactionAbortReport", "TransactionAbortReportItem"
-    with list_rows(inv.out, *kinds, plans.REPORT, cluster=cluster, warnings=inv.talk.warnings) as out:
-        for row in plans.report_rows(plan, result, wall_ms()):
-            out.add(row)
+    rows = plans.report_rows(plan, result, wall_ms())
+    print_rows(inv, "TransactionAbortReport", plans.REPORT, rows, cluster)

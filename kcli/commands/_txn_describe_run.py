@@ -8,11 +8,11 @@ from kcli.commands import _txn_rows as view
 from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.clock import wall_ms
 from kcli.flows.transactions.coordinated import described
 from kcli.flows.transactions.held import PartitionState
 from kcli.output.envelope import item_of
-from kcli.output.listing import list_rows
 
 _DOCUMENTS = ("json", "ndjson", "yaml")
 _FOR_PROGRAMS = (*_DOCUMENTS, "tsv", "csv", "name")
@@ -50,9 +50,8 @@ def _describe_id(inv: Invocation, name: str) -> int:
     if form in _DOCUMENTS:
         rows = [item_of(view.PARTITION, row) for state in states for row in view.partition_rows(state, now)]
         item = view.transaction_item(transaction, rows, now)
-        kinds = "TransactionDescriptionList", "TransactionDescription"
-        with list_rows(inv.out, *kinds, view.TRANSACTION, cluster=cluster, warnings=inv.talk.warnings) as out:
-            out.add(item)
+        kind = "TransactionDescription"
+        print_rows(inv, f"{kind}List", view.TRANSACTION, [item], cluster, item=kind)
         return inv.finish(done=True)
     if form not in _FOR_PROGRAMS and inv.out.headers:
         inv.out.text(view.transaction_text(transaction, now))
@@ -65,11 +64,8 @@ def _describe_id(inv: Invocation, name: str) -> int:
 
 def _print_partitions(inv: Invocation, cluster: str, states: Sequence[PartitionState]) -> None:
     now = wall_ms()
-    kinds = "PartitionTransactionList", "PartitionTransaction"
-    with list_rows(inv.out, *kinds, view.PARTITION, cluster=cluster, warnings=inv.talk.warnings) as out:
-        for state in states:
-            for row in view.partition_rows(state, now):
-                out.add(row)
+    rows = (row for state in states for row in view.partition_rows(state, now))
+    print_rows(inv, "PartitionTransactionList", view.PARTITION, rows, cluster, item="PartitionTransaction")
 
 
 def _note_remedies(inv: Invocation, states: Sequence[PartitionState]) -> None:

@@ -6,12 +6,12 @@ from kcli.commands import _txn_rows as view
 from kcli.commands._txn_scope import check_scope, failed, log_reader, partitions_of, surveyed
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import open_transactions
 from kcli.flows.transactions.held import HANGING, UNKNOWN
-from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 
 
@@ -41,13 +41,13 @@ def list_transactions(
     ]
     rows += [view.hanging_row(one, now) for one in left]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
-    _print(inv, cluster, rows)
     if not rows:
-        inv.talk.note(
+        inv.talk.remark(
             "no transaction is open or hanging, as far as this client may describe topics and transactional ids"
             if older_than is None
-            else "no transaction is that old"
+            else "no transaction is that old, as far as this client may describe topics and transactional ids"
         )
+    _print(inv, cluster, rows)
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(
@@ -59,12 +59,7 @@ def list_transactions(
 def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:
     if inv.out.list_kind() == "name":
         rows = [row for row in rows if row["transactional_id"] is not None]
-    warnings = inv.talk.warnings
-    with list_rows(
-        inv.out, "TransactionList", "Transaction", view.LIST, cluster=cluster, warnings=warnings
-    ) as out:
-        for row in rows:
-            out.add(row)
+    print_rows(inv, "TransactionList", view.LIST, rows, cluster, item="Transaction")
 
 
 def _every_partition(admin: Admin) -> list[TopicPartition]:

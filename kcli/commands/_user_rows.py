@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
 
-from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import nearest
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 USER = Column("user", "prose")
@@ -92,20 +89,3 @@ def own_mechanism(admin: Admin, user: str) -> str:
     options = admin.cluster.options
     is_own = options.security_protocol.startswith("SASL_") and options.sasl_username == user
     return options.sasl_mechanism if is_own else ""
-
-
-def print_report(
-    inv: Invocation,
-    kind: str,
-    columns: Sequence[Column],
-    rows: Iterable[Mapping[str, Any]],
-    cluster: str,
-) -> None:
-    """With ``-o`` only: for people, stderr has it."""
-    if inv.out.kind is None:
-        return
-    with list_rows(
-        inv.out, kind, f"{kind}Item", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows:
-            printed.add(row)

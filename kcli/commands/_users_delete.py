@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands import _user_rows as rows
-from kcli.commands._read_back import wait_until_empty
+from kcli.commands._users_read_back import FAILED, UNKNOWN, read_back
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
 _COLUMNS = (*rows.CREDENTIAL, Column("status"))
-_PLANNED, _DELETED, _GONE, _FAILED, _UNKNOWN = "planned", "deleted", "gone", "failed", "unknown"
+_PLANNED, _DELETED, _GONE = "planned", "deleted", "gone"
 
 
 class NotDeletedError(KcliError):
@@ -51,7 +51,7 @@ def delete_credentials(inv: Invocation, name: str, mechanisms: tuple[str, ...]) 
             )
             status = _deleted(inv, admin, list(status))
     if not inv.dry_run:
-        rows.print_report(inv, "UserDeleteReport", _COLUMNS, _rows(status, before), cluster)
+        print_report(inv, "UserDeleteReport", _COLUMNS, _rows(status, before), cluster)
     return inv.finish(done=_DELETED in status.values())
 
 
@@ -97,40 +97,21 @@ def _deleted(inv: Invocation, admin: Admin, keys: Sequence[ScramCredential]) -> 
             status[key] = _GONE
             inv.talk.note(f"{key} was deleted by another client meanwhile")
         else:
-            status[key] = _UNKNOWN if isinstance(error, rows.UnknownChangeError) else _FAILED
+            status[key] = UNKNOWN if isinstance(error, rows.UnknownChangeError) else FAILED
             inv.failed(error)
     away = [key for key, state in status.items() if state in (_DELETED, _GONE)]
-    return status | _read_again(inv, admin, away, status) if away else status
 
+    def is_there(key: ScramCredential, found: rows.Iterations) -> bool:
+        return key.mechanism in found
 
-def _read_again(
-    inv: Invocation, admin: Admin, away: Sequence[ScramCredential], status: Mapping[ScramCredential, str]
-) -> dict[ScramCredential, str]:
-    """The credentials whose status the read changes."""
-    user = away[0].user
-
-    def left() -> list[ScramCredential]:
-        found = rows.credentials_of(admin, user)
-        return [key for key in away if key.mechanism in found]
-
-    try:
-        again = wait_until_empty(inv, admin, left)
-    except KcliError as error:
-        what = f"{counted(len(away), 'credential')} of user {user} deleted, but not read back"
-        inv.failed(ReadBackError(what, why=str(error), do=rows.SEE))
-        return dict.fromkeys(away, _UNKNOWN)
-    for key in again:
-        inv.failed(
-            NotDeletedError(
-                f"{key} was deleted, and is there again",
-                why="another client has set it since, or the broker has not received the deletion yet",
-                do=rows.SEE,
-            )
+    def not_deleted(key: ScramCredential) -> NotDeletedError:
+        return NotDeletedError(
+            f"{key} was deleted, and is there again",
+            why="another client has set it since, or the broker has not received the deletion yet",
+            do=rows.SEE,
         )
-    done = [mechanism_name(key.mechanism) for key in away if key not in again and status[key] == _DELETED]
-    if done:
-        inv.talk.note(f"deleted {' and '.join(done)} of user {user}, read back")
-    return dict.fromkeys(again, _FAILED)
+
+    return read_back(inv, admin, status, away, _DELETED, is_there, not_deleted)
 
 
 def _rows(status: Mapping[ScramCredential, str], before: rows.Iterations) -> list[dict[str, Any]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from kcli.commands._user_rows import CREDENTIAL, Iterations, in_order, mechanisms_of, without_credentials
 from kcli.commands.shared.cluster import connect, open_admin, unique
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.output.listing import list_rows
 
 
 def list_selected(inv: Invocation, names: tuple[str, ...], mechanisms: tuple[str, ...]) -> int:
@@ -28,11 +28,7 @@ def list_selected(inv: Invocation, names: tuple[str, ...], mechanisms: tuple[str
         inv.talk.note(
             "no credential is of this mechanism" if found else "the cluster has no SCRAM credentials"
         )
-    with list_rows(
-        inv.out, "UserList", "User", CREDENTIAL, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows:
-            printed.add(row)
+    print_rows(inv, "UserList", CREDENTIAL, rows, cluster, item="User")
     return inv.finish(done=bool(found))
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands import _user_rows as rows
-from kcli.commands._read_back import wait_until_empty
 from kcli.commands._users_password import check_can_be_typed, password_source, read_password, typed_password
+from kcli.commands._users_read_back import FAILED, UNKNOWN, read_back
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import (
     ScramCredential,
@@ -22,8 +23,6 @@ from kcli.core.admin.users import (
 )
 from kcli.core.errors import KcliError
 from kcli.core.secret import Secret
-from kcli.flows.read_back import ReadBackError
-from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -34,7 +33,7 @@ _COLUMNS = (
     Column("iterations", "number"),
     Column("status"),
 )
-_PLANNED, _SET, _FAILED, _UNKNOWN = "planned", "set", "failed", "unknown"
+_PLANNED, _SET = "planned", "set"
 
 
 class NotSetError(KcliError):
@@ -77,7 +76,7 @@ def set_credentials(
             )
             status = _set(inv, admin, list(status), password or typed_password(inv, name), iterations)
     if not inv.dry_run:
-        rows.print_report(inv, "UserSetReport", _COLUMNS, _rows(status, before, iterations), cluster)
+        print_report(inv, "UserSetReport", _COLUMNS, _rows(status, before, iterations), cluster)
     return inv.finish(done=_SET in status.values())
 
 
@@ -131,40 +130,21 @@ def _set(
         if error is None:
             status[key] = _SET
         else:
-            status[key] = _UNKNOWN if isinstance(error, rows.UnknownChangeError) else _FAILED
+            status[key] = UNKNOWN if isinstance(error, rows.UnknownChangeError) else FAILED
             inv.failed(error)
     made = [key for key, state in status.items() if state == _SET]
-    return status | _read_back(inv, admin, made, iterations) if made else status
 
+    def is_wrong(key: ScramCredential, found: rows.Iterations) -> bool:
+        return found.get(key.mechanism) != iterations
 
-def _read_back(
-    inv: Invocation, admin: Admin, made: Sequence[ScramCredential], iterations: int
-) -> dict[ScramCredential, str]:
-    """The credentials whose status the read changes."""
-    user = made[0].user
-
-    def wrong() -> list[ScramCredential]:
-        found = rows.credentials_of(admin, user)
-        return [key for key in made if found.get(key.mechanism) != iterations]
-
-    try:
-        bad = wait_until_empty(inv, admin, wrong)
-    except KcliError as error:
-        what = f"{counted(len(made), 'credential')} of user {user} set, but not read back"
-        inv.failed(ReadBackError(what, why=str(error), do=rows.SEE))
-        return dict.fromkeys(made, _UNKNOWN)
-    for key in bad:
-        inv.failed(
-            NotSetError(
-                f"{key} was set, and is not there with {iterations} iterations",
-                why="another client has changed it since, or the broker has not received it yet",
-                do=rows.SEE,
-            )
+    def not_set(key: ScramCredential) -> NotSetError:
+        return NotSetError(
+            f"{key} was set, and is not there with {iterations} iterations",
+            why="another client has changed it since, or the broker has not received it yet",
+            do=rows.SEE,
         )
-    good = [mechanism_name(key.mechanism) for key in made if key not in bad]
-    if good:
-        inv.talk.note(f"set {' and '.join(good)} of user {user}, read back")
-    return dict.fromkeys(bad, _FAILED)
+
+    return read_back(inv, admin, status, made, _SET, is_wrong, not_set)
 
 
 def _rows(

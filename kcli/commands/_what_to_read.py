@@ -9,7 +9,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name, raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.cluster.metadata import topic_refused, unknown_topic
+from kcli.core.cluster.metadata import OR_HIDDEN, topic_refused, unknown_topic
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
@@ -59,7 +59,7 @@ class Topics:
             patterns = ", ".join(pattern.pattern for pattern in self.patterns)
             raise NotFoundError(
                 f"no topic matches {patterns}",
-                why="the cluster has no topic with such a name, apart from internal ones",
+                why=f"the cluster has no topic with such a name, apart from internal ones, {OR_HIDDEN}",
                 do="`kcli topics list` lists the topics",
             )
         return list(dict.fromkeys(names))

@@ -1,6 +1,7 @@
 """``kcli txn``: its verbs and options. What they do is in ``_txn_list_run.py`` and its neighbours."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -8,6 +9,25 @@ from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import DURATION, PARTITIONS
 from kcli.commands.shared.types import TOPIC
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+_OLDER_THAN = click.option(
+    "--older-than", type=DURATION, metavar="DUR", help="only transactions that are open for longer: 15m, 2h"
+)
+
+
+def _of_topic(meaning: str) -> Callable[[C], C]:
+    """``--topic``, with what it selects, and its ``-p``."""
+
+    def with_options(command: C) -> C:
+        partitions = click.option(
+            "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
+        )
+        return click.option("--topic", type=TOPIC, metavar="TOPIC", help=meaning)(partitions(command))
+
+    return with_options
 
 
 @group(
@@ -31,13 +51,8 @@ def txn() -> None:
         ("kcli txn list --older-than 15m -o json", "for a monitor: what should have ended"),
     ),
 )
-@click.option("--topic", type=TOPIC, metavar="TOPIC", help="only transactions in this topic")
-@click.option(
-    "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
-)
-@click.option(
-    "--older-than", type=DURATION, metavar="DUR", help="only transactions that are open for longer: 15m, 2h"
-)
+@_of_topic("only transactions in this topic")
+@_OLDER_THAN
 @pass_invocation
 def list_transactions(inv: Invocation, /, **flags: Any) -> int:
     """List open transactions, and those that hang.
@@ -66,10 +81,7 @@ def list_transactions(inv: Invocation, /, **flags: Any) -> int:
     ),
 )
 @click.argument("name", required=False, metavar="[TXN_ID]")
-@click.option("--topic", type=TOPIC, metavar="TOPIC", help="the transactions in this topic")
-@click.option(
-    "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
-)
+@_of_topic("the transactions in this topic")
 @pass_invocation
 def describe_transactions(inv: Invocation, /, **flags: Any) -> int:
     """Show a transactional id, or what holds partitions of a topic back.
@@ -95,13 +107,8 @@ def describe_transactions(inv: Invocation, /, **flags: Any) -> int:
     ),
 )
 @click.argument("name", required=False, metavar="[TXN_ID]")
-@click.option("--topic", type=TOPIC, metavar="TOPIC", help="what holds this topic's partitions back")
-@click.option(
-    "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
-)
-@click.option(
-    "--older-than", type=DURATION, metavar="DUR", help="only transactions that are open for longer: 15m, 2h"
-)
+@_of_topic("what holds this topic's partitions back")
+@_OLDER_THAN
 @pass_invocation
 def abort_transactions(inv: Invocation, /, **flags: Any) -> int:
     """Abort an open transaction: its records are never read as committed.

@@ -1,6 +1,7 @@
 """What a client must be allowed to do for a request, by the error code with which brokers refuse it. Pure."""
 
 import shlex
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _OPTIONS = {
@@ -29,11 +30,18 @@ class Permission(NamedTuple):
     @property
     def grant(self) -> str:
         """The remedy: the command that grants it. The client does not know the principal that the broker sees."""
-        words = [_OPTIONS[self.code][1], *([shlex.quote(self.name)] if self.name else [])]
-        command = (
-            f"kcli acls create --principal User:NAME --operation {self.operation.lower()} {' '.join(words)}"
-        )
-        return f"have it granted: {command}{_INCLUDED.get(self[:2], '')}"
+        return f"have it granted: {grant_command(self.operation, [self])}{_INCLUDED.get(self[:2], '')}"
+
+    @property
+    def option(self) -> str:
+        """``--topic orders``."""
+        return " ".join([_OPTIONS[self.code][1], *([shlex.quote(self.name)] if self.name else [])])
+
+
+def grant_command(operation: str, needs: Iterable[Permission], *options: str) -> str:
+    """The command that grants one operation on several resources; ``options`` name the cluster and its user."""
+    words = [*options, "--principal", "User:NAME", "--operation", operation.lower()]
+    return " ".join(["kcli acls create", *words, *(need.option for need in needs)])
 
 
 _INCLUDED = {

@@ -7,9 +7,9 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from kcli import __version__
 from kcli.cli import cli
 from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.core.version import __version__
 from kcli.docgen import bash, fish, man, readme, zsh
 from kcli.docgen.completed import completed
 from kcli.docgen.describe import CommandDoc, walk

@@ -47,8 +47,18 @@ def read_bounded(path: str, limit: int = LARGEST) -> tuple[bytes, FileState]:
         data = _read(fd, limit)
     finally:
         os.close(fd)
-    linked = stat.S_ISLNK(link.st_mode) and not of_shell
-    return data, FileState(found.st_uid, found.st_mode, link.st_uid if linked else None)
+    return data, _state(path, link, found)
+
+
+def file_state(path: str) -> FileState:
+    """The state of a file that is read elsewhere; OSError where there is none."""
+    path = os.path.expanduser(path)
+    return _state(path, os.lstat(path), os.stat(path))
+
+
+def _state(path: str, link: os.stat_result, found: os.stat_result) -> FileState:
+    linked = stat.S_ISLNK(link.st_mode) and not path.startswith(_PIPES)
+    return FileState(found.st_uid, found.st_mode, link.st_uid if linked else None)
 
 
 def _read(fd: int, limit: int) -> bytes:

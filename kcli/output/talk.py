@@ -44,6 +44,11 @@ class Talk:
         if not self.quiet:
             self.write(text)
 
+    def remark(self, text: str) -> None:
+        """A note on how complete a result is; also added to the warnings of a JSON document."""
+        self.warnings.append(text)
+        self.note(text)
+
     def warn(self, text: str) -> None:
         """A problem that does not end the run; also added to the warnings of a JSON document."""
         self.warnings.append(text)

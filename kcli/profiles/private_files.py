@@ -1,10 +1,15 @@
-"""Files with private keys and tokens that options name, and that other users can read: they are used, with a warning."""
+"""Files with private keys and tokens that options name: refused if other users can change them, like a password file, and
+used with a warning if other users can read them.
+"""
 
 import os
 import shlex
 import stat
 from collections.abc import Iterator
 
+from kcli.files.reading import FileState, file_state
+from kcli.profiles.file_safety import refusal
+from kcli.profiles.pairs import Report, raise_error
 from kcli.profiles.resolve import Resolved
 
 _KEY, _TOKEN = "a private key", "a token"
@@ -18,9 +23,10 @@ _CONTENT = {
 _CERTIFICATE = "ssl_certificate_location"
 
 
-def warnings_of_private_files(resolved: Resolved) -> Iterator[str]:
-    """One for each file that is used and that others can read. The group counts where the file is the user's own:
-    groups such as Debian's ssl-cert are there to read keys of root.
+def check_private_files(resolved: Resolved, report: Report = raise_error) -> Iterator[str]:
+    """A warning for each file that is used and that others can read; a file that they can change is reported as an error,
+    as a password file is. The group counts where the file is the user's own: groups such as Debian's ssl-cert are there
+    to read keys of root.
     """
     values = {**resolved.values, **resolved.registry}
     content = dict(_CONTENT)
@@ -28,16 +34,19 @@ def warnings_of_private_files(resolved: Resolved) -> Iterator[str]:
         content[_CERTIFICATE] = _KEY  # both in one file, as OpenSSL's tools write them
     for name, held in content.items():
         path = os.path.expanduser(str(values.get(name, "")))
-        used = name in resolved.registry or resolved.uses(name)
-        if path and used and _others_can_read(path):
+        if not path or not (name in resolved.registry or resolved.uses(name)):
+            continue
+        try:
+            state = file_state(path)
+        except OSError:
+            continue  # its use is an error that says why
+        if (error := refusal(path, state, os.getuid(), held)) is not None:
+            report(error)
+        elif _others_can_read(state):
             what = f"{path} ({resolved.spelled(name)}) holds {held}"
             yield f"{what}, and other users can read it: chmod 600 {shlex.quote(path)}"
 
 
-def _others_can_read(path: str) -> bool:
-    try:
-        state = os.stat(path)
-    except OSError:
-        return False  # its use is an error that says why
-    own = state.st_uid == os.getuid()
-    return stat.S_ISREG(state.st_mode) and bool(state.st_mode & (stat.S_IRWXO | (stat.S_IRWXG if own else 0)))
+def _others_can_read(state: FileState) -> bool:
+    own = state.owner == os.getuid()
+    return state.is_file and bool(state.mode & (stat.S_IRWXO | (stat.S_IRWXG if own else 0)))

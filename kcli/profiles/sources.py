@@ -54,6 +54,10 @@ class Sources:
     profile: str | None = None
     """The profile that ``profile_option`` names."""
     profile_option: str = "--profile"
+    broker_option: str = ""
+    """The option with which a command names the brokers itself: those of ``properties`` and ``files`` are refused."""
+    files_from_variable: bool = False
+    """``files`` were not given on the command line; their brokers are ignored where the command names its own."""
     profile_required: bool = False
     """The profile names the cluster: its brokers are stronger than those of any other source (a side of a mirror)."""
     ignores_current: bool = False
@@ -81,10 +85,12 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
         *(config.defaults(report) for config in reversed(configs)),
         list(profile.pairs) if profile is not None else [],
         list(kcli_pairs(sources.environ, warnings)),
-        list(_files(sources, report)),
-        list(_properties(sources, report)),
+        files := list(_files(sources, report)),
+        properties := list(_properties(sources, report)),
         flags,
     ]
+    if sources.broker_option:
+        _refuse_brokers([*([] if sources.files_from_variable else files), *properties], sources, report)
     if sources.profile_required and profile is not None:
         brokers = [pair for pair in profile.pairs if pair.key in BROKERS]
         ranked = [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked] + [brokers]
@@ -92,6 +98,18 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
         ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
     return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs)
+
+
+def _refuse_brokers(pairs: Sequence[Pair], sources: Sources, report: Report) -> None:
+    for pair in pairs:
+        if pair.key in BROKERS:
+            report(
+                ConfigError(
+                    f"{pair.key} (from {pair.origin}) names a cluster beside {sources.broker_option}",
+                    why=f"{sources.broker_option} names the brokers of this side",
+                    do="take it out, or name these brokers with --from or --to",
+                )
+            )
 
 
 def _translated(pairs: list[Pair], report: Report) -> list[Pair]:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from tests.chaos.line_cases import SIGNALS, Case
 from tests.command import KCLI, environment
+from tests.warm_kcli import WarmPopen
 
 PATIENCE = 180.0
 _NUMBER = re.compile(rb"n(\d+)-")
@@ -108,7 +109,7 @@ class Trial:
         return process.returncode
 
     def _start(self, flags: Sequence[str], names: Sequence[str]) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
+        return WarmPopen(
             [*KCLI, "produce", self.topic, *flags, *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

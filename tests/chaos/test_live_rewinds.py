@@ -8,8 +8,6 @@ which is a live rewind too, puts the old offsets back.
 
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ import pytest
 from kcli.core import Admin, Producer
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import KCLI, run
 from tests.integration.members import CLIENTS, Manner, Member, Place, wait_until
 from tests.kafka import Kafka
 
@@ -144,8 +143,8 @@ def flowing(kafka: Kafka, topic: str) -> Iterator[None]:
 
 def kcli(kafka: Kafka, state: Path, *arguments: str) -> Any:
     """The items of what `kcli groups rewind` reports."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "-b", kafka.bootstrap, "groups", "rewind", *arguments, "-o", "json"],
+    done = run(
+        [*KCLI, "-b", kafka.bootstrap, "groups", "rewind", *arguments, "-o", "json"],
         capture_output=True,
         text=True,
         timeout=120,

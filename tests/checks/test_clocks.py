@@ -12,6 +12,8 @@ CLOCK = "kcli/core/clock.py"
 
 WALL_MS_FOR = {
     "kcli/core/consumer/positions.py": "auto.offset.reset=by_duration looks for records by their timestamps",
+    "kcli/core/consumer/topic_records.py": "since= and until= of read_topic are relative to now",
+    "kcli/core/producer/column_submission.py": "the timestamp of a row that has none",
     "kcli/core/consumer/open_transactions.py": "how long ago a broker's timestamp was, for a message",
     "kcli/core/net/tls/failures.py": "the time of day in an error about a certificate",
     "kcli/core/net/tls/stores.py": "whether the client's certificate is valid now",

@@ -63,7 +63,7 @@ def test_version_is_written_down_once():
         if path.suffix in {".py", ".toml"} and path.parts[0] != "tests"
         if f'"{kcli.__version__}"' in (ROOT / path).read_text()
     ]
-    assert holders == [Path("kcli/__init__.py")]
+    assert holders == [Path("kcli/core/version.py")]
     assert metadata.version("kcli-kafka") == kcli.__version__
     assert f"\n## [{kcli.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 

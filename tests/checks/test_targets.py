@@ -1,5 +1,6 @@
 """Every test runs in exactly one of the targets of `make`: none forgotten, none run twice."""
 
+import ast
 import os
 import re
 import shlex
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.expression import Expression
+
+from tests.conftest import FIXTURES, ON_REAL_BROKERS
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ("test", "test-brokers", "test-kerberos", "chaos")
@@ -64,3 +67,24 @@ def test_a_target_covers_all_suites(target: str) -> None:
         forgotten = [file for file in files if not any(file.is_relative_to(suite) for suite in suites)]
         assert forgotten == []
         assert not {"-k", "--deselect", "--ignore"} & set(run)
+
+
+def on_real_brokers(file: Path) -> bool:
+    """Whether a test or a fixture of the file asks for a broker, or has the mark."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr == "integration":
+            return True
+        if isinstance(node, ast.FunctionDef) and FIXTURES & {one.arg for one in node.args.args}:
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            fixture = node.name.startswith("test_") or "fixture" in decorators
+            if fixture and not any(f"'{name}'" in decorators for name in FIXTURES):  # of parametrize
+                return True
+    return False
+
+
+def test_all_tests_on_real_brokers_are_where_the_second_phase_looks_for_them() -> None:
+    """`pytest_ignore_collect` leaves out other files."""
+    tests = sorted((ROOT / "tests").rglob("test_*.py")) + sorted((ROOT / "tests").rglob("conftest.py"))
+    found = {path.relative_to(ROOT).as_posix() for path in tests if on_real_brokers(path)}
+    assert {"tests/proxy/test_hold.py", "tests/fake/test_like_a_real_broker.py"} < found  # the search works
+    assert [name for name in found if not name.startswith(ON_REAL_BROKERS)] == []

@@ -15,7 +15,7 @@ from kcli.core import Admin
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, environment
+from tests.command import KCLI, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer, silence
@@ -40,7 +40,7 @@ class Home:
 
     def ask(self, kind: str, prefix: str, *words: str) -> list[str]:
         """The candidates. Whatever happens: nothing on stderr, exit status 0."""
-        done = subprocess.run(
+        done = run(
             [*KCLI, "__complete", kind, "zsh", prefix, "kcli", *words],
             env=environment(**self.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
         )  # fmt: skip
@@ -245,9 +245,7 @@ def test_nothing_is_reported_about_invalid_arguments(home: Home, words: list[str
     "arguments", [[], ["groups"], ["groups", "zsh"], ["brokers", "zsh", ""], ["groups", "bash", "kcli "]]
 )
 def test_nothing_is_reported_about_an_invalid_request(home: Home, arguments: list[str]) -> None:
-    done = subprocess.run(
-        [*KCLI, "__complete", *arguments], env=environment(**home.environ), capture_output=True
-    )
+    done = run([*KCLI, "__complete", *arguments], env=environment(**home.environ), capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import KCLI, ROOT, environment
+from tests.command import KCLI, ROOT, environment, run
 
 SHIPPED = {"bash": "kcli.bash", "zsh": "_kcli", "fish": "kcli.fish"}
 PLACES = {
@@ -22,7 +22,7 @@ def completion(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]
         "XDG_CONFIG_HOME": str(home / "config"),
         "HOME": str(home),
     }
-    return subprocess.run(
+    return run(
         [*KCLI, "completion", *arguments],
         env=environment(**folders),
         capture_output=True,

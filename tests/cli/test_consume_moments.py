@@ -21,6 +21,7 @@ from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.warm_kcli import WarmPopen
 
 pytestmark = pytest.mark.case("O2", "C1", "C2", "C3")
 
@@ -47,13 +48,13 @@ class Try:
         self.name = f"try {number} of KCLI_MOMENTS_SEED={SEED}"
 
     def start(self, stdout: int, before: Callable[[], object] | None = None) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
+        return WarmPopen(
             [*KCLI, "consume", "t", "-g", self.group, "-f", "%p %o\\n", *SMALL],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
             env=environment(self.cluster.bootstrap),
-            preexec_fn=before,  # noqa: PLW1509 - one system call
+            preexec_fn=before,
         )
 
     def committed(self) -> dict[int, int]:

@@ -39,6 +39,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.topic_changes import Command
+from tests.warm_kcli import WarmPopen
 
 _BEFORE_IMPLICIT = 9
 HOST = "127.0.0.1"
@@ -325,6 +326,8 @@ ROWS = [
         "1: t-0", "not in sync", "--under-replicated"),
     Row("below min ISR", below_min_isr, "", 3, "cluster", "min.insync.replicas", "failed",
         "t-0", "NOT_ENOUGH_REPLICAS", "start the brokers"),
+    Row("no topics", lambda h: h.stack.enter_context(FakeCluster(1)).address(1), "", 0, "cluster", "partitions", "ok",
+        "no topics, or none that this client may describe", "", ""),
     Row("mixed versions", mixed, "", 0, "cluster", "versions", "warning",
         "different versions", "APIs differ", "upgrade"),
     Row("old brokers", before_2_8, "", 0, "cluster", "versions", "ok", "4.3", "", ""),
@@ -451,7 +454,7 @@ def test_few_descriptors_are_a_warning(here: Here) -> None:
 
 def on_a_terminal(here: Here, **variables: str) -> str:
     master, slave = pty.openpty()
-    process = subprocess.Popen(
+    process = WarmPopen(
         [*KCLI, "doctor", "-b", f"127.0.0.1:1,{here.cluster.address(1)}"],
         stdin=slave, stdout=slave, stderr=slave, env=environment(**{"TERM": "xterm", **variables}),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI
+from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.knobs import Hold
@@ -55,7 +55,7 @@ def changed(file: Path, **values: Any) -> None:
 
 
 def piped(kcli: Kcli, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return run(
         [*KCLI, "groups", *arguments],
         input=text, capture_output=True, text=True, env=kcli.environment, timeout=60,
     )  # fmt: skip

@@ -415,7 +415,10 @@ def test_an_unread_topic_is_a_note_and_a_missing_one_exits_with_1(verb: tuple[st
         commit(cluster, "g", {("orders", 0): 0})
         unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
         assert json.loads(ok(unread))["items"] == []
-        assert b"none of the groups has an offset or a member for topic idle" in unread.stderr
+        assert (
+            b"none of the groups that this client may describe has an offset or a member for topic idle"
+            in unread.stderr
+        )
         typo = kcli("groups", *verb, "--topic", "ordrs", "-o", "json", bootstrap=cluster.bootstrap)
         assert typo.returncode == 1
         assert b"topic ordrs does not exist" in typo.stderr
@@ -498,7 +501,10 @@ def test_match_selects_the_groups_whose_names_match(cluster: FakeCluster) -> Non
     assert [row["group"] for row in lag(cluster, "--match", "o*")] == ["other"]
     assert {row["group"] for row in lag(cluster, "--match", "*")} == {"g", "other"}
     done = kcli("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)
-    assert (done.returncode, done.stderr) == (0, b"no group matches x*\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        b"no group matches x*, or none that this client may describe\n",
+    )
     refused = kcli("groups", "lag", "g", "--match", "x*", bootstrap=cluster.bootstrap)
     assert refused.returncode == 2
 
@@ -511,7 +517,10 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     assert b"deleted group other" in done.stderr
     assert [row["group"] for row in items(cluster, "list")] == ["g"]
     nothing = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
-    assert (nothing.returncode, nothing.stderr) == (0, b"no group matches o*\n")
+    assert (nothing.returncode, nothing.stderr) == (
+        0,
+        b"no group matches o*, or none that this client may describe\n",
+    )
     assert kcli("groups", "delete", bootstrap=cluster.bootstrap).returncode == 2
 
 
@@ -519,8 +528,9 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     ("arguments", "said"),
     [
         (["describe", "g", "--members"], "group g has no active members"),
-        (["describe", "--match", "x*"], "no group matches"),
-        (["list", "--match", "x*"], "no group matches"),
+        (["describe", "--match", "x*"], "no group matches x*, or none that this client may describe"),
+        (["list", "--match", "x*"], "no group matches x*, or none that this client may describe"),
+        (["list", "--state", "Dead"], "no group matches, or none that this client may describe"),
         (["lag", "--only-lagging", "--match", "g"], ""),
     ],
 )
@@ -535,9 +545,22 @@ def test_an_empty_table_says_why(cluster: FakeCluster, arguments: list[str], sai
 def test_without_a_group_it_is_said_that_some_may_be_hidden() -> None:
     """Brokers leave out what a client may not describe: a limit that was compared with nothing is a warning."""
     with FakeCluster(1, topics={"t": 1}) as empty:
-        for line in (["list"], ["lag"], ["export", "--all"]):
+        said = "there are no groups, or none that this client may describe"
+        for line in (["list"], ["lag"], ["describe", "--all"], ["export", "--all"]):
             done = kcli("groups", *line, bootstrap=empty.bootstrap)
             assert done.returncode == 0
-            assert b"there are no groups, or none that this client may describe" in done.stderr
+            assert said in done.stderr.decode()
+            if line[0] != "export":
+                document = json.loads(ok(kcli("groups", *line, "-o", "json", bootstrap=empty.bootstrap)))
+                assert (document["items"], document["warnings"]) == ([], [said])
         limited = kcli("groups", "lag", "--max-lag", "1", "-o", "json", bootstrap=empty.bootstrap)
-        assert b"no lag was compared with the limit" in limited.stderr
+        assert json.loads(ok(limited))["warnings"] == [said, "no lag was compared with the limit"]
+
+
+def test_a_list_that_not_all_brokers_answered_does_not_say_that_there_are_no_groups() -> None:
+    with FakeCluster(2) as cluster:
+        cluster.fail(ListGroupsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=1, times=FOREVER)
+        done = kcli("groups", "list", "--timeout", "1s", bootstrap=cluster.bootstrap)
+        assert done.returncode != 0
+        assert b"there are no groups" not in done.stderr
+        assert b"no group was listed, as far as brokers responded" in done.stderr

@@ -18,7 +18,7 @@ from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import KCLI
+from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -463,9 +463,9 @@ def test_the_report_keeps_the_order_of_the_plan(cluster: FakeCluster, rewind: Kc
 
 def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
+        done = run(
             [*KCLI, "groups", "rewind", "g", "--to", "1", "--yes"],
-            stdout=full, stderr=subprocess.PIPE, text=True, env=rewind.environment, timeout=60, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, env=rewind.environment, timeout=60,
         )  # fmt: skip
     assert done.returncode == 1
     said, error = done.stderr.split("kcli: cannot write output")

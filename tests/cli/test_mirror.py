@@ -1,8 +1,11 @@
 """The command line of kcli mirror: what it refuses before the first contact."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.command import kcli
+from tests.fault.mirror_command import command
 
 CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
 
@@ -26,6 +29,14 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         (["status", "--to", "127.0.0.1:2", "--partitions", "keep"], "status: --partitions belongs to a run"),
         (["status", *CLUSTERS], "status: --from belongs to a run"),
         ([*CLUSTERS, "-t", "t", "-X", "acks=1"], "acks"),
+        (
+            [*CLUSTERS, "-t", "t", "-X", "bootstrap.servers=c:9092"],
+            "bootstrap.servers (from -X) names a cluster beside",
+        ),
+        (
+            [*CLUSTERS, "-t", "t", "-X", "metadata.broker.list=c:9092"],
+            "(from -X) names a cluster beside --from",
+        ),
         ([*CLUSTERS, "-t", "t", "-X", "auto.offset.reset=latest"], "auto.offset.reset"),
         ([*CLUSTERS, "-t", "t", "-X", "schema.registry.url=http://a"], "schema.registry.url"),
     ],
@@ -34,3 +45,24 @@ def test_a_mistake_is_a_usage_error_before_the_first_contact(arguments: list[str
     done = kcli("mirror", *arguments)
     assert done.returncode == 2, done.stderr.decode()
     assert what in done.stderr.decode().splitlines()[0]
+
+
+def test_brokers_in_a_file_of_options_are_refused_where_from_and_to_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a file that a variable names are for other commands."""
+    file = tmp_path / "client.properties"
+    file.write_text("client.id=me\nbootstrap.servers=c:9092\n")
+    done = command("mirror", *CLUSTERS, "-t", "t", "-F", str(file))
+    assert done.code == 2
+    assert f"bootstrap.servers (from {file}:2) names a cluster beside --from" in done.err
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    profile = tmp_path / "kcli" / "config.toml"
+    profile.parent.mkdir()
+    profile.write_text('[profiles.a]\n"bootstrap.servers" = "127.0.0.1:1"\n')
+    line = ["mirror", "--from", "a", "--to", "127.0.0.1:2", "-t", "t", "--timeout", "1s"]
+    assert command(*line, "-F", str(file)).code == 2
+    monkeypatch.setenv("KCLI_COMMAND_CONFIG", str(file))
+    done = command(*line)
+    assert done.code == 3, done
+    assert "127.0.0.1:1" in done.err

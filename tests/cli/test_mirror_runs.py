@@ -135,11 +135,35 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(
         done = command(*arguments(source, target, "--dry-run", *more))
         assert done.code == 0, done
         assert "t → t: 2 partitions, the target is created" in done.out
+        here, there = (
+            f"{one.bootstrap.split(',')[0]}{',…' if ',' in one.bootstrap else ''} (cluster {one.settings.cluster_id})"
+            for one in (source, target)
+        )
+        assert f"Mirror {here} to {there}, job j" in done.out
         done = command(*arguments(source, target, "--dry-run", "-o", "json", *more))
         assert (done.code, done.out) == (0, "")
         assert "the target is created" in done.err
     assert untouched(target)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_names_both_profiles_and_users(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config = tmp_path / "kcli" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(
+        "".join(
+            f'[profiles.{name}]\n"bootstrap.servers" = "{one.bootstrap}"\n'
+            for name, one in (("east", source), ("west", target))
+        )
+    )
+    done = command("mirror", "--from", "east", "--to", "west", "-t", "t", "--job", "j", "--dry-run")
+    assert done.code == 0, done
+    east, west = source.settings.cluster_id, target.settings.cluster_id
+    said = f"Mirror east (cluster {east}, profile east) to west (cluster {west}, profile west), job j, "
+    assert done.out.startswith(said)
 
 
 def test_without_a_terminal_a_target_with_records_needs_yes(source: FakeCluster, target: FakeCluster) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from kcli.commands.profile import profile
 from kcli.profiles.profile import MARKS
 from kcli.sandbox.errors import SeveralSandboxesError
-from tests.command import KCLI, ROOT, environment
+from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.in_process import Done
 from tests.in_process import kcli as run_kcli
@@ -324,11 +323,10 @@ def test_a_cluster_with_another_id_gets_no_request_but_for_its_metadata(
 @pytest.mark.case("X20")
 def test_completion_offers_the_names(kcli: Kcli, home: Path) -> None:
     write(home)
-    done = subprocess.run(
+    done = run(
         [*KCLI, "__complete", "profiles", "fish", "p", "kcli", "topics", "list", "--profile"],
         capture_output=True,
         env=environment(XDG_CONFIG_HOME=str(home / "config")),
-        check=False,
     )
     assert done.stdout == b"prod\n"
 

@@ -1,16 +1,18 @@
 """``kcli topics alter``: the plan, what is changed and read back, what is refused, and the exit codes."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.flows import config_changes
 from tests.fake.cluster import FakeCluster
-from tests.fake.codes import Code
+from tests.fake.codes import Code, RefusedError
 from tests.fake.script import FOREVER
 from tests.topic_changes import Topics
 
@@ -29,7 +31,9 @@ def cluster(shared: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
     shared.create_topic("orders", 3, configs={"retention.ms": "1000"})
     yield shared
     shared.heal()
-    shared.delete_topic("orders")
+    for name in ("orders", "huge"):
+        with suppress(RefusedError):
+            shared.delete_topic(name)
 
 
 @pytest.fixture
@@ -102,6 +106,60 @@ def test_brokers_are_not_asked_for_very_many_partitions_before_the_name_is_given
     assert api not in {seen.api for seen in topics.cluster.requests[since:]}
     topics(f"{line} 10003 --yes --confirm {line.split()[1]}")
     assert api in {seen.api for seen in topics.cluster.requests[since:]}
+
+
+@pytest.fixture
+def forbidden(cluster: FakeCluster) -> Iterator[FakeCluster]:
+    """A client that may describe only."""
+    settings = cluster.settings
+    before = settings.topic_operations, settings.cluster_operations
+    settings.topic_operations = settings.cluster_operations = 1 << AclOperation.DESCRIBE
+    yield cluster
+    settings.topic_operations, settings.cluster_operations = before
+
+
+MANY = "--partitions 10004"
+
+
+def test_a_dry_run_of_very_many_partitions_sees_what_exists(topics: Topics) -> None:
+    done = topics(f"create orders {MANY} --dry-run", 7)
+    assert "TOPIC_ALREADY_EXISTS" in done.err
+    assert "--if-not-exists" in done.err
+    assert (done.out, "did not check" in done.err) == ("", False)
+    some = topics(f"create orders huge {MANY} --dry-run", 7)
+    assert ("huge: 10,004 partitions" in some.out, "orders:" in some.out) == (True, False)
+
+
+def test_very_many_partitions_of_a_topic_that_exists_need_no_confirmation(topics: Topics) -> None:
+    done = topics(f"create orders {MANY} --if-not-exists", 7)
+    assert "differs from what was requested: partitions 3, not 10004" in done.err
+    assert "confirmation" not in done.err
+    topics.cluster.create_topic("huge", 10004)
+    done = topics(f"create huge {MANY} --if-not-exists -o json", 0)
+    assert "topic huge already exists" in done.err
+    assert [row["created"] for row in done.items] == [False]
+
+
+@pytest.mark.parametrize("line", ["create huge", "alter orders"])
+def test_a_dry_run_of_very_many_partitions_sees_a_missing_permission(
+    topics: Topics, forbidden: FakeCluster, line: str
+) -> None:
+    done = topics(f"{line} {MANY} --dry-run", 4)
+    verb, name = line.split()
+    operation = "create" if verb == "create" else "alter"
+    assert f"kcli acls create --principal User:NAME --operation {operation} --topic {name}" in done.err
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "--yes", "--confirm p1"])
+def test_very_many_partitions_of_several_topics_are_created_one_topic_at_a_time(
+    topics: Topics, how: str
+) -> None:
+    since = len(topics.cluster.requests)
+    done = topics(f"create p1 p2 --partitions 6000 {how}", 2)
+    assert "12,000 partitions of 2 topics" in done.err
+    assert "one at a time" in done.err
+    assert "--confirm p1" not in done.err
+    assert "CreateTopics" not in {seen.api for seen in topics.cluster.requests[since:]}
 
 
 def test_a_connection_that_is_lost_in_the_check_has_changed_nothing(topics: Topics) -> None:

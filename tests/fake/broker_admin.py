@@ -25,7 +25,6 @@ from kcli.core.protocol.messages.describe_quorum import (
 if TYPE_CHECKING:
     from tests.fake.state import Context
 
-_ALLOWED = 8096
 _NOT_ASKED = -2147483648
 
 
@@ -48,7 +47,7 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
             for node in ctx.state.nodes.values()
             if node.id in listed or request.include_fenced_brokers
         ],
-        cluster_authorized_operations=_ALLOWED
+        cluster_authorized_operations=ctx.state.settings.cluster_operations
         if request.include_cluster_authorized_operations
         else _NOT_ASKED,
     )

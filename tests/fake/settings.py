@@ -18,6 +18,8 @@ class Settings:
     """Records of a transaction are refused unless its coordinator has the partition (3.6); off, they hang."""
     topic_operations: int = 3576
     """What clients may do with topics (KIP-430), told to those who ask; the default is everything."""
+    cluster_operations: int = 8096
+    """What clients may do with the cluster, likewise."""
     hidden_topics: frozenset[str] = frozenset()
     """Names of topics that clients may not describe, whether they exist or not: metadata does not list them."""
     fetch_sessions: bool = False

@@ -153,6 +153,7 @@ def test_a_pattern_selects_no_topic_that_belongs_to_the_cluster(
     if pattern == "__*":
         assert done.code == 1, done
         assert done.errors[0]["what"] == "no topic is selected"
+        assert "that this client may describe" in done.errors[0]["why"]
     else:
         assert done.code == 0, done
         assert {tp.topic for tp in done.rows} == {"t"}

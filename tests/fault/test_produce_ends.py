@@ -21,6 +21,7 @@ import pytest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.warm_kcli import WarmPopen
 
 TRIES = 12
 LINES = 12_000
@@ -48,7 +49,7 @@ class Try:
         if first:
             cluster.create_topic(name, 1)
         self.rng = random.Random(name)
-        self.process = subprocess.Popen(
+        self.process = WarmPopen(
             [*KCLI, "produce", name, "-X", "batch.size=2000", *arguments],
             stdin=subprocess.PIPE,
             stdout=settings.pop("stdout", subprocess.PIPE),

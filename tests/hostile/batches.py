@@ -19,8 +19,10 @@ from kcli.core.codecs.compression import compress
 from kcli.core.consumer.fetched import Cut, FetchedBatch, cut
 from kcli.core.consumer.subscription import PartitionState, Span
 from kcli.core.errors import ConfigError, CorruptRecordsError, ProtocolError
+from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
-from kcli.core.kernels.active import crc32c
+from kcli.core.kernels.active import arrow_columns, crc32c
+from kcli.core.kernels.arrow_ops import Array
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import AbortedTransaction, PartitionData
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END
@@ -53,6 +55,7 @@ _HEADER_AT = {
     "producer_id": (43, "q"),
     "count": (57, "i"),
 }
+_EVERY_COLUMN = tuple(range(arrow_ops.PARTITION + 1))
 _JSON_LINE = (
     (op.LITERAL, b'{"offset":'), (op.NUMBER, op.OFFSET),
     (op.TIME, b',"time":"', b'"', b""), (op.TIMESTAMP_TYPE, b"", b"C", b"A"),
@@ -361,6 +364,35 @@ def _copied(batch: BatchView, first: int, stop: int) -> None:
     take_over(batch, first, stop)
 
 
+def _as_arrow(batch: BatchView, first: int, stop: int) -> None:
+    """Every column, as the table is checked by its readers: offsets that rise to the size of the data."""
+    part = batch.arrow_part(first, stop)
+    try:
+        found = arrow_columns([part], _EVERY_COLUMN, None, None, None, False, b"t", 0)
+    except UnicodeError:  # a header name, as documented
+        columns = tuple(code for code in _EVERY_COLUMN if code != arrow_ops.HEADERS)
+        found = arrow_columns([part], columns, None, None, None, False, b"t", 0)
+    rows, seen, start, end, arrays = found
+    assert rows == seen <= max(0, batch.count)
+    assert rows == 0 or first <= start <= end < stop
+    for array in arrays:
+        assert array[0] == rows
+        _check_array(array)
+
+
+def _check_array(array: Array) -> None:
+    length, nulls, buffers, children = array
+    assert 0 <= nulls <= length
+    assert (buffers[0] is None) == (nulls == 0)
+    if len(buffers) == 3:
+        ends = memoryview(bytes(buffers[1] or b"")).cast("i").tolist()
+        assert len(ends) == length + 1
+        assert ends == sorted(ends)
+        assert (ends[0], ends[-1]) == (0, len(bytes(buffers[2] or b"")))
+    for child in children:
+        _check_array(child)
+
+
 _USES: tuple[_Use, ...] = (
     _columns,
     _values,
@@ -368,6 +400,7 @@ _USES: tuple[_Use, ...] = (
     _rendered,
     _searched,
     _copied,
+    _as_arrow,
 )
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.command import KCLI, run
 from tests.integration.kafka_script import configs
 from tests.kafka import TEST_PROPERTIES, Kafka, sandboxed
 
@@ -37,8 +37,8 @@ def guarded() -> Iterator[Kafka]:
 
 
 def kcli(kafka: Kafka, *words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", *words, "-b", kafka.bootstrap],
+    done = run(
+        [*KCLI, *words, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
     assert done.returncode == code, done.stderr

@@ -3,20 +3,20 @@
 import json
 import os
 import subprocess
-import sys
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 
 def described(kafka: Kafka, *flags: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "cluster", "describe", "-b", kafka.bootstrap, "-o", "json", *flags],
+    done = run(
+        [*KCLI, "cluster", "describe", "-b", kafka.bootstrap, "-o", "json", *flags],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

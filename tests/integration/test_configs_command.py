@@ -3,21 +3,21 @@
 import json
 import os
 import subprocess
-import sys
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 
 def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "configs", *line.split(), "-b", kafka.bootstrap],
+    done = run(
+        [*KCLI, "configs", *line.split(), "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
     assert done.returncode == code, done.stderr

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from benchmarks._kafka_tools import tool
 from kcli.core import Admin, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
@@ -19,8 +19,8 @@ SCRIPT = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
 def export(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kcli", "groups", "export", *arguments, "-b", kafka.bootstrap],
+    return run(
+        [*KCLI, "groups", "export", *arguments, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
 

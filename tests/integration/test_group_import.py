@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
@@ -20,8 +20,8 @@ STAMP = 1_700_000_000_000
 
 def groups(kafka: Kafka, state: Path, *arguments: str, code: int = 0) -> str:
     """stdout when that has something, else stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "groups", *arguments, "-b", kafka.bootstrap],
+    done = run(
+        [*KCLI, "groups", *arguments, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
         env=os.environ | {"XDG_STATE_HOME": str(state)},
     )  # fmt: skip

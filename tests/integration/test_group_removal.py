@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,14 +10,15 @@ import pytest
 
 from kcli.core import Admin, Consumer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 
 def kcli(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kcli", "groups", *arguments, "-b", kafka.bootstrap],
+    return run(
+        [*KCLI, "groups", *arguments, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from kcli.core.errors import ConnectError, OutcomeUnknownError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer.zookeeper.hosts import parse_hosts
 from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
-from tests.command import KCLI
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 from tests.zookeeper import ZooKeeperServer, unused_port, zookeeper_server
 
@@ -59,7 +59,7 @@ class Root:
         self.put(f"/brokers/topics/{name}", json.dumps({"version": 1, "partitions": numbers}))
 
     def kcli(self, *arguments: str, code: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+        done = run(
             [*KCLI, "groups", *arguments],
             input=stdin, capture_output=True, text=True, timeout=60,
             env={**os.environ, "XDG_STATE_HOME": str(self.state)},

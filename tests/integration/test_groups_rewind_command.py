@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
@@ -20,8 +20,8 @@ MINUTE = 60_000
 
 
 def rewind(kafka: Kafka, state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kcli", "groups", "rewind", *arguments, "-b", kafka.bootstrap],
+    return run(
+        [*KCLI, "groups", "rewind", *arguments, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
         env=os.environ | {"XDG_STATE_HOME": str(state)},
     )  # fmt: skip

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,8 +14,10 @@ from confluent_kafka import Producer as JudgeProducer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
+from tests.command import KCLI, run
 from tests.integration.kafka_script import reassign_partitions
 from tests.kafka import Kafka
+from tests.warm_kcli import WarmPopen
 
 pytestmark = pytest.mark.timeout(120)
 THROTTLES = {
@@ -36,11 +37,11 @@ def state(tmp_path: Path) -> dict[str, str]:
 
 
 def command(kafka: Kafka, *words: str) -> list[str]:
-    return [sys.executable, "-m", "kcli", *words, "-b", kafka.bootstrap]
+    return [*KCLI, *words, "-b", kafka.bootstrap]
 
 
 def kcli(kafka: Kafka, env: dict[str, str], *words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
+    done = run(
         command(kafka, *words), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=env
     )
     assert done.returncode == code, done.stderr
@@ -112,7 +113,7 @@ def test_a_topic_is_moved_under_a_throttle_and_back_by_kafkas_script(
     plan = str(tmp_path / "plan.json")
     kcli(kafka3, state, "reassign", "plan", "--topic", name, "--brokers", "2,3", plan)
     assert sum(map(len, (row["replicas"] for row in json.loads(Path(plan).read_text())["partitions"]))) == 4
-    with subprocess.Popen(
+    with WarmPopen(
         command(kafka3, "reassign", "run", plan, "--throttle", "2MB/s", "--watch", "--yes", "-o", "json"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=state,
     ) as run:  # fmt: skip

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
+from tests.command import KCLI, run
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
@@ -20,8 +20,8 @@ DYNAMIC_TOPIC_CONFIG = 1
 
 
 def kcli(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kcli", "topics", *arguments, "-b", kafka.bootstrap],
+    return run(
+        [*KCLI, "topics", *arguments, "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ that its coordinator does not have: brokers before 3.6 accept them, later ones w
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +19,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
+from tests.command import KCLI, run
 from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
 from tests.kafka import Kafka, sandboxed, version_of
@@ -41,8 +41,8 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Kafka]:
 
 
 def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "txn", *line.split(), "-b", kafka.bootstrap],
+    done = run(
+        [*KCLI, "txn", *line.split(), "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
     assert done.returncode == code, done
@@ -51,8 +51,8 @@ def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess
 
 def doctor(kafka: Kafka, topic: str, code: int) -> list[dict[str, Any]]:
     """What ``kcli doctor`` finds."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "doctor", "--topic", topic, "-o", "json", "-b", kafka.bootstrap],
+    done = run(
+        [*KCLI, "doctor", "--topic", topic, "-o", "json", "-b", kafka.bootstrap],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
     )  # fmt: skip
     assert done.returncode == code, done

@@ -18,7 +18,7 @@ from tests.parity.damage import BLOCKS, TRIALS, GuardedMemory, mutations
 Twins = tuple[ModuleType, ModuleType]
 
 ALL = tuple(range(arrow.PARTITION + 1))
-EVERYTHING = (0, 1 << 62)
+EVERYTHING = (0, 1 << 70)
 NOW = 1_700_000_000_000
 
 
@@ -192,7 +192,14 @@ def test_nothing_at_all(kernels: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "expected"), [((0, 102), [0, 1]), ((102, 104), [2, 3]), ((104, 104), []), ((104, 1 << 62), [4])]
+    ("span", "expected"),
+    [
+        ((0, 101), [0, 1]),
+        ((102, 103), [2, 3]),
+        ((104, 103), []),
+        ((104, 1 << 70), [4]),
+        ((-(1 << 70), 100), [0]),
+    ],
 )
 def test_a_range_of_offsets(kernels: ModuleType, span: tuple[int, int], expected: list[int]) -> None:
     for part in (part_of(ROWS, span=span), framed([part_of(ROWS)], span=span)):
@@ -240,6 +247,12 @@ def test_a_header_name_that_is_not_text_is_refused_with_its_offset(twins: Twins)
             assert_same(twins, parts, (arrow.HEADERS_PACKED,), None, None, None, False, b"t", 0)[0], int
         )
         assert assert_same(twins, parts, ALL, None, None, [b"k1"], False, b"t", 0)[0] == 1
+
+
+def test_the_last_offset_that_there_can_be(twins: Twins) -> None:
+    part = part_of(ROWS, (1 << 63) - 5)
+    said = assert_same(twins, [part], (arrow.OFFSET,), None, None, None, False, b"t", 0)
+    assert said[:4] == (5, 5, (1 << 63) - 5, (1 << 63) - 1)
 
 
 def test_offsets_that_do_not_increase_are_corrupt(twins: Twins) -> None:

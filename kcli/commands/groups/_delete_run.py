@@ -21,8 +21,6 @@ def delete(inv: Invocation, names: Sequence[str], match: str | None) -> int:
         connect(inv, admin)
         if match is not None:
             matching = [row.group_id for row in listed_groups(inv, admin, match)]
-            if not matching:
-                inv.talk.note(f"no group matches {match}")
             names = unique((*names, *matching))
             _check_confirm(inv, names)
         found = described_groups(inv, admin, names)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from kcli.commands.groups import _description_rows as view
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import ListedGroup
@@ -12,7 +13,6 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import Node
 from kcli.flows.groups.description import Described, commits_of, describe_groups
 from kcli.flows.groups.nearest import name_nearest
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 DOCUMENTS = ("json", "ndjson", "yaml")
@@ -114,8 +114,6 @@ class DescribeRun:
         """Says why a table has no rows; documents have empty lists, and Kafka's columns their own messages."""
         if self.form in (*DOCUMENTS, "kafka", "name"):
             return
-        if not groups and not self.names:
-            self.inv.talk.note("no group matches")
         for group in groups:
             if group.description is None or group.error is not None:
                 continue
@@ -135,16 +133,8 @@ class DescribeRun:
         return item
 
     def _print_rows(self, columns: Sequence[Column], rows: Sequence[view.Row]) -> None:
-        with list_rows(
-            self.inv.out,
-            "GroupDescriptionList",
-            "GroupDescription",
-            columns,
-            cluster=self.cluster,
-            warnings=self.inv.talk.warnings,
-        ) as printed:
-            for row in rows:
-                printed.add(row)
+        kind = "GroupDescription"
+        print_rows(self.inv, f"{kind}List", columns, rows, self.cluster, item=kind)
 
     def _print_records(self, groups: Sequence[Described]) -> None:
         for group in groups:

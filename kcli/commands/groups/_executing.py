@@ -15,6 +15,7 @@ from kcli.commands.groups._partition_errors import (
 from kcli.commands.shared.confirm import TimeLimit, confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
@@ -24,7 +25,6 @@ from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
 from kcli.flows.rewind.plan import GroupPlan, RewindPlan
-from kcli.output.listing import list_rows
 
 _RELEASED = "nothing was committed; the members continue from what they had committed"
 
@@ -89,12 +89,8 @@ def report_executed(
         if report.journal_error is not None:
             inv.talk.warn(text.not_recorded_text(report))
     if kind is not None:  # last: a full disk or a closed pipe must not hide how to undo it
-        with list_rows(
-            inv.out, kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for report in reports:
-                for row in rows.report_rows(report):
-                    printed.add(row)
+        printed = (row for report in reports for row in rows.report_rows(report))
+        print_rows(inv, kind, rows.REPORT, printed, cluster)
     return any(report.done for report in reports)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kcli.commands.groups._options import selected
-from kcli.commands.shared.cluster import NO_GROUPS, connect, open_admin
+from kcli.commands.shared.cluster import connect, no_groups, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.core.admin.admin import Admin
@@ -59,7 +59,7 @@ def run(
             verb = "would write" if inv.dry_run else "wrote"
             inv.talk.note(f"{verb} {counted(len(offsets), 'committed offset')} of {groups} to {path}")
     elif names is None and not export.groups:
-        inv.talk.note(NO_GROUPS)
+        inv.talk.note(no_groups(None, partial=bool(export.errors)))
     return inv.finish(done=done)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
-from kcli.commands.shared.cluster import NO_GROUPS
+from kcli.commands.shared.cluster import no_groups
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
@@ -33,10 +33,8 @@ class LagRun:
         found = self._measure()
         with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
-        if output.empty and not (self.wanted.topics or found.sample.failed):
-            self.inv.talk.note(self._why_empty(found))
-            if any(limit is not None for limit in self.limits):
-                self.inv.talk.warn("no lag was compared with the limit")
+            if output.empty and not (self.wanted.topics or found.sample.failed):
+                self._remark_empty(found)
         name_nearest(self.admin, found.sample.failed)
         notes, unread = self._unread_topics(found)
         for note in notes:
@@ -95,14 +93,16 @@ class LagRun:
 
     # --- what is missing -----------------------------------------------------------------------------
 
-    def _why_empty(self, found: Measurement) -> str:
-        if found.sample.groups:
-            nothing = any(one.committed for one in found.sample.groups)
-            return (
-                "there is no lag" if nothing else "no offsets are committed, and no member reads a partition"
-            )
-        match = self.wanted.match
-        return NO_GROUPS if match is None else f"no group matches {match}"
+    def _remark_empty(self, found: Measurement) -> None:
+        """Why there are no rows."""
+        if not found.sample.groups:
+            self.inv.talk.remark(no_groups(self.wanted.match, partial=bool(found.sample.partial)))
+        elif any(one.committed for one in found.sample.groups):
+            self.inv.talk.note("there is no lag")
+        else:
+            self.inv.talk.note("no offsets are committed, and no member reads a partition")
+        if any(limit is not None for limit in self.limits):
+            self.inv.talk.warn("no lag was compared with the limit")
 
     def _names_exist(self, found: Measurement) -> bool:
         """Reports the named groups that do not exist."""

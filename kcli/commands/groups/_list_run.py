@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands.shared.cluster import NO_GROUPS, connect, listed_groups, open_admin
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError
 from kcli.flows.groups.nearest import topics_without_groups
-from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -44,13 +44,8 @@ def run(
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
     columns = COLUMNS if lags is None else (*COLUMNS, LAG)
     rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
-    with list_rows(
-        inv.out, "GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in sorted(rows, key=lambda row: _order(row, sort)):
-            printed.add(row)
-    if not rows and topic is None:
-        inv.talk.note("no group matches" if states or types or match else NO_GROUPS)
+    rows.sort(key=lambda row: _order(row, sort))
+    print_rows(inv, "GroupList", columns, rows, cluster, item="Group")
     return inv.finish(done=not unknown_topic)
 
 

@@ -19,6 +19,7 @@ from kcli.commands.shared.cluster import connect, listed_groups, open_admin, uni
 from kcli.commands.shared.confirm import check_answerable
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic, wall_ms
@@ -37,7 +38,6 @@ from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
-from kcli.output.listing import list_rows
 
 _WAITED = Remedies(
     "stop its members; or wait longer, as in --wait=1h",
@@ -242,12 +242,8 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
     found, broken = Journals(cluster).listed()
     for path in broken:
         inv.talk.warn(f"{path} is not a journal of this cluster")
-    with list_rows(
-        inv.out, "RewindJournalList", "RewindJournal", JOURNALS, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for journal in found:
-            if not names or journal.group in names:
-                printed.add(journal_row(journal))
-    if not printed.count:
+    rows = [journal_row(journal) for journal in found if not names or journal.group in names]
+    print_rows(inv, "RewindJournalList", JOURNALS, rows, cluster, item="RewindJournal")
+    if not rows:
         inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from this machine")
     return inv.finish(done=True)

@@ -14,6 +14,7 @@ from kcli.commands.groups._partition_errors import (
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.row_output import print_rows
 from kcli.core.clock import wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.transfer.exporting import Export
@@ -23,7 +24,6 @@ from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, s
 from kcli.flows.transfer.zookeeper.planning import NodePlan
 from kcli.flows.transfer.zookeeper.reading import export_zookeeper
 from kcli.flows.transfer.zookeeper.session import ZooKeeper
-from kcli.output.listing import list_rows
 
 
 @contextmanager
@@ -87,17 +87,10 @@ def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) 
         _report_group(inv, report)
     if has_backup:
         inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
-    with list_rows(
-        inv.out,  # last: a full disk or a reader that left must not hide how to undo it
-        "OffsetImportReport",
-        "OffsetImportReportItem",
-        rows.REPORT,
-        cluster=plan.cluster,
-        warnings=inv.talk.warnings,
-    ) as printed:
-        for report in reports:
-            for row in rows.report_rows(report, plan.backup if has_backup else None):
-                printed.add(row)
+    backup = plan.backup if has_backup else None
+    printed = (row for report in reports for row in rows.report_rows(report, backup))
+    # last: a full disk or a reader that left must not hide how to undo it
+    print_rows(inv, "OffsetImportReport", rows.REPORT, printed, plan.cluster)
     return inv.finish(
         done=any(report.count("verified") for report in reports),
         also=refusal_codes(plan.refused, possible=plan.possible),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from kcli.commands._mirror_plan import may_begin
+from kcli.commands._mirror_plan import Names, may_begin
 from kcli.commands.pipeline._export_run import check_pyarrow
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
@@ -20,7 +20,7 @@ from kcli.commands.pipeline._job_run import (
     runner_of,
     without,
 )
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions
@@ -197,16 +197,19 @@ class _Import:
             f"  {counted(len(files), 'file')} with {counted(sum(file.records for file in files), 'record')}, "
             f"{size_text(sum(file.bytes for file in files))}"
         )
+        profile = self.inv.profile
+        option = f"--profile {profile.name}" if profile is not None else f"-b {self.target.servers}"
         return may_begin(
             self.inv,
             self.settings.job,
+            Names(ClusterName(self.folder, ""), self.inv.cluster_name, "", option),
             found,
             {tp.topic: self.targets[tp.topic] for tp in positions},
             {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
             target_ends(self.admin, found),
             exactly_once=True,
             title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
-            f"to {visible_line(found.target_cluster)}, exactly once",
+            f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
             remarks=[remark],
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
+from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.flows.groups.checkpoint_groups import is_checkpoint_group, only_checkpoint_groups
@@ -45,8 +46,16 @@ def connect(inv: Invocation, admin: Admin) -> str:
     return inv.cluster_id
 
 
-NO_GROUPS = "there are no groups, or none that this client may describe"
-"""Brokers leave out of lists what a client may not describe, and do not say so."""
+def no_groups(match: str | None, *, selected: bool = False, partial: bool = False) -> str:
+    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked."""
+    if match is not None:
+        none = f"no group matches {match}"
+    elif selected:
+        none = "no group matches"
+    else:
+        none = "no group was listed" if partial else "there are no groups"
+    where = ", as far as brokers responded" if partial else ""
+    return f"{none}{where}, {OR_HIDDEN}"
 
 
 def listed_groups(
@@ -57,7 +66,7 @@ def listed_groups(
     states: Sequence[str] = (),
     types: Sequence[str] = (),
 ) -> list[ListedGroup]:
-    """The groups of all brokers, by shell pattern; a broker that does not respond is reported as a failure.
+    """The groups of all brokers, by shell pattern; it is reported where a broker does not respond, or there are none.
 
     Groups that kcli uses for itself are included only if the pattern asks for them.
     """
@@ -65,12 +74,16 @@ def listed_groups(
     for error in listing.errors.values():
         inv.failed(error)
     own = only_checkpoint_groups(match)
-    return [
+    found = [
         row
         for row in listing.groups
         if (match is None or fnmatchcase(row.group_id, match))
         and (own or not is_checkpoint_group(row.group_id))
     ]
+    if not found:
+        partial = bool(listing.errors)
+        inv.talk.remark(no_groups(match, selected=bool(states or types), partial=partial))
+    return found
 
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:

@@ -16,7 +16,7 @@ from kcli.core.options import ClientOptions, key_of
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
-from kcli.profiles.private_files import warnings_of_private_files
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import SecretReader
@@ -63,7 +63,7 @@ class Configuration:
             changes = may_change(getattr(context.command, "changes", None), context.params)
         if changes:
             self.check_may_change(f"`{context.command_path}`")
-        self._report(self.resolved)
+        report_sources(self._talk, self.resolved)
 
     def check_may_change(self, what: str) -> None:
         """ReadOnlyError if the profile is read-only; a dry run continues, and ends with that error."""
@@ -122,7 +122,7 @@ class Configuration:
                 found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
             if found.has_secrets:
                 leave_no_core()
-            for text in warnings_of_private_files(found):
+            for text in check_private_files(found):
                 self._talk.warn(text)
             self._revealed = found
         return self._revealed
@@ -148,17 +148,6 @@ class Configuration:
             self._talk.note(f"note: sandbox {name} at {options['bootstrap.servers']}")
         return found
 
-    def _report(self, resolved: Resolved) -> None:
-        for text in resolved.warnings:
-            self._talk.warn(text)
-        for text in resolved.notes:
-            self._talk.note(text)
-        for text in resolved.details:
-            self._talk.detail(text)
-        if resolved.ignored:
-            keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-            self._talk.detail(f"options of other clients, ignored: {keys}")
-
     def _report_use(self, own: Mapping[str, Any]) -> None:
         if self._unused:
             keys = ", ".join(sorted(map(key_of, self._unused)))
@@ -170,3 +159,16 @@ class Configuration:
             remarks |= dict.fromkeys(self._unused, "not used by this command")
             for text in origin_lines(self.resolved, remarks):
                 self._talk.debug(f"conf  {text}")
+
+
+def report_sources(talk: Talk, resolved: Resolved) -> None:
+    """What is to be said about where options come from."""
+    for text in resolved.warnings:
+        talk.warn(text)
+    for text in resolved.notes:
+        talk.note(text)
+    for text in resolved.details:
+        talk.detail(text)
+    if resolved.ignored:
+        keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
+        talk.detail(f"options of other clients, ignored: {keys}")

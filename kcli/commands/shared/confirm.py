@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from select import select
 
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import Invocation, cluster_text
 from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import monotonic
@@ -170,8 +170,7 @@ def with_cluster(plan: str, inv: Invocation) -> str:
     first = plan.partition("\n")[0]
     if cluster in first and profile in first:
         return plan
-    where = inv.cluster_name
-    return f"On {where.name} ({', '.join(filter(None, (cluster, where.details)))}):\n{plan}"
+    return f"On {cluster_text(inv.cluster_name, inv.cluster_id)}:\n{plan}"
 
 
 def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:

@@ -61,6 +61,13 @@ def cluster_name(resolved: Resolved) -> ClusterName:
     return ClusterName(name, ", ".join(details))
 
 
+def cluster_text(name: ClusterName, cluster_id: str | None) -> str:
+    """``prod (cluster Qx3…f9, profile prod, as User:ops)``."""
+    cluster = f"cluster {visible_line(cluster_id)}" if cluster_id else ""
+    details = ", ".join(filter(None, (cluster, name.details)))
+    return f"{name.name} ({details})" if details else name.name
+
+
 class Invocation:
     """Everything a command needs besides its own flags.
 

@@ -7,9 +7,9 @@ from typing import Any
 class GlobalValues:
     """The global options given so far; None where an option was not given.
 
-    One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
-    option stores it here, so a value after the subcommand replaces one before it, and errors that end the
-    parsing early still respect ``-o`` and ``--debug``. (No dataclass: ``--version`` does not import them.)
+    One object lives as long as the process (``ctx.obj`` of every context): each context that parses an option stores it
+    here, before or after the subcommand, and errors that end the parsing early still respect ``-o`` and ``--debug``. (No
+    dataclass: ``--version`` does not import them.)
     """
 
     bootstrap_server: str | None = None

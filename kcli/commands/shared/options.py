@@ -11,11 +11,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, OUTPUT, OUTPUT_WORDS, POSITIVE_DURATION, PROFILE
 from kcli.commands.shared.usage import usage, where
+from kcli.core.version import __version__
 
 OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
@@ -132,14 +132,16 @@ def attach_values(parser: Any) -> Any:
 def refuse_repeats(parser: Any) -> Any:
     """Makes click's parser refuse a second, different value of an option that has one; returns the parser.
 
-    Click drops the earlier value. What follows the subcommand still overrides a global option before it, as after an
-    alias with options.
+    Click drops the earlier value, also that of a global option before the subcommand.
     """
     for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
-        attached = isinstance(option.obj, AttachedOption)
-        if option.action == "store" or (attached and option.action == "store_const"):
+        if option.action in ("store", "store_const"):
             option.process = functools.partial(_process_once, parser.ctx, option, option.process)
     return parser
+
+
+_GIVEN = "kcli.given"
+"""The key of a context's ``meta``: the words of global options, by name."""
 
 
 def _process_once(
@@ -147,11 +149,23 @@ def _process_once(
 ) -> None:
     before = state.opts.get(option.dest)
     process(value, state)
-    if before not in (None, state.opts[option.dest]):
-        raise _repeated(ctx, option.obj, str(before), str(state.opts[option.dest]))
+    now = state.opts[option.dest]
+    if isinstance(option.obj, GlobalOption) and ctx is not None:
+        earlier = ctx.meta.setdefault(_GIVEN, {})  # of all contexts of the command line
+        before = earlier.setdefault(option.dest, now) if before is None else before
+    if before not in (None, now):
+        raise _repeated(ctx, option.obj, before, now)
 
 
-def _repeated(ctx: click.Context | None, option: click.Option, first: str, second: str) -> click.UsageError:
+def _repeated(ctx: click.Context | None, option: click.Option, first: Any, second: Any) -> click.UsageError:
+    if option.secondary_opts:
+        on, off = option.opts[0], option.secondary_opts[0]
+        return usage(
+            f"{where(ctx)}{on} and {off} are both given",
+            why="each is the opposite of the other",
+            do="give one of them",
+            ctx=ctx,
+        )
     names = getattr(option, "shown", option.opts)
     name = next((name for name in names if name.startswith("--")), names[0])
     lists = "," in (option.metavar or "") or option.metavar == "LIST"

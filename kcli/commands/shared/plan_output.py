@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.output.listing import list_rows
+from kcli.commands.shared.row_output import print_rows
 from kcli.output.tables import Column
 
 ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
@@ -24,8 +24,4 @@ def show_plan_only(
     if not (inv.dry_run and inv.out.kind in ROW_KINDS):
         show_plan(inv, text)
         return
-    with list_rows(
-        inv.out, kind, f"{kind}Item", columns, cluster=cluster, warnings=inv.talk.warnings
-    ) as printed:
-        for row in rows:
-            printed.add(row)
+    print_rows(inv, kind, columns, rows, cluster)

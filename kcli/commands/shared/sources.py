@@ -22,6 +22,7 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
         },
         properties=given.command_property,
         files=given.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
+        files_from_variable=not given.command_config,
         environ=os.environ,
         read_file=files.properties,
         file_state=files.states.get,

@@ -3,7 +3,7 @@
 import platform
 from importlib import metadata
 
-from kcli import __version__
+from kcli.core.version import __version__
 
 try:
     from kcli.core.kernels.active import IMPLEMENTATION as KERNELS

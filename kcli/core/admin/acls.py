@@ -71,6 +71,11 @@ class AclOperation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
+def is_allowed(operations: int | None, operation: AclOperation) -> bool:
+    """Whether the bits that brokers report (KIP-430) have the operation; True where they are not known."""
+    return operations is None or bool(operations >> operation & 1)
+
+
 class AclPermission(IntEnum):
     """With Kafka's numbers."""
 

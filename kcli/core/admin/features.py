@@ -3,13 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from kcli import __version__
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import KcliError
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kcli.core.version import __version__
 
 METADATA_VERSION = "metadata.version"
 

@@ -24,28 +24,28 @@ class Source(Protocol):
         """Called once, when the stream is released."""
 
 
-def schema_capsule(field: Field) -> object:
-    """An ``arrow_schema``."""
-    if NATIVE is not None:
-        return NATIVE._arrow_schema(field)  # the C twin of the module below
+if NATIVE is None:
     from kcli.core.arrow import ctypes_export
 
-    return ctypes_export.schema_capsule(field)
+    _schema, _array, _stream = (
+        ctypes_export.schema_capsule,
+        ctypes_export.array_capsule,
+        ctypes_export.stream_capsule,
+    )
+else:
+    _schema, _array, _stream = NATIVE._arrow_schema, NATIVE._arrow_array, NATIVE._arrow_stream
+
+
+def schema_capsule(field: Field) -> object:
+    """An ``arrow_schema``."""
+    return _schema(field)
 
 
 def array_capsule(column: Array) -> object:
-    """An ``arrow_array``, which shares the memory of the column's buffers where these are from ``arrow_columns``."""
-    if NATIVE is not None:
-        return NATIVE._arrow_array(column)
-    from kcli.core.arrow import ctypes_export
-
-    return ctypes_export.array_capsule(column)
+    """An ``arrow_array``, which shares the memory of the column's buffers where these are from the C kernel."""
+    return _array(column)
 
 
 def stream_capsule(source: Source) -> object:
     """An ``arrow_array_stream`` of what the source returns."""
-    if NATIVE is not None:
-        return NATIVE._arrow_stream(source)
-    from kcli.core.arrow import ctypes_export
-
-    return ctypes_export.stream_capsule(source)
+    return _stream(source)

@@ -24,9 +24,9 @@ from kcli.core.cluster.retry import (
     late_error,
     no_response,
 )
+from kcli.core.cluster.unauthenticated import sasl_required
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
-    AuthError,
     BrokerError,
     ClosedError,
     ConfigError,
@@ -422,8 +422,9 @@ class Cluster:
         final = next((e for e in reasons if is_final(e) or isinstance(e, TooManyFilesError)), None)
         if final is not None:
             return final
-        if reasons and all(isinstance(error, UnansweredError) for error in reasons):
-            return self._not_authenticated(reasons[0])
+        closed = [error for error in reasons if isinstance(error, UnansweredError)]
+        if closed and len(closed) == len(reasons) and not self.options.security_protocol.startswith("SASL"):
+            return sasl_required(closed[0], encrypted=self.options.security_protocol == "SSL")
         if len(self._bootstrap) == 1 and reasons:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
@@ -439,18 +440,6 @@ class Cluster:
         closed = all(isinstance(error, UnansweredError) for error in errors)
         twice = self._refresh_failures >= 2 * len(self._bootstrap)
         return closed and twice and not self.options.security_protocol.startswith("SASL")
-
-    def _not_authenticated(self, error: KcliError) -> KcliError:
-        """Brokers that offer their versions and then close each connection: most often a listener with SASL."""
-        protocol = self.options.security_protocol
-        if protocol.startswith("SASL"):
-            return error
-        return AuthError(
-            f"{error.what}, its first request",
-            why="a listener with SASL does that to clients that do not authenticate",
-            do=f"set security.protocol={'SASL_SSL' if protocol == 'SSL' else 'SASL_SSL or SASL_PLAINTEXT'}, "
-            "sasl.mechanism and the credentials; or use another port",
-        )
 
 
 def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError | None:

@@ -22,6 +22,9 @@ from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataRespo
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
 
+OR_HIDDEN = "or none that this client may describe"
+"""For empty lists: brokers leave out what a client may not describe, and do not say so."""
+
 
 class PartitionView(NamedTuple):
     """One partition. ``leader`` is −1 while it has none."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli import __version__
 from kcli.core.connection.steps import Compute, Send
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcli.core.types import Node
+from kcli.core.version import __version__
 
 if TYPE_CHECKING:
     from kcli.core.connection.sasl.login import Login

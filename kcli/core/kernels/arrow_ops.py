@@ -39,7 +39,7 @@ INT32_MAX = (1 << 31) - 1
 
 
 class ArrowPart(NamedTuple):
-    """The records of a batch or a run. Its offsets from ``first`` up to, not including, ``stop`` are wanted.
+    """The records of a batch or a run. Its offsets from ``first`` to ``last``, both included, are wanted.
 
     In a run, batches have facts of their own: those here are ignored. ``timestamp_type``: 0 CreateTime, 1
     LogAppendTime, −1 none.
@@ -54,7 +54,7 @@ class ArrowPart(NamedTuple):
     timestamp_type: int
     leader_epoch: int
     first: int
-    stop: int
+    last: int
 
 
 Array = tuple[int, int, tuple[Buffer | None, ...], tuple["Array", ...]]

@@ -9,7 +9,7 @@ the calling thread. So each record of a call that returned is reported exactly o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +20,6 @@ from kcli.core.errors import (
     ClosedError,
     ConfigError,
     KcliError,
-    PartlyQueuedError,
     TimedOutError,
     TransactionAbortableError,
 )
@@ -301,29 +300,16 @@ class Producer:
         may be dropped after this returns, but must not be modified until the records are sent, as Arrow demands.
         ``origin``: as in ``send_rows``; rows are counted from 0 over all tables.
         """
-        # Producers that send no Arrow data do not need the modules, nor ctypes.
-        from kcli.core.arrow.foreign import open_tables
-        from kcli.core.arrow.record_columns import RecordSchema
-        from kcli.core.producer.column_pieces import cut_table
+        # Producers that send no Arrow data need neither the modules nor ctypes.
+        from kcli.core.producer.column_submission import ColumnSubmission, Destination
 
-        field, tables = open_tables(data)
-        schema = RecordSchema(field)
-        check_destination(schema, topic, partition)
-        number = partition if isinstance(partition, int) else None
-        row = 0
-        try:
-            for table in tables:
-                records = schema.records(table)
-                pieces = cut_table(records, topic, self._submission.piece_size, self.options.max_request_size)
-                by_key, now = partition == "by-key", clock.wall_ms()
-                self._submission.submit_columns(pieces, number, by_key, now, origin, row)
-                row += table.length
-        except KcliError as error:
-            if not row:
-                raise
-            self._submission.fail_stream(error)
-            raise PartlyQueuedError(row, error) from error
-        return row
+        return ColumnSubmission(
+            self._submission,
+            self._placer,
+            Destination(topic, partition),
+            longest=self.options.max_request_size,
+            token=origin,
+        ).submit(data)
 
     def send_batch(
         self,
@@ -522,23 +508,6 @@ class Producer:
         if self._transactions is not None and self._transactions.is_open:
             with suppress(KcliError):
                 self.abort_transaction(None if timeout is None else max(timeout, _LAST_PATIENCE))
-
-
-def check_destination(columns: Container[str], topic: str | None, partition: object) -> None:
-    """Rejects a topic or a partition of ``send_arrow`` that the columns do not provide."""
-    if topic is None and "topic" not in columns:
-        raise ConfigError(
-            "the records have no topic", why="there is no column topic", do="name a topic, or add the column"
-        )
-    if partition == "keep" and "partition" not in columns:
-        raise ConfigError(
-            "the partitions cannot be kept",
-            why="there is no column partition",
-            do="add it, or leave the choice to the keys: by-key",
-        )
-    if partition in (None, "keep", "by-key") or (type(partition) is int and partition >= 0):
-        return
-    raise ConfigError(f"partition={partition!r}", why="it is neither a partition nor keep nor by-key")
 
 
 def check_options(options: ProducerOptions) -> None:

@@ -6,11 +6,9 @@ in the middle of a call would leave the caller unable to say which rows are in a
 of lines that way. Tested in ``tests/fault/test_producer.py`` and ``tests/fault/test_send_text.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
@@ -18,24 +16,23 @@ from kcli.core.kernels.shapes import Row, Text
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions
-from kcli.core.producer.origins import Origin, Rows, shifted
+from kcli.core.producer.origins import Origin, Rows
 from kcli.core.producer.parked import Parked
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread
-from kcli.core.producer.serialization import row_too_large
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.text_cut import last_line_end, line_count, line_length
 from kcli.core.topic_names import check_topic
-
-if TYPE_CHECKING:
-    from kcli.core.producer.column_pieces import Selection
 
 T = TypeVar("T")
 
 
 class Submission:
-    """``must_be_allowed`` raises if the producer's transaction does not accept records."""
+    """``must_be_allowed`` raises if the producer's transaction does not accept records.
+
+    ``piece_size``: so many bytes are queued at once at most, before there is a wait for memory.
+    """
 
     def __init__(
         self,
@@ -57,8 +54,7 @@ class Submission:
         self._completions = completions
         self._must_be_allowed = must_be_allowed
         self._delivery_timeout = options.delivery_timeout_ms / 1000
-        self._longest = options.max_request_size
-        self._piece = max(options.batch_size, options.buffer_memory // 4)
+        self.piece_size = max(options.batch_size, options.buffer_memory // 4)
 
     def submit(
         self,
@@ -88,7 +84,7 @@ class Submission:
         first_row: int,
     ) -> None:
         """Queues rows piece by piece. Raises if the first piece cannot be queued; later ones are reported as failed."""
-        refuse = partial(self._refuse, topic, token)
+        refuse = partial(self.refuse, topic, token)
 
         def place(part: slice) -> None:
             own = None if partitions is None else partitions[part]
@@ -101,7 +97,7 @@ class Submission:
             numbers = range(first_row + part.start, first_row + min(part.stop, len(rows)))
             try:
                 self.submit(
-                    topic, len(numbers), share, partial(place, part), origins=_origins(token, numbers)
+                    topic, len(numbers), share, partial(place, part), origins=origins_of(token, numbers)
                 )
             except KcliError as error:
                 if not part.start:
@@ -125,8 +121,8 @@ class Submission:
         row = 0
         while start < stop:
             cut = stop
-            if stop - start > self._piece:
-                cut = last_line_end(text, start, start + self._piece, how.delimiter)
+            if stop - start > self.piece_size:
+                cut = last_line_end(text, start, start + self.piece_size, how.delimiter)
                 if cut == start:
                     cut = min(
                         stop, start + line_length(text, start, stop, how.delimiter) + len(how.delimiter)
@@ -139,76 +135,19 @@ class Submission:
                 if not row:
                     raise
                 left = line_count(text, start, stop, how.delimiter)
-                self._refuse(topic, token, range(row, row + left), stop - start, error)
+                self.refuse(topic, token, range(row, row + left), stop - start, error)
                 return row + left
             start = cut
         return row
 
-    @property
-    def piece_size(self) -> int:
-        """How many bytes are queued at once at most: more waits for memory."""
-        return self._piece
-
-    def fail_stream(self, error: KcliError) -> None:
-        """A stream of records ended in an error after some were queued: an open transaction must not be committed."""
-        self._fail_transaction(error)
-
-    def submit_columns(
-        self,
-        pieces: Sequence[Selection],
-        partition: int | None,
-        by_key: bool,
-        now: int,
-        token: Any,
-        first_row: int,
-    ) -> None:
-        """Queues the pieces of one table in order.
-
-        Raises if the first piece cannot be queued. Of a later one, the rest of its topic is reported as failed, and the
-        rest of the table where the error is not about the topic.
-        """
-        failed: dict[str, KcliError] = {}
-        begun = False
-        for piece in pieces:
-            if piece.too_long:
-                continue
-            error = failed.get(piece.topic) or failed.get("")
-            if error is None:
-                try:
-                    self._submit_piece(piece, partition, by_key, now, token, first_row)
-                except KcliError as caught:
-                    if not begun:
-                        raise
-                    error = caught
-                    lost = (
-                        isinstance(caught, UnknownPartitionError) or piece.topic in self._sender.lost_topics
-                    )
-                    failed[piece.topic if lost else ""] = caught
-            if error is not None:
-                self._refuse(piece.topic, token, _rows_of(piece, token, first_row), piece.size, error)
-            begun = True
-        for piece in pieces:
-            if piece.too_long:
-                error = row_too_large(piece.topic, first_row + piece.numbers()[0], piece.size, self._longest)
-                self._refuse(piece.topic, token, _rows_of(piece, token, first_row), piece.size, error)
-
-    def _submit_piece(
-        self, piece: Selection, partition: int | None, by_key: bool, now: int, token: Any, first_row: int
-    ) -> None:
-        # Producers that send no Arrow data do not need the module.
-        from kcli.core.producer.column_placer import ColumnPlacer
-
-        refuse = partial(self._refuse, piece.topic, token)
-        placer = ColumnPlacer(
-            self._placer, piece, by_key=by_key, now=now, refuse=refuse, token=token, first_row=first_row
-        )
-        origins = _origins(token, _rows_of(piece, token, first_row))
-        self.submit(piece.topic, len(piece), piece.size, lambda: placer.add_rows(partition), origins=origins)
+    def is_lost(self, topic: str) -> bool:
+        """Whether records of the topic are refused: it was deleted, or does not exist."""
+        return topic in self._sender.lost_topics
 
     def _submit_region(
         self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
     ) -> int:
-        refuse = partial(self._refuse, topic, region.token)
+        refuse = partial(self.refuse, topic, region.token)
         if not self._must_park(topic):
             placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
             return self._place(lambda: placer.add_lines(partition))
@@ -218,13 +157,13 @@ class Submission:
         rows = range(region.first_row, region.first_row + count)
         placer = TextPlacer(self._placer, topic, copy, how, timestamp, refuse)
         self._park(
-            topic, count, len(kept), lambda: placer.add_lines(partition), None, _origins(region.token, rows)
+            topic, count, len(kept), lambda: placer.add_lines(partition), None, origins_of(region.token, rows)
         )
         return count
 
     def _pieces(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
         """Slices of the rows that fit into memory, of about equal size."""
-        pieces = max(1, min(count, -(-size // self._piece)))
+        pieces = max(1, min(count, -(-size // self.piece_size)))
         step = -(-count // pieces)
         for start in range(0, count, step):
             yield slice(start, start + step), size // pieces
@@ -264,7 +203,7 @@ class Submission:
         origins: Sequence[Origin],
     ) -> None:
         def fail(error: KcliError) -> None:
-            self._fail_transaction(error)
+            self.fail_transaction(error)
             if failed is not None:
                 self._completions.run_callback(lambda: failed(error))
             self._completions.fail_unsent(topic, count, size, error, origins)
@@ -272,6 +211,8 @@ class Submission:
 
         def over() -> None:
             parked.over = True
+            # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
+            parked.place = parked.fail = _nothing
             self._thread.notify()
 
         def place_or_fail() -> None:
@@ -290,24 +231,23 @@ class Submission:
         self._accumulator.park(topic, parked)
         self._cluster.loop.wakeup()
 
-    def _refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
+    def refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
         """Reports rows that could not be queued as failed."""
         if isinstance(error, UnknownPartitionError):  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
-        self._fail_transaction(error)
-        self._completions.fail_unsent(topic, len(rows), size, error, _origins(token, rows))
+        self.fail_transaction(error)
+        self._completions.fail_unsent(topic, len(rows), size, error, origins_of(token, rows))
 
-    def _fail_transaction(self, error: KcliError) -> None:
+    def fail_transaction(self, error: KcliError) -> None:
         """A record is lost: an open transaction must not be committed without it."""
         if self._sender.transactions is not None:
             self._sender.transactions.record_lost(error)
 
 
-def _rows_of(piece: Selection, token: Any, first_row: int) -> Rows:
-    """The rows of a piece as those of ``token``, which counts all tables of a stream; they are many without one."""
-    return piece.numbers() if token is None else shifted(piece.numbers(), first_row)
+def _nothing(_: KcliError | None = None) -> None:
+    """In place of what a parked call had to do."""
 
 
-def _origins(token: Any, rows: Rows) -> list[Origin]:
+def origins_of(token: Any, rows: Rows) -> list[Origin]:
     """The origins of rows that are in no batch."""
     return [] if token is None else [Origin(0, token, rows)]

@@ -120,7 +120,7 @@ class BatchRun(BatchView):
 
     def arrow_part(self, first: int, stop: int) -> ArrowPart:
         """See BatchView; the kernel reads the headers of the batches."""
-        return ArrowPart(self.raw, FRAMED, 0, 0, 0, 0, 0, 0, first, stop)
+        return ArrowPart(self.raw, FRAMED, 0, 0, 0, 0, 0, 0, first, stop - 1)
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
         """See BatchView."""

@@ -221,7 +221,7 @@ class BatchView(ABC):
             self.timestamp_type,
             self.leader_epoch,
             first,
-            stop,
+            stop - 1,
         )
 
     def _plain_payload(self) -> Buffer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kcli.core.cluster.metadata import PartitionView
+from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import (
@@ -19,6 +19,7 @@ from kcli.flows.doctor.findings import Finding, failed, warning, well
 
 CLUSTER = "cluster"
 _MOST_NAMED = 5
+_NO_PARTITIONS = f"the cluster has no topics, {OR_HIDDEN}"
 _UNREACHABLE = ConnectError.exit_code
 _RESTART = "start the brokers that host their replicas; `kcli cluster describe` shows which are missing"
 
@@ -147,7 +148,8 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
             "`kcli topics describe --under-replicated`",
         )
     if not (offline or below or lagging):
-        yield well(CLUSTER, "partitions", f"{len(parts):,} with leaders, all replicas in sync")
+        text = f"{len(parts):,} with leaders, all replicas in sync" if parts else _NO_PARTITIONS
+        yield well(CLUSTER, "partitions", text)
 
 
 def incomplete(facts: ClusterFacts) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import ipaddress
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from kcli.core.cluster.unauthenticated import sasl_required
 from kcli.core.errors import AuthError, ConnectError, ProtocolError, UnansweredError
 from kcli.core.net.tls.x509 import date_text
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
@@ -156,12 +157,7 @@ def _broken(target: str, check: str, contact: Contact, seconds: float) -> Findin
             f"{contact.node} did not complete this step", do="check that the broker is running"
         )
     if check == METADATA and not contact.sasl_wanted and isinstance(error, UnansweredError):
-        error = AuthError(
-            f"{contact.node} closes the connection of a client that does not authenticate",
-            why="it responds to ApiVersions only, as listeners with SASL do",
-            do="set sasl.mechanism, its credentials, and security.protocol=SASL_SSL or SASL_PLAINTEXT; "
-            "or use another listener",
-        )
+        error = sasl_required(error, encrypted=contact.tls_wanted)
     return failure(target, check, error, seconds)
 
 

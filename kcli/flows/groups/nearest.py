@@ -69,7 +69,7 @@ def topics_without_groups(admin: Admin, topics: Collection[str]) -> tuple[list[s
     """Notes on those topics that exist, and the errors of the others, for topics that no group reads."""
     described = admin.describe_topics(sorted(topics)) if topics else {}
     notes = [
-        f"none of the groups has an offset or a member for topic {name}"
+        f"none of the groups that this client may describe has an offset or a member for topic {name}"
         for name, found in described.items()
         if not isinstance(found, KcliError)
     ]

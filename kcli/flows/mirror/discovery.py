@@ -4,7 +4,7 @@ What cannot be copied exactly is refused once, with the reason; the other topics
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
@@ -16,11 +16,13 @@ from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.job import Ends, partition_copies
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.preflight import ConflictError, Finding, Findings
+from kcli.flows.mirror.preflight import ConflictError, Denied, Finding, Findings
 from kcli.flows.mirror.routes import Route, is_pattern, plan_routes, select_topics
 from kcli.flows.mirror.state import JobState
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import create_targets, identify, offsets, target_ends
+
+F = TypeVar("F", Finding, Denied)
 
 
 class Additions(NamedTuple):
@@ -186,5 +188,5 @@ class Discovery:
         return None
 
 
-def _of(route: Route, findings: list[Finding]) -> list[Finding]:
+def _of(route: Route, findings: list[F]) -> list[F]:
     return [finding for finding in findings if finding.route == route]

@@ -8,12 +8,11 @@ headers. A missing permission is reported for all topics at once. Warnings leave
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
+from kcli.core.permissions import Permission, grant_command, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
-
-READ, WRITE, CREATE, ALTER, DESCRIBE_CONFIGS = 3, 4, 5, 7, 10
-"""Bits of Kafka's AclOperation."""
 
 _NOT_COPIED = frozenset(
     {
@@ -76,6 +75,15 @@ class Finding(NamedTuple):
     do: str = ""
 
 
+class Denied(NamedTuple):
+    """A permission that is missing for one route, on a topic of the ``source``, or else of the target."""
+
+    route: Route
+    what: str
+    need: Permission
+    of_source: bool
+
+
 class Findings(NamedTuple):
     """The result of all checks. ``create`` are the topics that the target lacks.
 
@@ -83,7 +91,7 @@ class Findings(NamedTuple):
     """
 
     conflicts: list[Finding]
-    denied: list[Finding]
+    denied: list[Denied]
     warnings: list[Finding]
     create: list[TopicSpec]
     grow: dict[str, int]
@@ -109,39 +117,59 @@ def check_routes(
     found = Findings([], [], [], [], {})
     for route in routes:
         source, target = sources[route.source], targets.get(route.target)
-        if not _may(source.operations, READ):
-            found.denied.append(Finding(route, f"READ on topic {route.source} of the source"))
+        if not is_allowed(source.operations, AclOperation.READ):
+            found.denied.append(_denied("READ", route, of_source=True))
         if target is None:
             own = new_operations.get(route.target)
             found.denied.extend(_denied_to_new(route, own, cluster_operations))
-            if source is not HIDDEN:
+            if source is not HIDDEN and not isinstance(own, KcliError):
                 found.create.append(_new_topic(route.target, source, brokers))
         if source is HIDDEN or target is None:
             continue
-        if not _may(target.operations, WRITE):
-            found.denied.append(Finding(route, f"WRITE on topic {route.target} of the target"))
+        if not is_allowed(target.operations, AclOperation.WRITE):
+            found.denied.append(_denied("WRITE", route, of_source=False))
         if (
             target.partitions < source.partitions
             and not by_key
             and continues.get(route.source) == route.target
         ):
             found.grow[route.target] = source.partitions
-            if not _may(target.operations, ALTER):
-                found.denied.append(Finding(route, f"ALTER on topic {route.target} of the target"))
+            if not is_allowed(target.operations, AclOperation.ALTER):
+                found.denied.append(_denied("ALTER", route, of_source=False))
             target = target._replace(partitions=source.partitions)
         found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
         found.warnings.extend(_warnings(route, source, target, by_key=by_key))
     return found
 
 
-def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | None) -> Iterator[Finding]:
+def _denied(operation: str, route: Route, *, of_source: bool) -> Denied:
+    name = route.source if of_source else route.target
+    what = f"{operation} on topic {name} of the {'source' if of_source else 'target'}"
+    return Denied(route, what, on_topic(operation, name), of_source)
+
+
+def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | None) -> Iterator[Denied]:
     """A topic may be created with CREATE on the cluster, or on its own name; then it must be written to."""
-    hidden = isinstance(own, KcliError)  # then it may exist
-    bits = 0 if isinstance(own, KcliError) else own
-    if not hidden and not _may(cluster, CREATE) and (bits is None or not _may(bits, CREATE)):
-        yield Finding(route, f"CREATE on the target cluster, for topic {route.target}")
-    if not _may(bits, WRITE):
-        yield Finding(route, f"WRITE on topic {route.target} of the target")
+    if isinstance(own, KcliError):  # it may not be described, and may exist
+        yield _denied("WRITE", route, of_source=False)
+        return
+    if not is_allowed(cluster, AclOperation.CREATE) and (
+        own is None or not is_allowed(own, AclOperation.CREATE)
+    ):
+        what = f"CREATE on the target cluster, for topic {route.target}"
+        yield Denied(route, what, on_topic("CREATE", route.target), of_source=False)
+    if not is_allowed(own, AclOperation.WRITE):
+        yield _denied("WRITE", route, of_source=False)
+
+
+def grant_commands(denied: Sequence[Denied], source: str, target: str) -> list[str]:
+    """The commands that grant what is missing, one for each operation and cluster; ``source`` and ``target`` are the
+    options that name them.
+    """
+    needs: dict[tuple[str, str], list[Permission]] = {}
+    for one in denied:
+        needs.setdefault((source if one.of_source else target, one.need.operation), []).append(one.need)
+    return [grant_command(operation, each, cluster) for (cluster, operation), each in needs.items()]
 
 
 def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:
@@ -234,8 +262,3 @@ def _is_old_format(version: str) -> bool:
 def _number(topic: TopicFacts, key: str) -> int | None:
     value = topic.configs.get(key, "")
     return int(value) if value.isdigit() else None
-
-
-def _may(operations: int | None, operation: int) -> bool:
-    """Whether the operation is allowed, or whether that is not known."""
-    return operations is None or bool(operations >> operation & 1)

@@ -10,6 +10,7 @@ from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Rename, Route, is_pattern, plan_routes, select_topics
+from kcli.output.progress import counted
 
 
 class Selection(NamedTuple):
@@ -54,8 +55,8 @@ def survey(
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
-            why=f"the source has {len(available)} topics and none matches",
-            do="check -t",
+            why=f"none of the {counted(len(available), 'topic')} of the source that this client may describe matches",
+            do="check -t, and the permission to describe topics",
         )
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     sources = dict.fromkeys(hidden, HIDDEN)

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import kcli
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import IMPLEMENTATION
+from kcli.core.version import __version__
 from kcli.flows.stop import Stop
 from kcli.pipeline.spark import probe_task
 from kcli.pipeline.spark.driver import cloudpickle
@@ -86,10 +86,10 @@ def _of_one(found: dict[str, Any], here: dict[str, Any]) -> Iterable[Difference]
     if "kcli" in errors:
         yield Difference("kcli is missing", errors["kcli"], _PACK)
         return
-    if found["kcli"] != kcli.__version__:
+    if found["kcli"] != __version__:
         yield Difference(
             f"kcli {found['kcli']}",
-            f"here it is kcli {kcli.__version__}",
+            f"here it is kcli {__version__}",
             "remove it there: kcli is brought along by the job",
         )
         return

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import kcli
 from kcli.core.errors import KcliError
+from kcli.core.version import __version__
 from kcli.files.atomic import sync_folder
 from kcli.files.xdg import cache_home
 
@@ -90,7 +91,7 @@ def pack_name() -> str:
     ]
     versions = [f"{each.name}={each.version}" for each in _distributions()]
     digest = hashlib.sha256("\n".join([*files, *sorted(versions)]).encode()).hexdigest()[:12]
-    return f"kcli-{kcli.__version__}-{python_tag()}-{platform_tag()}-{digest}.tar.gz"
+    return f"kcli-{__version__}-{python_tag()}-{platform_tag()}-{digest}.tar.gz"
 
 
 def python_tag() -> str:
@@ -107,7 +108,7 @@ def platform_tag() -> str:
 def facts() -> dict[str, object]:
     """What an archive says about itself."""
     return {
-        "kcli": kcli.__version__,
+        "kcli": __version__,
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "platform": platform_tag(),
         "distributions": {each.name: each.version for each in _distributions()},

@@ -1,6 +1,6 @@
 """What a file of another tool says about one cluster, as kcli's options. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Pairs = list[tuple[str, str]]
@@ -13,6 +13,15 @@ class Found(NamedTuple):
     pairs: Pairs
     dropped: list[tuple[str, str]]
     current: bool = False
+
+
+def of_each(
+    document: Mapping[str, Any], documents: str, current: str, found: Callable[[dict[str, Any]], Found]
+) -> list[Found]:
+    """What each document of a list says. ``documents`` and ``current``: the keys of the list, and of the name in use."""
+    used = str(document.get(current))
+    each = [found(one) for one in document.get(documents) or [] if isinstance(one, dict)]
+    return [one._replace(current=one.name == used) for one in each]
 
 
 class Fields:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.profiles.importing.found import Fields, Found, Pairs, protocol
+from kcli.profiles.importing.found import Fields, Found, Pairs, of_each, protocol
 from kcli.profiles.importing.yaml_text import load_yaml
 
 _REASONS = {
@@ -14,10 +14,7 @@ _REASONS = {
 
 def read_kaf(text: str, path: str, _name: str) -> list[Found]:
     """A profile for each cluster."""
-    loaded = load_yaml(text, path)
-    clusters, current = loaded.get("clusters") or [], str(loaded.get("current-cluster"))
-    found = [_cluster(document) for document in clusters if isinstance(document, dict)]
-    return [one._replace(current=one.name == current) for one in found]
+    return of_each(load_yaml(text, path), "clusters", "current-cluster", _cluster)
 
 
 def _cluster(document: dict[str, Any]) -> Found:

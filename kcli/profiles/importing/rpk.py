@@ -6,7 +6,7 @@ Source: src/go/rpk/pkg/config (rpk_yaml.go, profile_doc.go) of redpanda-data/red
 
 from typing import Any
 
-from kcli.profiles.importing.found import Fields, Found, Pairs, protocol
+from kcli.profiles.importing.found import Fields, Found, Pairs, of_each, protocol
 from kcli.profiles.importing.yaml_text import load_yaml
 
 _REASONS = {
@@ -21,10 +21,7 @@ _REASONS = {
 
 def read_rpk(text: str, path: str, _name: str) -> list[Found]:
     """A profile for each of rpk's."""
-    loaded = load_yaml(text, path)
-    profiles, current = loaded.get("profiles") or [], str(loaded.get("current_profile"))
-    found = [_profile(document) for document in profiles if isinstance(document, dict)]
-    return [one._replace(current=one.name == current) for one in found]
+    return of_each(load_yaml(text, path), "profiles", "current_profile", _profile)
 
 
 def _profile(document: dict[str, Any]) -> Found:

@@ -9,6 +9,7 @@ from kcli.core.kernels.active import encode_headers
 from kcli.core.records.batch import HEADER_SIZE, split_batches
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import Header, Record
+from tests.parity.arrow_layout import Layout
 
 FIELDS = st.none() | st.binary(max_size=100)
 ROWS = st.lists(st.tuples(FIELDS, FIELDS, st.just(b"\0"), st.integers(-1, 1 << 60)), max_size=40)
@@ -30,6 +31,8 @@ def test_every_way_to_add_ends_in_one_batch(codec: int) -> None:
     assert builder.append_lines([b"c"], 0, 1020, b"shared", encode_headers(headers)) == 1
     assert builder.append_keyed([None, b""], [b"d", None], 0, 990) == 2
     assert builder.append_rows([(b"r", b"", encode_headers(headers), 2000)]) == 1
+    rows = [(None, b"not this", None, 0), (b"a", None, headers, None), (None, b"w", [], 1500)]
+    assert builder.append_columns(Layout(1).records(rows), None, 1, 3, 990) == 2
 
     records = read(builder)
     assert [(record.timestamp, record.key, record.value) for record in records] == [
@@ -40,10 +43,14 @@ def test_every_way_to_add_ends_in_one_batch(codec: int) -> None:
         (990, None, b"d"),
         (990, b"", None),
         (2000, b"r", b""),
+        (990, b"a", None),
+        (1500, None, b"w"),
     ]
-    assert [record.headers for record in records] == [headers, (), (), headers, (), (), headers]
-    assert [record.offset for record in records] == list(range(7))
-    assert (builder.count, builder.base_timestamp, builder.max_timestamp) == (7, 1000, 2000)
+    assert [record.headers for record in records] == [
+        headers, (), (), headers, (), (), headers, headers, (),
+    ]  # fmt: skip
+    assert [record.offset for record in records] == list(range(9))
+    assert (builder.count, builder.base_timestamp, builder.max_timestamp) == (9, 1000, 2000)
 
 
 @settings(deadline=None)
@@ -63,15 +70,17 @@ def test_records_fill_batches_in_order_and_none_is_lost(
     assert found == rows
 
 
-@pytest.mark.parametrize("way", ["append", "lines", "keyed", "rows"])
+@pytest.mark.parametrize("way", ["append", "lines", "keyed", "rows", "columns"])
 def test_a_first_record_fits_always_and_a_second_only_if_there_is_room(way: str) -> None:
     builder = BatchBuilder(room=70)
     big = [bytes(1000), bytes(1000)]
+    columns = Layout(2).records([(None, value, None, None) for value in big])
     add = {
         "append": lambda: int(builder.append(None, big[0], (), 5)),
         "lines": lambda: builder.append_lines(big, 0, 5),
         "keyed": lambda: builder.append_keyed([None, None], big, 0, 5),
         "rows": lambda: builder.append_rows([(None, value, b"\0", 5) for value in big]),
+        "columns": lambda: builder.append_columns(columns, None, 0, 2, 5),
     }[way]
 
     assert add() == 1

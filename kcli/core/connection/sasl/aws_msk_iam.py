@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from kcli import __version__
 from kcli.core import clock
 from kcli.core.connection.sasl.aws_signature import AwsCredentials, region_of, signed_payload
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
@@ -17,6 +16,7 @@ from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
+from kcli.core.version import __version__
 
 _REMEDY = "check the AWS credentials (aws sts get-caller-identity), and that their policy allows kafka-cluster:Connect"
 

@@ -5,8 +5,8 @@
 
 #include "arrow_fill.h"
 
-/* A part is its data and these, in the order of ArrowPart. */
-enum { PART_NUMBERS = 9 };
+/* A part is its data and these, in the order of ArrowPart; the last two are limits. */
+enum { PART_NUMBERS = 9, PART_LIMITS = 7 };
 
 struct conversion {
     Py_buffer *views;
@@ -27,10 +27,10 @@ struct conversion {
 /* --- Arguments --------------------------------------------------------------------------------------- */
 
 static bool
-take_number(PyObject *sequence, Py_ssize_t index, int64_t *number)
+take_number(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit)
 {
     PyObject *object = PySequence_GetItem(sequence, index);
-    const bool taken = object != NULL && take_int64(object, number);
+    const bool taken = object != NULL && (limit ? take_limit(object, number) : take_int64(object, number));
     Py_XDECREF(object);
     return taken;
 }
@@ -41,10 +41,10 @@ take_part(PyObject *object, Py_buffer *view, struct part *part)
     int64_t *numbers[PART_NUMBERS] = {
         &part->count,         &part->base_offset,    &part->last_delta, &part->base_timestamp,
         &part->max_timestamp, &part->timestamp_type, &part->leader_epoch, &part->first,
-        &part->stop,
+        &part->last,
     };
     for (Py_ssize_t index = 0; index < PART_NUMBERS; index++)
-        if (!take_number(object, index + 1, numbers[index]))
+        if (!take_number(object, index + 1, numbers[index], index >= PART_LIMITS))
             return false;
     if (part->timestamp_type < NO_TIMESTAMP || part->timestamp_type > LOG_APPEND_TIME
         || part->leader_epoch < INT32_MIN || part->leader_epoch > INT32_MAX) {
@@ -97,7 +97,7 @@ take_columns(struct conversion *conversion, PyObject *columns)
     conversion->column_count = count;
     for (Py_ssize_t index = 0; index < count; index++) {
         int64_t code;
-        if (!take_number(columns, index, &code))
+        if (!take_number(columns, index, &code, false))
             return false;
         if (code < 0 || code >= ARROW_COLUMNS) {
             PyErr_Format(PyExc_ValueError, "there is no column %lld", (long long)code);

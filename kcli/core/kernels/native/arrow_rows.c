@@ -106,7 +106,7 @@ read_records(struct rows *rows, const struct part *part, struct reader *reader, 
         check_deltas(&odd, part, &record, at, before);
         before = record.offset_delta;
         const int64_t offset = part->base_offset + record.offset_delta;
-        if (odd.why != NULL || offset < part->first || offset >= part->stop)
+        if (odd.why != NULL || offset < part->first || offset > part->last)
             continue;
         if (!make_room_for_row(rows)) {
             *verdict = NO_MEMORY;
@@ -162,7 +162,7 @@ add_run(struct rows *rows, const struct part *run)
             .timestamp_type = batch.attributes & APPEND_TIME ? LOG_APPEND_TIME : CREATE_TIME,
             .leader_epoch = batch.leader_epoch,
             .first = run->first,
-            .stop = run->stop,
+            .last = run->last,
         };
         const enum verdict verdict = add_batch(rows, &part);
         if (verdict != GOOD)

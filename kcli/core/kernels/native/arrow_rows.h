@@ -26,7 +26,7 @@ struct part {
     int64_t timestamp_type;
     int64_t leader_epoch;
     int64_t first; /* the offsets that are wanted: from here */
-    int64_t stop;  /* up to, not including, here */
+    int64_t last;  /* to here */
 };
 
 /* Which records are wanted. Keys are in the order of compare_keys. */

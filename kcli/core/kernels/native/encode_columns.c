@@ -4,7 +4,6 @@
 #include "scratch.h"
 
 enum {
-    SMALLEST = SMALLEST_RECORD, /* bytes of a record */
     OVERHEAD = 32,              /* what a record has besides key, value and headers, at most */
     AHEAD = 6,                  /* records */
     MANY = WORTH_RELEASING / 64 /* rows: measuring so many is worth giving the GIL away for */
@@ -24,12 +23,7 @@ struct entry {
     struct fields fields;
     struct listed listed;
     int64_t timestamp;
-};
-
-/* What was measured of a record. */
-struct measured {
-    uint64_t body;
-    int64_t timestamp_delta;
+    uint64_t body; /* as body_size says */
 };
 
 struct batch {
@@ -41,7 +35,7 @@ struct batch {
     int64_t now;
     int64_t room;
     struct scratch scratch;
-    struct measured *measured; /* in there */
+    struct entry *entries; /* in there: the rows that fit */
     int64_t count;
     int64_t size; /* of all records, in bytes */
     int64_t first; /* the timestamp of the first record */
@@ -51,7 +45,7 @@ struct batch {
 
 /* --- Reading a row ------------------------------------------------------------------------------------ */
 
-/* The sizes of a name and a value. */
+/* A name and its value. NULL, or why the row is refused. */
 static const char *
 get_header(const struct headers_column *headers, int64_t index, struct span *name, struct span *value)
 {
@@ -156,33 +150,48 @@ get_selected(const struct columns *columns, const struct selection *selection, i
 
 /* --- Encoding ----------------------------------------------------------------------------------------- */
 
-static void
+/* Room for one row more. */
+static bool
+make_entry(struct batch *batch)
+{
+    if ((size_t)batch->count < batch->scratch.size / sizeof *batch->entries)
+        return true;
+    if (!grow_scratch(&batch->scratch, MANY + 2 * (size_t)batch->count, sizeof *batch->entries))
+        return false;
+    batch->entries = batch->scratch.memory;
+    return true;
+}
+
+/* Finds out which rows fit. False if there is no memory; a row may be refused, too. */
+static bool
 measure(struct batch *batch)
 {
-    struct entry entry = {0};
     const int64_t left = batch->selection.stop - batch->selection.start;
     for (; batch->count < left; batch->count++) {
+        if (!make_entry(batch))
+            return false;
+        struct entry *entry = &batch->entries[batch->count];
         const int64_t index = batch->selection.start + batch->count;
-        if (!get_selected(&batch->columns, &batch->selection, index, batch->now, &entry, &batch->refusal))
-            return;
+        if (!get_selected(&batch->columns, &batch->selection, index, batch->now, entry, &batch->refusal))
+            return true;
         if (!batch->has_base) {
-            batch->base = entry.timestamp;
+            batch->base = entry->timestamp;
             batch->has_base = true;
         }
-        entry.fields.offset_delta = batch->first_delta + batch->count;
-        if (__builtin_sub_overflow(entry.timestamp, batch->base, &entry.fields.timestamp_delta))
-            return;
-        const size_t body = body_size(&entry.fields);
-        const int64_t record = (int64_t)record_size(body);
+        entry->fields.offset_delta = batch->first_delta + batch->count;
+        if (__builtin_sub_overflow(entry->timestamp, batch->base, &entry->fields.timestamp_delta))
+            return true;
+        entry->body = body_size(&entry->fields);
+        const int64_t record = (int64_t)record_size(entry->body);
         if (record > batch->room - batch->size)
-            return;
-        batch->measured[batch->count] = (struct measured){body, entry.fields.timestamp_delta};
+            return true;
         batch->size += record;
         if (batch->count == 0)
-            batch->first = batch->latest = entry.timestamp;
-        else if (entry.timestamp > batch->latest)
-            batch->latest = entry.timestamp;
+            batch->first = batch->latest = entry->timestamp;
+        else if (entry->timestamp > batch->latest)
+            batch->latest = entry->timestamp;
     }
+    return true;
 }
 
 /* Headers that need no more than until ``end``; NULL if they do. */
@@ -200,53 +209,36 @@ write_listed(uint8_t *at, const uint8_t *end, const struct headers_column *heade
     return at;
 }
 
-/* Whoever handed the buffers out must not change them, but might: what is written is never more than was measured. */
+/* Whoever handed the buffers out must not change them, but might: what was measured is kept, and the positions of headers,
+ * which are read again, never lead beyond the record. */
 static uint8_t *
-write_entry(const struct batch *batch, int64_t index, uint8_t *at, struct refusal *refusal)
+write_entry(const struct batch *batch, const struct entry *entry, uint8_t *at)
 {
-    struct entry entry = {0};
-    const struct measured *measured = &batch->measured[index];
-    if (!get_selected(&batch->columns, &batch->selection, batch->selection.start + index, batch->now, &entry,
-                      refusal))
-        return NULL;
-    entry.fields.offset_delta = batch->first_delta + index;
-    entry.fields.timestamp_delta = measured->timestamp_delta;
-    if (body_size(&entry.fields) != measured->body) {
-        refusal->why = CHANGED;
-        return NULL;
-    }
-    const uint8_t *end = at + record_size(measured->body);
-    at = write_front(at, &entry.fields, measured->body);
-    if (entry.fields.headers.data != NULL)
-        return write_bytes(at, entry.fields.headers);
-    at = write_listed(at, end, &batch->columns.headers, &entry.listed);
-    if (at == end)
-        return at;
-    refusal->why = CHANGED;
-    return NULL;
+    const uint8_t *end = at + record_size(entry->body);
+    at = write_front(at, &entry->fields, entry->body);
+    if (entry->fields.headers.data != NULL)
+        return write_bytes(at, entry->fields.headers);
+    at = write_listed(at, end, &batch->columns.headers, &entry->listed);
+    return at == end ? at : NULL;
 }
 
 /* The rows of one partition lie scattered in the columns: their bytes are asked for some records ahead. */
-static inline void
-fetch_ahead(const struct batch *batch, int64_t index)
-{
-    int64_t row;
-    struct span value;
-    if (index >= batch->count || !get_row(&batch->selection, batch->selection.start + index, &row)
-        || !get_value(&batch->columns.values, row, &value) || value.data == NULL)
-        return;
-    __builtin_prefetch(value.data);
-    __builtin_prefetch(value.data + 64);
-}
-
 static void
 write_batch(struct batch *batch, uint8_t *at)
 {
-    const bool scattered = batch->selection.rows.data != NULL;
-    for (int64_t index = 0; index < batch->count && at != NULL; index++) {
-        if (scattered)
-            fetch_ahead(batch, index + AHEAD);
-        at = write_entry(batch, index, at, &batch->refusal);
+    for (int64_t index = 0; index < batch->count; index++) {
+        if (index + AHEAD < batch->count) {
+            const struct span *ahead = &batch->entries[index + AHEAD].fields.value;
+            __builtin_prefetch(ahead->data);
+            if (ahead->size > 64)
+                __builtin_prefetch(ahead->data + 64);
+        }
+        at = write_entry(batch, &batch->entries[index], at);
+        if (at == NULL) {
+            get_row(&batch->selection, batch->selection.start + index, &batch->refusal.row);
+            batch->refusal.why = CHANGED;
+            return;
+        }
     }
 }
 
@@ -272,14 +264,6 @@ batch_object(struct batch *batch)
                          (long long)batch->first, (long long)batch->latest);
 }
 
-/* So many rows at most can fit: memory is taken for no more. */
-static size_t
-most_records(const struct batch *batch)
-{
-    const int64_t left = batch->selection.stop - batch->selection.start, fitting = batch->room / SMALLEST + 1;
-    return (size_t)(left < fitting ? left : fitting);
-}
-
 static PyObject *
 encode(struct batch *batch)
 {
@@ -288,14 +272,12 @@ encode(struct batch *batch)
     if (batch->first_delta > INT64_MAX - batch->columns.count)
         return PyErr_Format(PyExc_OverflowError, "offset delta %lld is too large", (long long)batch->first_delta);
     batch->scratch = take_scratch();
+    batch->entries = batch->scratch.memory;
     PyObject *result = NULL;
-    if (grow_scratch(&batch->scratch, most_records(batch), sizeof *batch->measured)) {
-        batch->measured = batch->scratch.memory;
-        measure(batch);
-        result = batch->refusal.why == NULL ? batch_object(batch) : refuse_row(&batch->refusal);
-    } else {
+    if (!measure(batch))
         PyErr_NoMemory();
-    }
+    else
+        result = batch->refusal.why == NULL ? batch_object(batch) : refuse_row(&batch->refusal);
     drop_scratch(&batch->scratch);
     return result;
 }

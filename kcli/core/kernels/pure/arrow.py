@@ -144,7 +144,7 @@ def _batches(run: ArrowPart) -> Iterator[ArrowPart]:
             timestamp_type=_APPENDED if attributes & _APPEND_TIME else 0,
             leader_epoch=epoch,
             first=run.first,
-            stop=run.stop,
+            last=run.last,
         )
         at += size
 
@@ -167,7 +167,7 @@ def _rows(part: ArrowPart) -> Iterator[_Row]:
         before, start = delta, end
     data = bytes(part.data)
     for delta, time, key, key_end, value, value_end, headers, end, _ in zip(*found, strict=True):
-        if part.first <= base + delta < part.stop:
+        if part.first <= base + delta <= part.last:
             yield _Row(
                 base + delta,
                 part.max_timestamp if appended else part.base_timestamp + time,

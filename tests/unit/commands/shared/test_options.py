@@ -72,6 +72,48 @@ def test_no_option_drops_an_earlier_value(path: str, option: click.Option) -> No
         assert "is given twice: one and two" in refused(*path.split(), *words, command=cli).message
 
 
+VALUES = {
+    "output": ("json", "yaml"),
+    "debug": ("proto", "auth"),
+    "color": ("always", "never"),
+    "progress": ("bar", "none"),
+    "timeout": ("1s", "2s"),
+}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [one for one in global_options() if not (one.multiple or one.is_flag or one.count)],
+    ids=lambda one: one.name,
+)
+def test_no_global_option_drops_a_value_before_the_subcommand(option: click.Option) -> None:
+    first, second = VALUES.get(str(option.name), ("one", "two"))
+    said = f"is given twice: {first} and {second}"
+    for name in option.opts:
+        sign = "=" if name.startswith("--") or isinstance(option, AttachedOption) else ""
+        before, after = f"{name}{sign}{first}", f"{name}{sign}{second}"
+        for line in (
+            [before, "topics", "list", after],
+            [before, "topics", after, "list"],
+            ["topics", before, "list", after],
+        ):
+            assert said in refused(*line, command=cli).message
+
+
+def test_a_flag_and_its_opposite_exclude_each_other() -> None:
+    for words in (["--commit", "--no-commit"], ["--no-commit", "--commit"]):
+        found = refused("consume", "t", *words, command=cli)
+        assert found.message == "consume: --commit and --no-commit are both given"
+    assert (
+        "--no-idempotent" in refused("produce", "t", "--idempotent", "--no-idempotent", command=cli).message
+    )
+
+
+def test_a_value_may_be_repeated_on_both_sides_of_the_subcommand() -> None:
+    values = parsed("--profile", "a", "-q", "run", "--profile", "a", "-q")[3]
+    assert (values.profile, values.quiet) == ("a", True)
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 def test_execute_is_yes_everywhere(path: str) -> None:
     command = COMMANDS[path]
@@ -129,7 +171,7 @@ def test_a_value_attached_to_a_short_option_gets_a_hint() -> None:
         (["run", "-d", "proto"], ALL),
         (["run", "-dq", "proto"], ALL),
         (["run", "--debug=proto", "proto"], {"proto"}),
-        (["--debug=auth", "run", "--debug=proto,conf", "proto"], {"proto", "conf"}),
+        (["--debug=proto,conf", "run", "--debug=proto,conf", "proto"], {"proto", "conf"}),
     ],
 )
 def test_debug_never_swallows(arguments: list[str], areas: set[str]) -> None:
@@ -138,9 +180,9 @@ def test_debug_never_swallows(arguments: list[str], areas: set[str]) -> None:
     assert values.debug == areas
 
 
-def test_the_later_wins_and_x_and_v_add_up() -> None:
-    values = parsed("-b", "a:1", "-X", "x=1", "-v", "run", "-b", "b:2", "-X", "y=2", "-vv", "--yes")[3]
-    assert values.bootstrap_server == "b:2"
+def test_x_and_v_add_up() -> None:
+    values = parsed("-b", "a:1", "-X", "x=1", "-v", "run", "-X", "y=2", "-vv", "--yes")[3]
+    assert values.bootstrap_server == "a:1"
     assert values.command_property == ("x=1", "y=2")
     assert values.verbose == 3
     assert values.yes is True

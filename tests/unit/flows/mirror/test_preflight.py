@@ -2,8 +2,9 @@
 
 import pytest
 
+from kcli.core.admin.acls import AclOperation
 from kcli.core.types import TopicSpec
-from kcli.flows.mirror.preflight import CREATE, READ, WRITE, Findings, TopicFacts, check_routes
+from kcli.flows.mirror.preflight import Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Route
 
 ROUTE = Route("orders", "copy")
@@ -134,9 +135,9 @@ def test_a_new_topic_has_no_setting_that_only_old_brokers_have() -> None:
 @pytest.mark.parametrize(
     ("source", "target", "allowed", "what"),
     [
-        (topic(operations=1 << WRITE), topic(), None, "READ on topic orders of the source"),
-        (topic(), topic(operations=1 << READ), None, "WRITE on topic copy of the target"),
-        (topic(), None, 1 << READ, "CREATE on the target cluster, for topic copy"),
+        (topic(operations=1 << AclOperation.WRITE), topic(), None, "READ on topic orders of the source"),
+        (topic(), topic(operations=1 << AclOperation.READ), None, "WRITE on topic copy of the target"),
+        (topic(), None, 1 << AclOperation.READ, "CREATE on the target cluster, for topic copy"),
     ],
 )
 def test_missing_permissions_are_listed(
@@ -146,6 +147,6 @@ def test_missing_permissions_are_listed(
 
 
 def test_permissions_that_are_granted_or_not_reported_are_no_finding() -> None:
-    source, target = topic(operations=1 << READ), topic(operations=1 << WRITE)
+    source, target = topic(operations=1 << AclOperation.READ), topic(operations=1 << AclOperation.WRITE)
     assert not check(source, target).denied
-    assert not check(source, None, allowed=1 << CREATE).denied
+    assert not check(source, None, allowed=1 << AclOperation.CREATE).denied

@@ -37,6 +37,7 @@ from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.pipeline import plan as ranges
+from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import (
     OtherExportError,
     check_same,
@@ -106,21 +107,9 @@ def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str,
     """Runs the export; returns the exit status."""
     check_job_flags(flags, "export")
     if flags["form"] == "parquet":
-        check_pyarrow()
+        check_pyarrow("writes Parquet", otherwise="--format ndjson")
     with ExitStack() as stack:
         return _Export(inv, topics, folder, flags, stack).run()
-
-
-def check_pyarrow() -> None:
-    """ConfigError without pyarrow, which is an extra."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(
-            "pyarrow is not installed, which reads and writes Parquet",
-            why=str(error),
-            do="pip install 'kcli-kafka[spark]', or --format ndjson",
-        ) from None
 
 
 class _Export:

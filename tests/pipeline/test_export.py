@@ -16,10 +16,11 @@ from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Header, ProducerRecord
 from kcli.pipeline.parquet_files import SCHEMA
+from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import command
-from tests.pipeline.exporting import ROWS, Row, export, files, fill, manifest
+from tests.pipeline.exporting import ROWS, Row, contents, export, files, fill, import_, manifest
 
 FIRST = "topic=t/partition=0/00000000000000000000-00000000000000000005"
 FORMATS = ("parquet", "ndjson", "csv", "raw")
@@ -405,6 +406,7 @@ def test_what_contradicts_is_a_usage_error(tmp_path: Path, more: tuple[str, ...]
 def test_an_unknown_topic_and_a_file_in_place_of_the_folder(cluster: FakeCluster, tmp_path: Path) -> None:
     done, _ = export(cluster, tmp_path / "x", "order")
     assert (done.code, "order" in done.err) == (1, True)
+    assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("")
     done, _ = export(cluster, tmp_path / "file")
     assert (done.code, "is not a folder" in done.err) == (2, True)
@@ -416,3 +418,33 @@ def test_a_header_name_that_is_no_text_needs_ndjson(cluster: FakeCluster, tmp_pa
     assert done.code == 1
     assert "--format ndjson" in done.err
     assert export(cluster, tmp_path / "y", "u", "--format", "ndjson")[0].code == 0
+
+
+class _Kept:
+    """The session of all tests, which a command does not end."""
+
+    def __init__(self, runner: SparkRunner) -> None:
+        self._runner = runner
+        self.name, self.slots, self.run = runner.name, runner.slots, runner.run
+
+    def close(self) -> None:
+        """Leaves it as it is."""
+
+
+@pytest.mark.integration
+def test_spark_writes_the_same_bytes_and_restores_them(
+    cluster: FakeCluster, spark: SparkRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.pipeline.spark.runner.open_runner", lambda **_settings: _Kept(spark))
+    assert export(cluster, tmp_path / "inline")[0].code == 0
+    done, report = export(cluster, tmp_path / "spark", "--runner", "spark")
+    assert done.code == 0, done.err
+    assert report["runner"] == "spark"
+    one, other = files(tmp_path / "inline"), files(tmp_path / "spark")
+    texts = [json.loads(each.pop("_kcli_manifest.json")) for each in (one, other)]
+    assert one == other
+    assert [text["topics"] for text in texts] == [texts[0]["topics"]] * 2
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, tmp_path / "spark", "--runner", "spark")
+        assert done.code == 0, done.err
+        assert contents(target.bootstrap, "t") == ROWS

@@ -149,6 +149,8 @@ class _Export:
             self.cluster = inv.cluster_id = self.admin.cluster_id()
             self.consumer.connect(inv.timeout)
         check_folder(self.folder)
+        if not os.path.isdir(self.folder):  # a mistyped topic leaves no folder
+            self.topics.existing(self.consumer, inv.timeout, lambda _error: None)
         if not inv.dry_run:
             os.makedirs(self.folder, exist_ok=True)
             lock = Path(self.folder, _LOCK)

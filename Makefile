@@ -20,6 +20,13 @@ SUITES := $(wildcard $(ORDER)) \
           $(filter-out $(ORDER) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) \
           $(wildcard tests/test_*.py)
 
+# pytest compiles the tests in a way of its own. Done before there are processes that would all do the same; one half per
+# core. What is wrong with a test is reported by the run.
+HALF := tests/unit tests/protocol
+COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { \
+    $(BIN)/pytest -qq --collect-only $(filter $(HALF),$(SUITES)) >/dev/null 2>&1 & \
+    $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
+
 .NOTPARALLEL:
 .PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
 
@@ -56,8 +63,9 @@ demo: venv
 # First everything that needs no Kafka, several at a time because most of it waits; then what runs on real brokers, a
 # node for each process and one cluster of three.
 test: check
-	@$(PYTEST) -n 4 --dist worksteal -m 'not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(COMPILE_TESTS)
+	@$(PYTEST) -n 6 --dist worksteal -m 'not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
 # is supported.
@@ -112,10 +120,9 @@ sanitize: venv-dev
 
 check: venv-dev
 	@$(PY) -m ruff check .
-	@$(PY) -m mypy
+	@$(PY) -m tests.checks.traceability --check & traced=$$!; $(PY) -m mypy; typed=$$?; wait $$traced && exit $$typed
 	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
 	@$(PY) -m kcli.docgen --check
-	@$(PY) -m tests.checks.traceability --check
 
 docs: venv
 	@$(PY) -m kcli.docgen

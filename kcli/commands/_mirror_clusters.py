@@ -5,6 +5,8 @@ import dataclasses
 from shlex import quote
 from typing import Any, TypeVar
 
+import click
+
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation, cluster_name
 from kcli.commands.shared.sources import sources_of
@@ -24,15 +26,15 @@ _FROM_FLAGS = {
 
 
 class Side:
-    """One cluster; ``servers`` are its brokers. ``changes``: whether the mirror writes to it."""
+    """One cluster; ``servers`` are its brokers. ``changes``: whether the command writes to it."""
 
     def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
         self._inv = inv
         for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
             if given is not None:
                 raise usage(
-                    f"kcli mirror: {option} names a third cluster",
-                    why="a mirror has two: --from and --to",
+                    f"{click.get_current_context().command_path}: {option} names a third cluster",
+                    why="it has two: --from and --to",
                     do=f"use {flag} instead",
                 )
         self._configuration = Configuration(

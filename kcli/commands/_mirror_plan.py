@@ -1,15 +1,14 @@
 """The plan of a mirror: shown, refused for conflicts, and confirmed where a target has records of somebody else."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.errors import AuthError
 from kcli.flows.mirror.job import Ends
-from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import HIDDEN, ConflictError, Denied, Finding, grant_commands
-from kcli.flows.mirror.state import SavedJob
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
 
@@ -23,22 +22,34 @@ class Names(NamedTuple):
     target_option: str
 
 
+def names_of(source: Side, target: Side) -> Names:
+    """The names of the two sides."""
+    return Names(source.name, target.name, source.option, target.option)
+
+
 def may_begin(
     inv: Invocation,
     job: str,
     names: Names,
     found: Survey,
-    saved: SavedJob | None,
-    copies: Sequence[PartitionCopy],
+    own: Mapping[str, str],
+    partitions: Mapping[str, int],
     ends: Ends,
-    flags: Mapping[str, Any],
+    *,
+    exactly_once: bool,
+    compares: bool = False,
+    title: str | None = None,
+    remarks: Sequence[str] = (),
 ) -> bool:
     """Shows the plan and asks where necessary; False for a dry run, and for a refusal.
 
-    AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
+    ``own``: the topics that the job copies already, from source to target; ``partitions``: how many of each source topic
+    are copied. ``compares``: nothing is copied. ``title``: the first line of the plan, if it is no mirror; ``remarks``:
+    further lines of it. AuthError for missing permissions, ConflictError for a target that cannot hold the copy.
     """
     findings = found.findings
-    plan = _plan_text(job, names, found, saved, copies, flags)
+    lines = _plan_lines(job, names, found, own, partitions, exactly_once=exactly_once, compares=compares)
+    plan = "\n".join([title or lines[0], *lines[1:], *remarks])
     if findings.denied:
         show_plan(inv, plan)
         raise AuthError(
@@ -47,7 +58,7 @@ def may_begin(
             do=f"have {'it' if len(findings.denied) == 1 else 'them'} granted, or leave these topics out: "
             + "; ".join(grant_commands(findings.denied, names.source_option, names.target_option)),
         )
-    if findings.conflicts and not flags["verify_only"]:
+    if findings.conflicts and not compares:
         show_plan(inv, plan)
         routes = dict.fromkeys(finding.route for finding in findings.conflicts)
         raise ConflictError(
@@ -58,45 +69,47 @@ def may_begin(
             ),
             do="; ".join(dict.fromkeys(finding.do for finding in findings.conflicts)),
         )
-    own = {} if saved is None else saved.state.topics
     filled = [
         route.target
         for route in found.routes
         if own.get(route.source) != route.target and ends.has_records(route.target)
     ]
-    if not filled or flags["verify_only"]:
+    if not filled or compares:
         show_plan(inv, plan)
         return not inv.dry_run
-    question = f"Copy to {', '.join(filled)}, which has records already?"
+    question = (
+        f"{'Copy to' if title is None else 'Import into'} {', '.join(filled)}, which has records already?"
+    )
     return confirm(inv, plan, question, name=filled[0], among=filled)
 
 
-def _plan_text(
+def _plan_lines(
     job: str,
     names: Names,
     found: Survey,
-    saved: SavedJob | None,
-    copies: Sequence[PartitionCopy],
-    flags: Mapping[str, Any],
-) -> str:
+    own: Mapping[str, str],
+    partitions: Mapping[str, int],
+    *,
+    exactly_once: bool,
+    compares: bool,
+) -> list[str]:
     """What the mirror is going to do."""
     source = cluster_text(names.source, found.source_cluster)
     target = cluster_text(names.target, found.target_cluster)
-    if flags["verify_only"]:
+    if compares:
         lines = [f"Compare {source} with {target}, job {job}"]
     else:
-        how = "exactly once" if flags["exactly_once"] else "at least once"
+        how = "exactly once" if exactly_once else "at least once"
         lines = [f"Mirror {source} to {target}, job {job}, {how}"]
-    findings, own = found.findings, {} if saved is None else saved.state.topics
+    findings = found.findings
     created = {spec.name for spec in findings.create}
     for route in found.routes:
         if found.sources[route.source] is HIDDEN:
             lines.append(f"  {route.source} → {route.target}: the source topic may not be described")
             continue
-        partitions = sum(copy.source.topic == route.source for copy in copies)
         if route.target not in created and route.target not in found.targets:
             state = "may not be described"
-        elif flags["verify_only"]:
+        elif compares:
             state = "exists" if route.target not in created else "does not exist"
         elif route.target in created:
             state = "is created"
@@ -104,9 +117,8 @@ def _plan_text(
             state = f"continues and gets {findings.grow[route.target]} partitions"
         else:
             state = "continues" if route.source in own else "exists"
-        lines.append(
-            f"  {route.source} → {route.target}: {counted(partitions, 'partition')}, the target {state}"
-        )
+        count = counted(partitions.get(route.source, 0), "partition")
+        lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
     notes: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
     lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in notes]
-    return "\n".join(lines)
+    return lines

@@ -1,6 +1,7 @@
 """What ``kcli mirror`` does: checks both clusters, shows the plan, copies, compares, and reports."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import msgspec
 
 from kcli.commands._mirror_clusters import Side
-from kcli.commands._mirror_plan import Names, may_begin
+from kcli.commands._mirror_jobs import jobs_that_write, saved_jobs
+from kcli.commands._mirror_plan import may_begin, names_of
 from kcli.commands._mirror_progress import MirrorProgress
 from kcli.commands._mirror_proof import compare_copies
 from kcli.commands._mirror_report import Result, report
@@ -36,7 +38,6 @@ from kcli.core.types import TopicPartition
 from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
 from kcli.flows.mirror.discovery import Discovery
-from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import (
     Attempt,
@@ -54,7 +55,7 @@ from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC, is_pattern, parse_rename, select_topics
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
-from kcli.flows.mirror.store import FileStore, Progress, TopicStore, load_topic, read_file_records
+from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, offsets, target_ends
@@ -135,7 +136,17 @@ class _Run:
         self.selection = self.selection._replace(copies=copies)
         plan = self._plan(saved, consumer)
         self._find_loops(plan.found, jobs)
-        if not may_begin(inv, name, self._names(), plan.found, plan.saved, plan.copies, plan.ends, flags):
+        if not may_begin(
+            inv,
+            name,
+            names_of(self.source, self.target),
+            plan.found,
+            {} if plan.saved is None else plan.saved.state.topics,
+            Counter(copy.source.topic for copy in plan.copies),
+            plan.ends,
+            exactly_once=flags["exactly_once"],
+            compares=flags["verify_only"],
+        ):
             return 0
         if flags["verify_only"]:
             with Stop() as stop:
@@ -145,9 +156,6 @@ class _Run:
         if flags["checkpoint"] is None:
             create_state_topic(self.target_admin, plan.found.brokers)
         return self._copy(name, plan, consumer)
-
-    def _names(self) -> Names:
-        return Names(self.source.name, self.target.name, self.source.option, self.target.option)
 
     def _admin(self, side: Side, timeout: float) -> Admin:
         return self.stack.enter_context(Admin(side.options(ClientOptions), self.inv.hooks, timeout=timeout))
@@ -230,29 +238,15 @@ class _Run:
         if self.flags["checkpoint"] is not None:
             self.records = read_file_records(self.flags["checkpoint"])
             return load_jobs(self.records).get(name)
-        return self._jobs(self.target, self.target_admin, wait=wait).get(name)
-
-    def _jobs(self, side: Side, admin: Admin, *, wait: bool) -> dict[str, SavedJob]:
-        """The jobs that write to one side."""
-        options = side.options(
-            ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
-        )
-        with Consumer(options, hooks=self.inv.hooks) as reader:
-            return load_topic(admin, reader, wait=wait)
+        return saved_jobs(self.inv, self.target, self.target_admin, wait=wait).get(name)
 
     def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:
-        """The jobs that write to the source; without permission to read them there is no guard against loops.
+        """The jobs that write to the source, those of this command and of ``kcli pipeline mirror``; without permission to
+        read them there is no guard against loops.
 
         ``again``: the caller tries again later, so an error that may pass is raised.
         """
-        try:
-            jobs = self._jobs(self.source, admin, wait=False)
-            return [job.state for job in jobs.values()]
-        except KcliError as error:
-            if again and may_pass(error):
-                raise
-            self.inv.talk.detail(f"whether mirrors write to the source is not known: {error}")
-            return []
+        return jobs_that_write(self.inv, self.source, admin, self.target_admin.cluster_id(), again=again)
 
     def _find_loops(self, found: Survey, jobs: Sequence[JobState]) -> None:
         """Adds to the findings that a job copies the other way."""

@@ -31,11 +31,11 @@ class Topics:
     ``exclude.internal.topics`` is false.
     """
 
-    def __init__(self, given: Sequence[str]) -> None:
+    def __init__(self, given: Sequence[str], command: str = "consume") -> None:
         self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
-        self.patterns = [_pattern(name) for name in dict.fromkeys(given) if name.startswith("^")]
+        self.patterns = [_pattern(name, command) for name in dict.fromkeys(given) if name.startswith("^")]
         for name in self.names:
-            check_topic_name(name, "consume")
+            check_topic_name(name, command)
 
     @property
     def several(self) -> bool:
@@ -255,12 +255,12 @@ def auto_offset_reset(start: OffsetSpec) -> str:
     return "latest" if start.kind == "latest" else "earliest"
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str, command: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
         raise usage(
-            f"kcli consume: {text!r} is not a regular expression",
+            f"kcli {command}: {text!r} is not a regular expression",
             why=str(error),
             do="a topic that begins with ^ is a regular expression, as in '^orders-.*'",
         ) from None

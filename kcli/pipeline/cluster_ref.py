@@ -5,6 +5,7 @@ secret, only where to read one: a file, a command, the keyring, or a profile, ``
 where the client is made, which may be another machine: the reference must lead to it there too.
 """
 
+import dataclasses
 import os
 import socket
 from collections.abc import Mapping
@@ -55,6 +56,17 @@ class ClusterRef:
             for name, origin in self.by_origin.items():
                 found[name] = _read(reader, _found(again.values, name, origin))
         return build(kind, {**found, **own})
+
+    def inner_options(self, kind: type[O], **own: Any) -> O:
+        """As ``options``, for a client whose options beyond those of all clients follow from the job: of the
+        configuration, only how to reach the cluster and the limit of a decompressed batch count.
+        """
+        common = {
+            *(field.name for field in dataclasses.fields(ClientOptions)),
+            "max_decompressed_batch_bytes",
+        }
+        values = {name: value for name, value in self.values.items() if name in common}
+        return dataclasses.replace(self, values=values).options(kind, **own)
 
     def registry_options(self) -> RegistryOptions:
         """How to reach the schema registry."""

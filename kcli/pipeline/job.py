@@ -27,12 +27,15 @@ class Job:
 
 
 class TaskError(NamedTuple):
-    """The error of a task in a form that crosses processes; ``exit_code`` as in ``KcliError``."""
+    """The error of a task in a form that crosses processes; ``exit_code`` as in ``KcliError``. ``may_pass``: the task may
+    succeed when it is run again later.
+    """
 
     exit_code: int
     what: str
     why: str = ""
     do: str = ""
+    may_pass: bool = False
 
     def error(self) -> KcliError:
         """As an exception."""
@@ -131,7 +134,7 @@ def may_pass(error: BaseException) -> bool:
 def task_error(error: BaseException) -> TaskError:
     """The error as a value."""
     if isinstance(error, KcliError):
-        return TaskError(error.exit_code, error.what, error.why, error.do)
+        return TaskError(error.exit_code, error.what, error.why, error.do, may_pass(error))
     if isinstance(error, MemoryError):
         return TaskError(
             1, "a task is out of memory", "its process has no more", "run fewer tasks at once: --local N"
@@ -159,4 +162,5 @@ def killed_error(index: int, why: str) -> TaskError:
         f"task {index} failed {ATTEMPTS} times",
         why,
         "the system's log may say who killed it; with too little memory, run fewer tasks at once: --local N",
+        may_pass=True,
     )

@@ -28,6 +28,7 @@ NOT_REPLACED = {
     "sandbox/process.py:spawn": "the log of a broker",
     "sandbox/process.py:run": "the log of a broker",
     "flows/round_trip.py:generate_lines": "generated lines of the demo, in a private folder",
+    "pipeline/new_file.py:NewFile.__init__": "records, in the folder that the user names; a name that exists is kept",
     # A session of Spark: in a temporary folder of mode 0700, files of mode 0600 without secrets.
     "pipeline/spark/folder.py:_locked_folder": "the folder, and its lock",
     "pipeline/spark/folder.py:SessionFolder.__init__": "nothing: the name of the folder for temporary files",
@@ -43,6 +44,7 @@ NOT_REPLACED = {
 READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
+    "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
     "commands/_completion_run.py:_write": "a script of this project, for a shell",
     "pipeline/spark/java.py:_wrapped": "a program of mode 0700",
 }

@@ -1,22 +1,25 @@
 """Runs the job of a command: chooses the runner, shows progress, prints the report."""
 
+import dataclasses
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
-from kcli.output.listing import list_rows
+from kcli.output.listing import NO_FIELDS
+from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
-from kcli.pipeline.job import Job, Progress
+from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.report import DATA_LOSS, DIFFERENT, Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
@@ -37,6 +40,13 @@ def cluster_of(inv: Invocation, configuration: Configuration) -> ClusterRef:
         )
     files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
     return cluster_ref(resolved, tuple(files), inv.timeout)
+
+
+def without(ref: ClusterRef, names: Container[str]) -> ClusterRef:
+    """The reference without options that a job decides by itself, by field name: files and variables may set them."""
+    return dataclasses.replace(
+        ref, values={key: value for key, value in ref.values.items() if key not in names}
+    )
 
 
 def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
@@ -121,12 +131,20 @@ def run_job(
     """
     started = time.monotonic()
     with inv.progress(title, total=total) as bar:
-
-        def show(done: Progress) -> None:
-            bar.update(done.records, done.bytes, tasks=done.tasks, tasks_done=done.tasks_done)
-
-        results = runner.run(job, on_progress=show, stop=stop)
+        results = run_tasks(runner, job, stop, bar)
     return report_of(results, places, time.monotonic() - started)
+
+
+def run_tasks(
+    runner: Runner, job: Job, stop: Stop, bar: ProgressLine, before: tuple[int, int] = (0, 0)
+) -> list[TaskResult]:
+    """Runs all tasks, for a report to be made of several jobs. ``before``: records and bytes of earlier ones."""
+
+    def show(done: Progress) -> None:
+        records, size = before[0] + done.records, before[1] + done.bytes
+        bar.update(records, size, tasks=done.tasks, tasks_done=done.tasks_done)
+
+    return runner.run(job, on_progress=show, stop=stop)
 
 
 def print_report(
@@ -139,15 +157,12 @@ def print_report(
     runner: str,
     cluster: str | None,
     title: str,
+    head: Mapping[str, Any] = NO_FIELDS,
 ) -> int:
-    """Prints items, summary and failures; returns the exit status."""
-    head = {"command": command, "runner": runner, "totals": report.totals}
+    """Prints items, summary and failures; returns the exit status. ``head``: further fields of the document."""
+    fields = {"command": command, "runner": runner, "totals": report.totals, **head}
     shown = [column for column in columns if any(column.key in item for item in report.items)]
-    with list_rows(
-        inv.out, KIND, ITEM, shown or columns, cluster=cluster, warnings=inv.talk.warnings, head=head
-    ) as rows:
-        for item in report.items:
-            rows.add(item)
+    print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]
     inv.talk.note(

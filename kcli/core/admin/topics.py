@@ -87,6 +87,11 @@ def id_text(topic_id: bytes) -> str:
     return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 
+def id_bytes(text: str) -> bytes:
+    """The topic id that Kafka prints as ``text``."""
+    return base64.urlsafe_b64decode(text + "==") if text else NO_UUID
+
+
 def topic_info(view: TopicView) -> TopicInfo:
     """The public form of a topic's view."""
     error = topic_error(view) if view.error != NONE else None

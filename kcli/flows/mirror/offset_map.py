@@ -58,11 +58,7 @@ class OffsetMap:
 
         DataLossError if either side goes backwards: the target was truncated or is another topic.
         """
-        if source < self.position or target < self.target_end:
-            raise DataLossError(
-                f"the target stored the record at source offset {source} at offset {target}",
-                why=f"offset {self.target_end} was expected, or a later one: the target lost records",
-            )
+        self.check(source, target)
         if self._source and self._ends_at(source, target):
             self._length[-1] += length
         else:
@@ -70,6 +66,14 @@ class OffsetMap:
             self._target.append(target)
             self._length.append(length)
         self.position = source + length
+
+    def check(self, source: int, target: int) -> None:
+        """DataLossError if a record cannot follow those that are copied."""
+        if source < self.position or target < self.target_end:
+            raise DataLossError(
+                f"the target stored the record at source offset {source} at offset {target}",
+                why=f"offset {self.target_end} was expected, or a later one: the target lost records",
+            )
 
     def append_offsets(self, offsets: Sequence[int], target: int) -> None:
         """Records that the records at these source ``offsets`` are at ``target`` and the offsets after it."""

@@ -47,8 +47,8 @@ def survey(
 
     NotFoundError if no topic is selected; ConfigError for routes that cannot be; errors of brokers.
     """
-    here, there = source.describe_cluster(), target.describe_cluster(include_operations=True)
-    same = bool(here.cluster_id) and here.cluster_id == there.cluster_id
+    here, target_id = source.describe_cluster(), target.cluster_id()
+    same = bool(here.cluster_id) and here.cluster_id == target_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
     hidden = _hidden(source, [name for name in selection.selectors if name not in available])
     chosen = select_topics([*available, *hidden], selection.selectors, selection.copies)
@@ -59,23 +59,37 @@ def survey(
             do="check -t, and the permission to describe topics",
         )
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
+    sources = dict.fromkeys(hidden, HIDDEN)
+    sources |= _facts(source, {name: available[name] for name in chosen if name in available})
+    return survey_target(here.cluster_id, target, routes, sources, continues, by_key=selection.by_key)
+
+
+def survey_target(
+    source_cluster: str,
+    target: Admin,
+    routes: list[Route],
+    sources: Mapping[str, TopicFacts],
+    continues: Mapping[str, str] = NO_TOPICS,
+    *,
+    by_key: bool,
+) -> Survey:
+    """Describes the topics of the target and checks all routes, with what is known of the ``sources``."""
+    there = target.describe_cluster(include_operations=True)
     existing = {topic.name: topic for topic in target.list_topics()}
     wanted = {route.target: existing[route.target] for route in routes if route.target in existing}
     new = [route.target for route in routes if route.target not in existing]
-    sources = dict.fromkeys(hidden, HIDDEN)
-    sources |= _facts(source, {name: available[name] for name in chosen if name in available})
     targets = _facts(target, wanted)
     findings = check_routes(
         routes,
         sources,
         targets,
-        by_key=selection.by_key,
+        by_key=by_key,
         brokers=len(there.brokers),
         cluster_operations=there.operations,
         new_operations=target.topic_operations(new, missing_too=True),
         continues=continues,
     )
-    return Survey(here.cluster_id, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
+    return Survey(source_cluster, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
 
 
 def _hidden(source: Admin, names: Sequence[str]) -> list[str]:

@@ -1,0 +1,420 @@
+"""What ``kcli pipeline export`` does: finds out what its folder lacks, writes a plan of it, runs the job, and commits."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kcli.commands._what_to_read import Topics
+from kcli.commands.pipeline._job_run import (
+    check_job_flags,
+    cluster_of,
+    print_report,
+    run_tasks,
+    runner_of,
+    without,
+)
+from kcli.commands.shared.confirm import show_plan
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.usage import usage
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import ConfigError, DataLossError, KcliError
+from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.types import TopicPartition
+from kcli.files.lock import file_lock
+from kcli.flows.rate import wait
+from kcli.flows.stop import Stop
+from kcli.output.progress import Progress, counted
+from kcli.output.record_json import rfc3339
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column
+from kcli.pipeline import plan as ranges
+from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.export_plan import (
+    OtherExportError,
+    check_same,
+    finished,
+    missing_files,
+    next_slices,
+    planned_slices,
+    planned_topics,
+    slice_of,
+    written,
+)
+from kcli.pipeline.job import Job, TaskResult
+from kcli.pipeline.kernels.export import ExportSettings
+from kcli.pipeline.manifest import (
+    MANIFEST,
+    PLAN,
+    ExportedFile,
+    ExportedPartition,
+    ExportedTopic,
+    ExportPlan,
+    Manifest,
+    PlannedSlice,
+    Request,
+    load_manifest,
+    load_plan,
+    new_plan,
+    save,
+)
+from kcli.pipeline.new_file import remove_temporary_files
+from kcli.pipeline.report import Report, report_of
+from kcli.pipeline.runners.runner import Runner
+
+_INTERVAL = 30.0
+_LOCK = "_kcli_export.lock"
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("start", "id"),
+    Column("end", "id"),
+    Column("records", "number"),
+    Column("bytes", "size"),
+    Column("error", "prose"),
+)
+_OF_TASKS = frozenset(
+    {
+        "check_crcs",
+        "client_rack",
+        "fetch_buffer_bytes",
+        "fetch_max_bytes",
+        "fetch_max_wait_ms",
+        "fetch_min_bytes",
+        "max_decompressed_batch_bytes",
+        "max_partition_fetch_bytes",
+    }
+)
+"""The options of a consumer that a job leaves to its user: how fetching is done, and not what is read."""
+FIXED = {
+    field.name: ("what a job reads follows from its flags", "leave it out")
+    for field in dataclasses.fields(ConsumerOptions)
+    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | _OF_TASKS
+}
+ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
+"""Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
+
+
+def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str, Any]) -> int:
+    """Runs the export; returns the exit status."""
+    check_job_flags(flags, "export")
+    if flags["form"] == "parquet":
+        check_pyarrow("writes Parquet", otherwise="--format ndjson")
+    with ExitStack() as stack:
+        return _Export(inv, topics, folder, flags, stack).run()
+
+
+class _Export:
+    """One run."""
+
+    def __init__(
+        self,
+        inv: Invocation,
+        topics: Sequence[str],
+        folder: str,
+        flags: Mapping[str, Any],
+        stack: ExitStack,
+    ) -> None:
+        self.inv = inv
+        self.flags = flags
+        self.stack = stack
+        self.folder = os.path.abspath(folder)
+        self.topics = Topics(topics, "pipeline export")
+        self.request = _request(topics, flags)
+        inv.client_options(ConsumerOptions, unused=FIXED)
+        inv.configuration.check_no_registry()
+        self.source = without(cluster_of(inv, inv.configuration), FIXED)
+        self.settings = ExportSettings(self.source, self.folder, flags["form"])
+        self.admin = stack.enter_context(
+            Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+        )
+        options = inv.inner_options(ConsumerOptions, isolation_level="read_committed")
+        self.consumer = stack.enter_context(Consumer(options, hooks=inv.hooks))
+        self.cluster = ""
+        self.results: list[TaskResult] = []
+        self.places: list[Mapping[str, Any]] = []
+
+    def run(self) -> int:
+        """See ``run``."""
+        inv = self.inv
+        with inv.first_contact(self.source.servers):
+            self.cluster = inv.cluster_id = self.admin.cluster_id()
+            self.consumer.connect(inv.timeout)
+        check_folder(self.folder)
+        if not inv.dry_run:
+            os.makedirs(self.folder, exist_ok=True)
+            lock = Path(self.folder, _LOCK)
+            self.stack.callback(lock.unlink, missing_ok=True)
+            self.stack.enter_context(file_lock(lock, timeout=0, doing=f"writing {self.folder}"))
+            remove_temporary_files(self.folder)
+        manifest, plan = self._found()
+        if plan is None and (manifest is None or self.flags["continuous"]):
+            plan = self._planned(manifest)
+        if inv.dry_run:
+            show_plan(inv, self._text(manifest, plan))
+            return 0
+        if plan is None:
+            assert manifest is not None
+            inv.talk.note(f"{self.folder} is complete, and is not read again: exported before were")
+            return self._print(_report_of(manifest), Stop(), "exported", self.flags["runner"])
+        with runner_of(inv, self.flags) as runner, Stop() as stop:
+            stop.wake(self.consumer.wakeup)
+            return self._rounds(manifest, plan, runner, stop)
+
+    # what there is
+
+    def _found(self) -> tuple[Manifest | None, ExportPlan | None]:
+        """The manifest, and the plan of what is not in it; OtherExportError for another export."""
+        try:
+            manifest, plan = load_manifest(self.folder), load_plan(self.folder)
+        except ConfigError as error:
+            raise OtherExportError(error.what, why=error.why, do="name another folder") from None
+        ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
+        for one in (manifest, plan):
+            if one is not None:
+                check_same(one, self.folder, self.cluster, self.flags["form"], self.request, ids)
+        if plan is not None and written(plan, manifest):
+            plan = None
+            if not self.inv.dry_run:
+                os.unlink(os.path.join(self.folder, PLAN))
+        if manifest is None and plan is None:
+            _check_empty(self.folder)
+        if manifest is not None and plan is None and (missing := missing_files(manifest, self.folder)):
+            self.inv.talk.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
+            plan = _again(manifest, missing)
+        return manifest, plan
+
+    def _planned(self, manifest: Manifest | None) -> ExportPlan:
+        """The plan up to the current ends."""
+        inv = self.inv
+        names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
+        partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
+        spec = _range(self.flags) if manifest is None else RangeSpec(OffsetSpec("earliest"))
+        try:
+            slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
+        except DataLossError as error:
+            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+        slices = [each._replace(end=max(each.start, each.end)) for each in slices]
+        topics = planned_topics(slices, self._configs(names), manifest)
+        return new_plan(
+            self.cluster,
+            self.flags["form"],
+            str(rfc3339(wall_ms())) if manifest is None else manifest.created,
+            self.request,
+            topics,
+            planned_slices(next_slices(slices, manifest)),
+        )
+
+    def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {name: {} for name in names}
+        for name, entries in self.admin.describe_topic_configs(names).items():
+            if isinstance(entries, KcliError):
+                self.inv.talk.warn(f"the configuration of topic {name} is not in the manifest: {entries}")
+                continue
+            found[name] = {
+                entry.name: entry.value
+                for entry in entries
+                if entry.value is not None and (not entry.is_default or entry.name in ALWAYS_KEPT)
+            }
+        return found
+
+    # the job
+
+    def _rounds(self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop) -> int:
+        """One round, or with ``--continuous`` one after the other until a stop or a failure."""
+        started = time.monotonic()
+        total = None if self.flags["continuous"] else sum(one.end - one.start for one in plan.slices)
+        if load_plan(self.folder) is None:
+            plan = _divided(plan, runner.slots)
+        with self.inv.progress("exported", total=total) as bar:
+            while True:
+                begun = time.monotonic()
+                after = self._round(manifest, plan, runner, stop, bar)
+                if after is None or not self.flags["continuous"]:
+                    break
+                manifest = after
+                interval = self.flags["interval"] or _INTERVAL
+                wait(max(0.0, begun + interval - time.monotonic()), stop)
+                if stop:
+                    break
+                plan = _divided(self._planned(manifest), runner.slots)
+        report = report_of(self.results, self.places, time.monotonic() - started)
+        return self._print(_with_empty(report, plan), stop, "exported", runner.name)
+
+    def _round(
+        self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
+    ) -> Manifest | None:
+        """Writes what is planned and commits it; None if something of it was not written."""
+        if (
+            manifest is not None
+            and not plan.slices
+            and _partitions(plan) == dict(manifest.partitions()).keys()
+        ):
+            return manifest
+        save(self.folder, plan)
+        items = [result.item for result in self.results if result.item is not None]
+        before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
+        results = run_tasks(runner, Job("export", self.settings, tuple(plan.slices)), stop, bar, before)
+        files = [result.item.pop("exported") for result in results if result.item is not None]
+        self.results += results
+        self.places += [
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "start": one.start,
+                "end": one.end,
+                "records": 0,
+                "bytes": 0,
+            }
+            for one in plan.slices
+        ]
+        if len(files) < len(plan.slices):
+            return None
+        after = finished(plan, manifest, files)
+        save(self.folder, after)
+        os.unlink(os.path.join(self.folder, PLAN))
+        return after
+
+    # what is printed
+
+    def _text(self, manifest: Manifest | None, plan: ExportPlan | None) -> str:
+        if plan is None:
+            return f"{self.folder} is complete: nothing would be read"
+        lines = [f"Export to {self.folder}, as {self.flags['form']}"]
+        for topic in plan.topics:
+            parts = [one for one in plan.slices if one.topic == topic.topic]
+            offsets = sum(one.end - one.start for one in parts)
+            lines.append(
+                f"  {visible_line(topic.topic)}: {counted(len(topic.partitions), 'partition')}, "
+                f"at most {counted(offsets, 'record')}" + (" more" if manifest is not None else "")
+            )
+        return "\n".join(lines)
+
+    def _print(self, report: Report, stop: Stop, title: str, runner: str) -> int:
+        return print_report(
+            self.inv,
+            report,
+            COLUMNS,
+            stop,
+            command="export",
+            runner=runner,
+            cluster=self.cluster,
+            title=title,
+        )
+
+
+def _request(topics: Sequence[str], flags: Mapping[str, Any]) -> Request:
+    words = {
+        name: None if flags[name] is None else flags[name].text
+        for name in ("partitions", "offset", "since", "until")
+    }
+    return Request(sorted(set(topics)), **words)
+
+
+def _range(flags: Mapping[str, Any]) -> RangeSpec:
+    offset: RangeSpec = RangeSpec(None) if flags["offset"] is None else flags["offset"].value
+    start, stop = offset.start, offset.stop
+    if flags["since"] is not None:
+        start = OffsetSpec("timestamp", flags["since"].value)
+    if flags["until"] is not None:
+        stop = OffsetSpec("timestamp", flags["until"].value)
+    return RangeSpec(start or OffsetSpec("earliest"), stop)
+
+
+def check_folder(folder: str) -> None:
+    """A usage error for a path that is no folder."""
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise usage(
+            f"kcli pipeline export: {folder} is not a folder",
+            why="an export is a folder of files",
+            do="name a folder; it need not exist",
+        )
+
+
+def _check_empty(folder: str) -> None:
+    """OtherExportError for a folder with files of something else: also of an export whose plan is lost."""
+    found = [name for name in os.listdir(folder) if name != _LOCK] if os.path.isdir(folder) else []
+    if found:
+        raise OtherExportError(
+            f"{folder} is not empty",
+            why=f"it has {visible_line(sorted(found)[0])}, and neither {MANIFEST} nor {PLAN}",
+            do="name another folder, or empty this one",
+        )
+
+
+def _again(manifest: Manifest, missing: Sequence[ExportedFile]) -> ExportPlan:
+    """A plan for files that the manifest names and that were removed."""
+    paths = {file.path for file in missing}
+    slices = [
+        PlannedSlice(topic.topic, topic.topic_id, one.partition, file.start, file.end)
+        for topic in manifest.topics
+        for one in topic.partitions
+        for file in one.files
+        if file.path in paths
+    ]
+    topics = [
+        msgspec.structs.replace(
+            topic,
+            partitions=[msgspec.structs.replace(one, records=0, files=[]) for one in topic.partitions],
+        )
+        for topic in manifest.topics
+    ]
+    return new_plan(manifest.cluster, manifest.format, manifest.created, manifest.request, topics, slices)
+
+
+def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
+    """The plan with a file for each slice that a task writes."""
+    return msgspec.structs.replace(
+        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots))
+    )
+
+
+def _partitions(plan: ExportPlan) -> set[TopicPartition]:
+    return {TopicPartition(topic.topic, one.partition) for topic in plan.topics for one in topic.partitions}
+
+
+def _with_empty(report: Report, plan: ExportPlan) -> Report:
+    """The report with the partitions that have no records in the range."""
+    known = {(item["topic"], item["partition"]) for item in report.items}
+    empty = [
+        _item(topic, one)
+        for topic in plan.topics
+        for one in topic.partitions
+        if (topic.topic, one.partition) not in known
+    ]
+    return report._replace(
+        items=sorted([*report.items, *empty], key=lambda item: (item["topic"], item["partition"]))
+    )
+
+
+def _report_of(manifest: Manifest) -> Report:
+    """The report of an export that was complete before."""
+    items = [_item(topic, one) for topic in manifest.topics for one in topic.partitions]
+    totals = {
+        "records": sum(item["records"] for item in items),
+        "bytes": sum(item["bytes"] for item in items),
+        "seconds": 0.0,
+        "tasks": 0,
+        "task_retries": 0,
+    }
+    return Report(items, totals, [], True)
+
+
+def _item(topic: ExportedTopic, one: ExportedPartition) -> dict[str, Any]:
+    return {
+        "topic": topic.topic,
+        "partition": one.partition,
+        "start": one.start,
+        "end": one.end,
+        "records": one.records,
+        "bytes": sum(file.bytes for file in one.files),
+        "files": [file.path for file in one.files],
+    }

@@ -1,0 +1,109 @@
+"""Reads the files of an export as Arrow tables that a producer sends. Nothing is lost: a null is not empty, and a record
+without a timestamp gets none.
+
+Imports pyarrow: the module is imported where files are read.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kcli.core.errors import ConfigError
+from kcli.flows.inputs.csv_rows import CsvParser
+from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.item import BadInput, InputError, InputRow, Parser
+from kcli.flows.inputs.lines import LineFormat
+from kcli.flows.inputs.parsers import parser_of
+from kcli.pipeline.text_files import offset_in
+
+_BATCH_ROWS = 20_000
+_BLOCK = 1 << 20
+_COLUMNS = ["offset", "timestamp", "key", "value", "headers"]
+_ROWS = pa.schema(
+    [("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary()), ("headers_packed", pa.binary())]
+)
+
+
+class Records(NamedTuple):
+    """Records in the order of their offsets, as a table for a producer. ``next_offset`` follows the last of them."""
+
+    table: Any
+    rows: int
+    next_offset: int
+    bytes: int
+
+
+def read_records(path: str, form: str, start: int) -> Iterator[Records]:
+    """The records of a file at offsets from ``start`` on; ConfigError for a file that cannot be read."""
+    try:
+        yield from _parquet(path, start) if form == "parquet" else _text(path, form, start)
+    except (pa.ArrowException, OSError, InputError) as error:
+        raise ConfigError(f"{path} cannot be read", why=str(error)) from error
+
+
+def _parquet(path: str, start: int) -> Iterator[Records]:
+    with pq.ParquetFile(path) as file:
+        missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
+        if missing:
+            raise ConfigError(f"{path} has no column {missing[0]}", why="an export has it")
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=_COLUMNS):
+                found = _records(batch, start)
+                if found.rows:
+                    yield found
+
+
+def _records(batch: Any, start: int) -> Records:
+    """The rows of a batch at offsets from ``start`` on."""
+    offsets = batch.column("offset")
+    values = memoryview(offsets.buffers()[1]).cast("q")[offsets.offset : offsets.offset + len(offsets)]
+    first = bisect_left(values, start)
+    batch = batch.slice(first)
+    table = pa.table(
+        {
+            "timestamp": pc.fill_null(batch.column("timestamp"), -1),
+            **{name: batch.column(name) for name in ("key", "value", "headers")},
+        }
+    )
+    return Records(table, batch.num_rows, values[-1] + 1, table.nbytes)
+
+
+def _text(path: str, form: str, start: int) -> Iterator[Records]:
+    parser: Parser = (
+        CsvParser(HeaderBlocks(), LineFormat()) if form == "csv" else parser_of(InputFormat(form))
+    )
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            yield from _rows(form, start, parser.feed(block))
+        yield from _rows(form, start, parser.finish())
+
+
+def _rows(form: str, start: int, items: Sequence[InputRow | BadInput]) -> Iterator[Records]:
+    offsets: list[int] = []
+    rows: list[InputRow] = []
+    for item in items:
+        if isinstance(item, BadInput):
+            raise InputError(f"line {item.line}", why=item.reason)
+        offset = offset_in(item.raw or b"", form)
+        if offset < 0:
+            raise InputError(f"line {item.line}", why="it has no offset")
+        if offset >= start:
+            offsets.append(offset)
+            rows.append(item)
+    if not rows:
+        return
+    table = pa.table(
+        [
+            [-1 if row.timestamp is None else row.timestamp for row in rows],
+            [row.key for row in rows],
+            [row.value for row in rows],
+            [row.headers for row in rows],
+        ],
+        schema=_ROWS,
+    )
+    yield Records(table, len(rows), offsets[-1] + 1, table.nbytes)

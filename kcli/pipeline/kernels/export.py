@@ -1,0 +1,141 @@
+"""Writes the records of a range to a file: all of them, committed ones only, in the order of their offsets."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.admin.topics import id_text
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import DataLossError, KcliError, TimedOutError
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.output.records import ALL
+from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.manifest import ExportedFile, PlannedSlice, file_path
+from kcli.pipeline.new_file import NewFile, digest_of
+from kcli.pipeline.text_files import count_records, formatter_of
+
+_JOINED_BYTES = 800_000
+_TURN = 0.5  # seconds between two looks at a request to stop
+_PATIENCE = 120.0  # seconds without a record until the attempt ends
+
+
+class ForeignFileError(KcliError):
+    """A file has the name of one of the export, and is none of it."""
+
+    exit_code = 7
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSettings:
+    """``folder`` is absolute, and the same where the tasks run."""
+
+    source: ClusterRef
+    folder: str
+    format: str
+
+
+def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> dict[str, Any]:
+    """The item of the report; ``exported`` is the file for the manifest."""
+    path = file_path(task.topic, task.partition, task.start, task.end, settings.format)
+    full = os.path.join(settings.folder, path)
+    found = None if os.path.exists(full) else _write(settings, task, full, context)
+    if found is None:  # by an earlier attempt, or another one at the same time
+        records = _records_in(full, task, settings.format)
+        found = ExportedFile("", 0, 0, records, *digest_of(full))
+        context.progress(records, found.bytes)
+    return {
+        "topic": task.topic,
+        "partition": task.partition,
+        "start": task.start,
+        "end": task.end,
+        "records": found.records,
+        "bytes": found.bytes,
+        "files": [path],
+        "exported": ExportedFile(path, task.start, task.end, found.records, found.bytes, found.sha256),
+    }
+
+
+def _write(
+    settings: ExportSettings, task: PlannedSlice, path: str, context: TaskContext
+) -> ExportedFile | None:
+    """None if the file exists in the meantime."""
+    with _reading(settings.source, task) as consumer, NewFile(path) as file:
+        if settings.format == "parquet":
+            from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra
+
+            records = write_parquet(file, consumer, task, context)
+        else:
+            records = _write_text(file, consumer, settings.format, context)
+        digest = file.digest()
+        if not file.commit():
+            context.progress(-records, -digest.bytes)
+            return None
+        return ExportedFile("", 0, 0, records, *digest)
+
+
+@contextmanager
+def _reading(source: ClusterRef, task: PlannedSlice) -> Iterator[Consumer]:
+    options = source.options(
+        ConsumerOptions,
+        isolation_level="read_committed",
+        max_poll_records=WHOLE_BATCHES,
+        on_out_of_range="fail",
+        on_corrupt="fail",
+        enable_auto_commit=False,
+        group_id="",
+    )
+    with Consumer(options, joins=_JOINED_BYTES) as consumer:
+        consumer.partitions([task.topic], options.default_api_timeout_ms / 1000)
+        if id_text(consumer.cluster.view.topics[task.topic].id) != task.topic_id:
+            raise DataLossError(
+                f"topic {task.topic} was deleted and created again",
+                why="the range to be exported is of the topic that is gone",
+                do="export the new topic to another folder",
+            )
+        consumer.assign({task.tp: Span(task.start, task.end)})
+        yield consumer
+
+
+def _write_text(file: NewFile, consumer: Consumer, form: str, context: TaskContext) -> int:
+    formatter = formatter_of(form)
+    file.write(formatter.begin())
+    records, heard = 0, time.monotonic()
+    while not consumer.done:
+        if context.stopped():
+            raise StoppedTaskError("the job was stopped before this task was done")
+        before, wrote = records, file.tell()
+        for fetched in consumer.poll(_TURN):
+            rendered = formatter.batch(fetched, None, ALL)
+            file.write(rendered.data)
+            records += rendered.count
+        if records > before:
+            heard = time.monotonic()
+            context.progress(records - before, file.tell() - wrote)
+        elif time.monotonic() > heard + _PATIENCE:
+            raise TimedOutError(
+                f"no record of {', '.join(map(str, consumer.assignment))} arrived for {_PATIENCE:.0f} s",
+                why="the range is not read to its end yet",
+            )
+    file.write(formatter.end())
+    return records
+
+
+def _records_in(path: str, task: PlannedSlice, form: str) -> int:
+    """The number of records in a file that is complete; ForeignFileError if it is of something else."""
+    if form != "parquet":
+        return count_records(path, form)
+    from kcli.pipeline.parquet_files import read_facts  # pyarrow: an extra
+
+    facts = read_facts(path)
+    if facts is None or facts[:3] != (task.topic_id, task.start, task.end):
+        raise ForeignFileError(
+            f"{path} is another file",
+            why="its metadata do not name this topic and range",
+            do="remove it, or export to another folder",
+        )
+    return facts[3]

@@ -1,0 +1,191 @@
+"""The files of an export as Parquet. The same records make the same bytes, however they arrive.
+
+Row groups end after a number of bytes of records, counted record by record, and each is written as one piece: fetches,
+runners and attempts have no influence. Imports pyarrow: the module is imported where a file is written or read.
+"""
+
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kcli.core.consumer.arrow_reader import ArrowReader
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import KcliError
+from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.manifest import PlannedSlice
+from kcli.pipeline.new_file import NewFile
+
+ROW_GROUP_BYTES = 64 << 20
+"""Keys, values and headers in a row group; a record that is larger has one of its own."""
+_FIXED_BYTES = 24
+"""Of a record's other columns: a group of empty records ends too."""
+_COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
+SCHEMA = pa.schema(
+    [
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("timestamp_type", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("leader_epoch", pa.int32()),
+    ]
+)
+_IN_ORDER = "DELTA_BINARY_PACKED"
+
+
+class Facts(NamedTuple):
+    """What the metadata of a file say of it."""
+
+    topic_id: str
+    start: int
+    end: int
+    records: int
+
+
+def write_parquet(file: NewFile, consumer: Consumer, task: PlannedSlice, context: TaskContext) -> int:
+    """Writes the range that the consumer is assigned; returns the number of records."""
+    with (
+        ArrowReader(
+            consumer, {task.tp: Span(task.start, task.end)}, columns=_COLUMNS, utc_timestamps=False
+        ) as reader,
+        pq.ParquetWriter(
+            file,
+            SCHEMA,
+            compression="zstd",
+            use_dictionary=["timestamp_type", "leader_epoch", "key", "headers.list.element.key"],
+            column_encoding={"offset": _IN_ORDER, "timestamp": _IN_ORDER},
+            write_statistics=["offset", "timestamp", "timestamp_type", "key", "leader_epoch"],
+        ) as writer,
+    ):
+        groups = _RowGroups(writer, file, context)
+        for batch in _batches(reader, task):
+            if context.stopped():
+                raise StoppedTaskError("the job was stopped before this task was done")
+            groups.add(batch)
+        groups.end()
+        writer.add_key_value_metadata(
+            {
+                "kcli.topic": task.topic,
+                "kcli.topic_id": task.topic_id,
+                "kcli.partition": str(task.partition),
+                "kcli.start": str(task.start),
+                "kcli.end": str(task.end),
+                "kcli.records": str(groups.records),
+            }
+        )
+    context.progress(0, file.tell() - groups.reported)
+    return groups.records
+
+
+def read_facts(path: str) -> Facts | None:
+    """The facts about a file; None for one that was not written by an export, or is damaged."""
+    try:
+        metadata = pq.read_metadata(path)
+        found = metadata.metadata or {}
+        facts = Facts(
+            found[b"kcli.topic_id"].decode(),
+            int(found[b"kcli.start"]),
+            int(found[b"kcli.end"]),
+            int(found[b"kcli.records"]),
+        )
+    except (pa.ArrowException, KeyError, ValueError, OSError):
+        return None
+    return facts if facts.records == metadata.num_rows else None
+
+
+def _batches(reader: ArrowReader, task: PlannedSlice) -> Any:
+    try:
+        for batch in reader:
+            yield pa.record_batch(batch)
+    except KcliError as error:
+        if isinstance(error.__cause__, UnicodeError):
+            raise KcliError(
+                f"{task.tp}: {error.__cause__}",
+                why="the column headers of Parquet has their names as text",
+                do="--format ndjson keeps such names, as base64",
+            ) from error
+        raise
+
+
+class _RowGroups:
+    """Collects batches, and writes them in groups."""
+
+    def __init__(self, writer: pq.ParquetWriter, file: NewFile, context: TaskContext) -> None:
+        self._writer = writer
+        self._file = file
+        self._context = context
+        self._waiting: list[pa.RecordBatch] = []
+        self._size = 0
+        self.records = self.reported = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds records, and writes the groups that are full."""
+        sizes = _Sizes(batch)
+        count = batch.num_rows
+        start = 0
+        while start < count:
+            stop = sizes.reach(start, ROW_GROUP_BYTES - self._size)
+            if stop == start and self._waiting:
+                self.end()
+                continue
+            stop = max(stop, start + 1)  # a record that is larger than a group
+            self._waiting.append(batch.slice(start, stop - start))
+            self._size += sizes.between(start, stop)
+            start = stop
+            if self._size >= ROW_GROUP_BYTES:
+                self.end()
+        self.records += count
+        self._context.progress(count, 0)
+
+    def end(self) -> None:
+        """Writes what is waiting as one group."""
+        if not self._waiting:
+            return
+        group = pa.Table.from_batches(self._waiting).cast(SCHEMA).combine_chunks()
+        self._waiting, self._size = [], 0
+        self._writer.write_table(group, row_group_size=max(1, group.num_rows))
+        self._context.progress(0, self._file.tell() - self.reported)
+        self.reported = self._file.tell()
+
+
+class _Sizes:
+    """The size of the records before each row of a batch, out of the offsets that Arrow has anyway."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        headers = batch.column("headers")
+        self._rows = batch.num_rows
+        self._key, self._value = _offsets(batch.column("key")), _offsets(batch.column("value"))
+        self._headers = _offsets(headers)
+        names, values = headers.values.flatten()
+        self._names, self._contents = _offsets(names), _offsets(values)
+
+    def _before(self, row: int) -> int:
+        header = self._headers[row]
+        return int(
+            self._key[row]
+            + self._value[row]
+            + (self._names[header] + self._contents[header] if len(self._names) > 1 else 0)
+            + _FIXED_BYTES * row
+        )
+
+    def between(self, start: int, stop: int) -> int:
+        """The size of the records of some rows."""
+        return self._before(stop) - self._before(start)
+
+    def reach(self, start: int, limit: int) -> int:
+        """The last row before which the records from ``start`` on have at most ``limit`` bytes."""
+        base = self._before(start)
+        rows = range(self._rows + 1)
+        return int(bisect_right(rows, limit, lo=start, key=lambda row: self._before(row) - base)) - 1
+
+
+def _offsets(column: Any) -> Any:
+    """The offsets of a column, one more than it has values."""
+    buffer = column.buffers()[1]
+    if buffer is None or not len(column):
+        return (0,)
+    return memoryview(buffer).cast("i")[column.offset : column.offset + len(column) + 1]

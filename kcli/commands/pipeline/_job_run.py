@@ -105,14 +105,15 @@ def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
         return ProcessesRunner(flags["local"] or os.cpu_count() or 1)
     from kcli.pipeline.spark.runner import open_runner  # pyspark: an extra
 
-    return open_runner(
-        master=flags["master"],
-        local=flags["local"],
-        conf=spark_conf(flags),
-        java_home=flags["java_home"],
-        note=inv.talk.note,
-        warn=inv.talk.warn,
-    )
+    with inv.first_contact("Spark"):
+        return open_runner(
+            master=flags["master"],
+            local=flags["local"],
+            conf=spark_conf(flags),
+            java_home=flags["java_home"],
+            note=inv.talk.note,
+            warn=inv.talk.warn,
+        )
 
 
 def run_job(

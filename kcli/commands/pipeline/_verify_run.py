@@ -219,7 +219,7 @@ def _repair(
     ):
         return report
     repaired = _job(inv, runner, "repair", settings, chosen, stop, title="repaired")
-    with Consumer(settings.target.options(ConsumerOptions, **reading())) as consumer:
+    with Consumer(settings.target.inner_options(ConsumerOptions, **reading())) as consumer:
         ends = {one.tp: one for one in pin(consumer, names, RangeSpec(None), inv.timeout)}
     again = _compare(
         inv,

@@ -12,9 +12,12 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import Header, ProducerRecord
+from kcli.flows.stop import Stop
 from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster
@@ -448,3 +451,49 @@ def test_spark_writes_the_same_bytes_and_restores_them(
         done, _ = import_(target, tmp_path / "spark", "--runner", "spark")
         assert done.code == 0, done.err
         assert contents(target.bootstrap, "t") == ROWS
+
+
+@pytest.mark.case("K9")
+def test_a_continuous_export_outlasts_brokers_that_are_away(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        if len(rounds) == 1:
+            fill(cluster, ROWS)
+            cluster.fail(ListOffsetsRequest, LEADER_NOT_AVAILABLE, times=10_000)
+        elif len(rounds) == 2:
+            cluster.heal()
+        else:
+            stop.request()
+
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    done, report = export(cluster, tmp_path / "x", "--continuous", "--timeout", "1s")
+    assert done.code == 130, done.err
+    assert "trying again" in done.err
+    assert [(item["end"], item["records"]) for item in report["items"]] == [(10, 10), (40, 40)]
+    assert [one["end"] for one in manifest(tmp_path / "x")["topics"][0]["partitions"]] == [10, 40]
+
+
+@pytest.mark.case("K9")
+def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        cluster.heal()
+        if len(rounds) == 2:
+            stop.request()
+
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    monkeypatch.setattr("kcli.pipeline.kernels.export._PATIENCE", 0.0)
+    cluster.fail(FetchRequest, LEADER_NOT_AVAILABLE, times=10_000)
+    done, report = export(cluster, tmp_path / "x", "--continuous", "--format", "ndjson", "-p", "0")
+    assert done.code == 130, done.err
+    assert "no record of t-0 arrived" in done.err
+    assert [(item["records"], item.get("error")) for item in report["items"]] == [(5, None)]
+    assert report["totals"]["records"] == 5

@@ -48,7 +48,7 @@ from kcli.pipeline.export_plan import (
     slice_of,
     written,
 )
-from kcli.pipeline.job import Job, TaskResult
+from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
     MANIFEST,
@@ -150,6 +150,7 @@ class _Export:
         options = inv.inner_options(ConsumerOptions, isolation_level="read_committed")
         self.consumer = stack.enter_context(Consumer(options, hooks=inv.hooks))
         self.cluster = ""
+        self.interval: float = flags["interval"] or _INTERVAL
         self.results: list[TaskResult] = []
         self.places: list[Mapping[str, Any]] = []
 
@@ -249,18 +250,39 @@ class _Export:
             plan = _divided(plan, runner.slots)
         with self.inv.progress("exported", total=total) as bar:
             while True:
-                begun = time.monotonic()
+                begun, known = time.monotonic(), len(self.results)
                 after = self._round(manifest, plan, runner, stop, bar)
-                if after is None or not self.flags["continuous"]:
+                if not self.flags["continuous"] or stop or not (after or self._may_repeat(known)):
                     break
-                manifest = after
-                interval = self.flags["interval"] or _INTERVAL
-                wait(max(0.0, begun + interval - time.monotonic()), stop)
-                if stop:
+                manifest = after or manifest
+                wait(max(0.0, begun + self.interval - time.monotonic()), stop)
+                following = self._next_plan(manifest, stop) if after else plan
+                if stop or following is None:
                     break
-                plan = _divided(self._planned(manifest), runner.slots)
+                plan = _divided(following, runner.slots) if after else plan
         report = report_of(self.results, self.places, time.monotonic() - started)
         return self._print(_with_empty(report, plan), stop, "exported", runner.name)
+
+    def _may_repeat(self, known: int) -> bool:
+        """Whether what failed in this round may succeed later: then its results are forgotten, and it is repeated."""
+        failed = [result.error for result in self.results[known:] if result.error is not None]
+        if not all(error.may_pass for error in failed):
+            return False
+        self.inv.talk.note(f"{failed[0].error()}; trying again")
+        del self.results[known:], self.places[known:]
+        return True
+
+    def _next_plan(self, manifest: Manifest | None, stop: Stop) -> ExportPlan | None:
+        """The plan up to the current ends, however long the brokers are away; None after a stop."""
+        while not stop:
+            try:
+                return self._planned(manifest)
+            except KcliError as error:
+                if not may_pass(error):
+                    raise
+                self.inv.talk.note(f"{error}; trying again")
+                wait(self.interval, stop)
+        return None
 
     def _round(
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress

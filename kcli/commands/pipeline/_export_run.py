@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -106,21 +107,19 @@ def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str,
     """Runs the export; returns the exit status."""
     check_job_flags(flags, "export")
     if flags["form"] == "parquet":
-        check_pyarrow()
+        check_pyarrow("export")
     with ExitStack() as stack:
         return _Export(inv, topics, folder, flags, stack).run()
 
 
-def check_pyarrow() -> None:
-    """ConfigError without pyarrow, which is an extra."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
+def check_pyarrow(command: str) -> None:
+    """ConfigError without pyarrow, which is an extra; it is not loaded here."""
+    if find_spec("pyarrow") is None:
         raise ConfigError(
-            "pyarrow is not installed, which reads and writes Parquet",
-            why=str(error),
-            do="pip install 'kcli-kafka[spark]', or --format ndjson",
-        ) from None
+            "pyarrow is not installed",
+            why=f"`kcli pipeline {command}` needs it for Parquet",
+            do="pip install 'kcli-kafka[spark]'" + (", or --format ndjson" if command == "export" else ""),
+        )
 
 
 class _Export:

@@ -69,7 +69,7 @@ _BROKERS_DEFAULT = -1
 def run(inv: Invocation, folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the import; returns the exit status."""
     check_job_flags(flags, "import")
-    check_pyarrow()
+    check_pyarrow("import")
     with ExitStack() as stack:
         return _Import(inv, os.path.abspath(folder), flags, stack).run()
 

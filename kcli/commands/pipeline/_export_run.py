@@ -117,7 +117,7 @@ def check_pyarrow(command: str) -> None:
     if find_spec("pyarrow") is None:
         raise ConfigError(
             "pyarrow is not installed",
-            why=f"`kcli pipeline {command}` needs it for Parquet",
+            why=f"`kcli pipeline {command}` works with its tables",
             do="pip install 'kcli-kafka[spark]'" + (", or --format ndjson" if command == "export" else ""),
         )
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from kcli.commands._mirror_plan import Names, may_begin
-from kcli.commands.pipeline._export_run import check_pyarrow
+from kcli.commands.pipeline._export_flags import check_pyarrow
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
     cluster_of,

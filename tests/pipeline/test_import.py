@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core.errors import KcliError
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord
+from kcli.pipeline import exported_records
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.pipeline.exporting import ROWS, contents, export, files, fill, import_, manifest
@@ -245,3 +247,29 @@ def test_files_that_the_manifest_does_not_name_are_not_read(
     (tmp_path / f"topic=t/partition=0/{5:020}-{6:020}.parquet").write_bytes(files(tmp_path)[FIRST])
     assert import_(target, tmp_path)[0].code == 0
     assert contents(target.bootstrap, "t") == ROWS
+
+
+def test_what_a_failed_task_has_restored_is_in_the_report(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+    export(source, tmp_path, "--continuous")
+    fill(source, ROWS)
+    export(source, tmp_path, "--continuous")
+    read = exported_records.read_records
+
+    def reads(path: str, form: str, start: int) -> Iterator[exported_records.Records]:
+        if start == 5:
+            raise KcliError("the disk is gone")
+        return read(path, form, start)
+
+    monkeypatch.setattr(exported_records, "read_records", reads)
+    done, report = import_(target, tmp_path)
+    assert done.code == 6, done.err
+    first, second = report["items"]
+    assert (first["start"], first["end"], first["records"], first["error"]) == (0, 5, 5, "the disk is gone")
+    assert (second["records"], second.get("error")) == (200, None)
+    monkeypatch.undo()
+    done, report = import_(target, tmp_path)
+    assert done.code == 0, done.err
+    assert contents(target.bootstrap, "t") == [*ROWS, *ROWS]

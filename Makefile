@@ -20,14 +20,22 @@ SUITES := $(wildcard $(ORDER)) \
           $(filter-out $(ORDER) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) \
           $(wildcard tests/test_*.py)
 
+# pytest compiles the tests in a way of its own. Done before there are processes that would all do the same; one half per
+# core. What is wrong with a test is reported by the run.
+HALF := tests/unit tests/protocol
+COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { \
+    $(BIN)/pytest -qq --collect-only $(filter $(HALF),$(SUITES)) >/dev/null 2>&1 & \
+    $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
+
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
-	@echo 'make test       the static checks, then every suite but what the next three run'
+	@echo 'make test       the static checks, then every suite but what the next four run'
 	@echo 'make test-brokers    the tests on older versions of Kafka'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
+	@echo 'make test-spark-cluster   jobs on a cluster of Spark: a master and two workers, whose processes are killed'
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
@@ -49,31 +57,36 @@ help:
 demo: venv
 	@$(PY) -m kcli demo
 
-# The three targets share out all tests by their markers (pyproject.toml); tests/checks/test_targets.py reads these
+# These targets share out all tests by their markers (pyproject.toml); tests/checks/test_targets.py reads these
 # command lines. pytest's 5, "no tests", is what PYTEST_ARGS may leave of one of them.
 #
 # First everything that needs no Kafka, several at a time because most of it waits; then what runs on real brokers, a
 # node for each process and one cluster of three.
 test: check
-	@$(PYTEST) -n 4 --dist worksteal -m 'not integration and not brokers and not soak and not kerberos' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile -m 'integration and not brokers and not soak and not kerberos' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(COMPILE_TESTS)
+	@$(PYTEST) -n 6 --dist worksteal -m 'not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
 # is supported.
 ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*'
 test-brokers: venv-dev
-	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # A key distribution center and a broker with GSSAPI; the library is compiled against the system's Kerberos.
 test-kerberos: venv-dev
 	@$(PY) -c 'import gssapi' 2>/dev/null || $(PY) -m pip install --quiet 'gssapi>=1.8' || :
-	@$(PYTEST) -m kerberos $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) -m 'kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+
+# A master and two workers, from the installed pyspark. One at a time: they take all processors.
+test-spark-cluster: venv-dev
+	@$(PYTEST) --durations=0 -m spark_cluster $(SUITES) $(PYTEST_ARGS)
 
 # One at a time: what they measure is disturbed by each other.
 chaos: venv-dev
-	@$(PYTEST) -rP --durations=0 -m 'soak and not kerberos' $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) -rP --durations=0 -m 'soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
 
 # RUNS (CELLS for the ledger), SEED and JOBS choose how many, which, and how many at once.
 RUNS ?= 300
@@ -107,10 +120,9 @@ sanitize: venv-dev
 
 check: venv-dev
 	@$(PY) -m ruff check .
-	@$(PY) -m mypy
+	@$(PY) -m tests.checks.traceability --check & traced=$$!; $(PY) -m mypy; typed=$$?; wait $$traced && exit $$typed
 	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
 	@$(PY) -m kcli.docgen --check
-	@$(PY) -m tests.checks.traceability --check
 
 docs: venv
 	@$(PY) -m kcli.docgen

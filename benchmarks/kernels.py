@@ -17,8 +17,10 @@ from typing import Any
 
 from kcli.core.codecs.codec import CODEC_NAMES
 from kcli.core.codecs.compression import compress, decompress
+from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import IMPLEMENTATION, encode_headers
+from kcli.core.kernels.arrow_ops import ArrowPart
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.builder import BatchBuilder
 
@@ -28,6 +30,15 @@ SECONDS = 0.1
 NO_LIMIT = 1 << 40
 PARTITIONS = 12
 JAVA_BATCH = 16_384
+EXPORTED = (
+    arrow_ops.OFFSET,
+    arrow_ops.TIMESTAMP,
+    arrow_ops.TIMESTAMP_TYPE,
+    arrow_ops.KEY,
+    arrow_ops.VALUE,
+    arrow_ops.HEADERS,
+    arrow_ops.LEADER_EPOCH,
+)
 FACTS = (1_000_000, 1_700_000_000_000, 0, 0, -1, -1, -1)
 FORMAT = (  # -f '%t %p %o %k %s\n'
     (op.LITERAL, b"topic 0 "),
@@ -95,6 +106,10 @@ def calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], object]]:
         "decode_values": partial(kernels.decode_values, payload, RECORDS, 0, RECORDS, b"\n", b""),
         "decode_columns": partial(kernels.decode_columns, payload, RECORDS),
     }
+    part = ArrowPart(payload, RECORDS, 0, RECORDS - 1, 0, 0, 0, 0, 0, NO_LIMIT)
+    for name, columns in (("value", (arrow_ops.VALUE,)), ("7 columns", EXPORTED)):
+        predicates = (None, None, None, False, b"topic", 0)
+        found[f"arrow_columns, {name}"] = partial(kernels.arrow_columns, [part], columns, *predicates)
     if shape.keys[0] is None:
         for name, room in (("1 MB", 1_000_000), ("16 KB", 16_384)):
             found[f"encode_lines, {name}"] = partial(fill, kernels, shape, room)

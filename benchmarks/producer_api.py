@@ -61,6 +61,11 @@ CONTENDERS = {
         "text = b''.join(value + b'\\n' for value in values)",
         "producer.send_text({topic!r}, text)",
     ),
+    "send_arrow": (
+        _KCLI,
+        "import pyarrow; batch = pyarrow.record_batch({{'value': values}})",
+        "producer.send_arrow({topic!r}, batch)",
+    ),
     "send_batch": (
         _KCLI,
         "from kcli.core.records.batch import RecordBatch; from kcli.core.records.builder import BatchBuilder;"

@@ -18,6 +18,7 @@ import pytest
 
 from tests import kafka as kafka_module
 from tests.kafka import Kafka, one_node, three_nodes
+from tests.scheduling import ClusterFirst, rank
 
 if TYPE_CHECKING:
     from tests.secure_kafka import SecureKafka
@@ -67,11 +68,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of a broker as an integration test; those of the cluster come first."""
+    """Mark every test of a broker as an integration test; those of the cluster come first, then long ones."""
     for item in items:
         if FIXTURES & _fixtures_of(item) or _below_root(item.path).startswith(ON_NOTHING_ELSE):
             item.add_marker("integration")
-    items.sort(key=lambda item: "kafka3" not in _fixtures_of(item))
+    items.sort(key=lambda item: rank(item.path, "kafka3" in _fixtures_of(item)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -79,8 +80,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Ours in place of `--dist loadfile`."""
     if config.getoption("dist") != "loadfile":
         return None
-    from tests.scheduling import ClusterFirst
-
     config.option.loadscopereorder = False
     return ClusterFirst(config, log)
 

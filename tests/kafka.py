@@ -127,7 +127,7 @@ def one_node(config: pytest.Config) -> Iterator[Kafka]:
     elif config.getoption("kafka") == "docker":
         chosen = in_docker(version)
     else:
-        chosen = sandboxed(version=version)
+        chosen = sandboxed(version=version, jvm_options=QUICK_JVM)
     with chosen as kafka:
         yield kafka
 

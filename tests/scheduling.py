@@ -2,7 +2,8 @@
 
 All files that use the cluster of three brokers go to one process, before everything else: a run starts one such
 cluster, and no test measures anything while another process breaks brokers that it uses. All files that use the secure
-broker go to one process too, so that a run starts one of these.
+broker go to one process too, so that a run starts one of these. Files that take long come next, so that no process waits
+for another in the end.
 """
 
 from pathlib import Path
@@ -11,6 +12,26 @@ from xdist.scheduler import LoadFileScheduling
 
 SHARED = ("kafka3", "secure_kafka")
 """Fixtures; each is the name of the unit of work that all its files are."""
+LONG = (
+    "test_sandbox.py",
+    "test_groups.py",
+    "test_group_zookeeper.py",
+    "test_fetching.py",
+    "test_demo.py",
+    "test_transactions.py",
+    "test_live_rewinds.py",
+    "test_rewind_ledger.py",
+    "test_access_commands.py",
+    "test_topics_command.py",
+)
+"""Names of files, the longest first."""
+
+
+def rank(file: Path, on_cluster: bool) -> int:
+    """In which order files begin."""
+    if on_cluster:
+        return -1
+    return LONG.index(file.name) if file.name in LONG else len(LONG)
 
 
 class ClusterFirst(LoadFileScheduling):

@@ -76,7 +76,7 @@ def _only_profile(sources: Sources, name: str) -> Sources:
 
 def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
     resolved = resolve(sources, need_broker=False, report=report)
-    warnings += resolved.warnings
+    warnings += (*resolved.warnings, *resolved.unused)
     return resolved
 
 
@@ -98,7 +98,7 @@ def _check_secrets(resolved: Resolved, report: Report, warn: Callable[[str], Non
                 _check_secret(value, warn)
             except ConfigError as error:
                 report(error)
-    if lacks_password(resolved.values):
+    if lacks_password(resolved.values) and "sasl_password" not in resolved.refused:
         where = f" in profile {resolved.profile.name}" if resolved.profile is not None else ""
         warn(
             f"there is no password for user {resolved.values['sasl_username']}{where}: it is asked for at a terminal, "
@@ -140,7 +140,10 @@ def _check_use(resolved: Resolved, report: Report, warn: Callable[[str], None]) 
     if lacks_password(values):  # it is asked for
         values["sasl_password"] = _SOME_SECRET
     where = f" (profile {resolved.profile.name})" if resolved.profile is not None else ""
-    for check in (_check_tls if not any(name.startswith("ssl_") for name in kept) else None, _check_login):
+    unknown = kept | resolved.refused  # of a refused value it cannot be said what a client would do with it
+    checks = {"ssl_": _check_tls if not any(name.startswith("ssl_") for name in unknown) else None}
+    checks["sasl_"] = _check_login if not any(name.startswith("sasl_") for name in resolved.refused) else None
+    for check in checks.values():
         try:
             if check is not None:
                 check(build(ClientOptions, values))

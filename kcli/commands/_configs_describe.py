@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kcli.commands._config_resources import entries_of, resources, shown_name
@@ -39,6 +40,8 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
         found = entries_of(inv, admin, wanted)
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     columns = _WITH_ORIGIN if origin else _COLUMNS
+    if len(wanted) == 1:
+        columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
     with list_rows(
         inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:
@@ -69,6 +72,11 @@ def _row(resource: ConfigResource, entry: ConfigEntry, *, structured: bool, orig
         row["origin"] = (
             [{"key": name, "value": value, "source": source} for name, value, source in places]
             if structured
-            else "; ".join(f"{source} {name}={value}" for name, value, source in places)
+            else "; ".join(_place(entry.name, *place) for place in places)
         )
     return row
+
+
+def _place(key: str, name: str, value: str | None, source: str) -> str:
+    """``default: delete``, or ``default: log.cleanup.policy=delete`` where the key there is another one."""
+    return f"{source}: {value}" if name == key else f"{source}: {name}={value}"

@@ -97,7 +97,7 @@ def _client(inv: Invocation) -> ClientFacts:
         open_files=None if soft == RLIM_INFINITY else soft,
         options=[(key_of(name), origin) for name, origin in resolved.origins.items()],
         ignored=sorted({key for key, _origin in resolved.ignored}),
-        warnings=resolved.warnings,
+        warnings=(*resolved.warnings, *resolved.unused),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.errors import AuthError
@@ -19,6 +20,11 @@ class Names(NamedTuple):
     target: ClusterName
     source_option: str
     target_option: str
+
+
+def names_of(source: Side, target: Side) -> Names:
+    """The names of the two sides."""
+    return Names(source.name, target.name, source.option, target.option)
 
 
 def may_begin(

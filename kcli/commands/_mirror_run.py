@@ -10,7 +10,7 @@ import msgspec
 
 from kcli.commands._mirror_clusters import Side
 from kcli.commands._mirror_jobs import jobs_that_write, saved_jobs
-from kcli.commands._mirror_plan import Names, may_begin
+from kcli.commands._mirror_plan import may_begin, names_of
 from kcli.commands._mirror_progress import MirrorProgress
 from kcli.commands._mirror_proof import compare_copies
 from kcli.commands._mirror_report import Result, report
@@ -139,7 +139,7 @@ class _Run:
         if not may_begin(
             inv,
             name,
-            self._names(),
+            names_of(self.source, self.target),
             plan.found,
             {} if plan.saved is None else plan.saved.state.topics,
             Counter(copy.source.topic for copy in plan.copies),
@@ -156,9 +156,6 @@ class _Run:
         if flags["checkpoint"] is None:
             create_state_topic(self.target_admin, plan.found.brokers)
         return self._copy(name, plan, consumer)
-
-    def _names(self) -> Names:
-        return Names(self.source.name, self.target.name, self.source.option, self.target.option)
 
     def _admin(self, side: Side, timeout: float) -> Admin:
         return self.stack.enter_context(Admin(side.options(ClientOptions), self.inv.hooks, timeout=timeout))

@@ -57,7 +57,7 @@ class AddedPartitions:
         """Why it is refused, if it is."""
         if self.count < self.has:
             return FewerPartitionsError(
-                f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count}",
+                f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count:,}",
                 why="Kafka cannot remove partitions of a topic: their records would be lost",
                 do="create another topic with fewer partitions, and copy the records with "
                 "`kcli consume -o ndjson` and `kcli produce -i ndjson`",
@@ -121,7 +121,7 @@ class AddedPartitions:
     def lines(self) -> list[str]:
         """The lines of the plan."""
         note = self._note()
-        found = [f"  {self.key}: {self.has} → {self.count}" + (f", {note}" if note else "")]
+        found = [f"  {self.key}: {self.has:,} → {self.count:,}" + (f", {note}" if note else "")]
         if self.needed:
             found.append(
                 "Added partitions cannot be removed, and records with the same key may go to another partition "
@@ -134,4 +134,4 @@ class AddedPartitions:
     def _note(self) -> str:
         if self.count < self.has:
             return "refused: Kafka cannot remove partitions"
-        return f"{self.count - self.has} added" if self.needed else "has as many already"
+        return f"{self.count - self.has:,} added" if self.needed else "has as many already"

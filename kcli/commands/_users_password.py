@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.params import is_text
 from kcli.commands.shared.passwords import has_terminal, leave_no_core
 from kcli.commands.shared.usage import usage
@@ -39,6 +39,12 @@ def password_source(user: str, file: str | None, command: str | None) -> SecretS
                 raise usage(
                     f"users set: {option} is empty", why="perhaps a variable is not set", do="complete it"
                 )
+            if kind == FILE and text == "-" and stdin_is_terminal():
+                raise usage(
+                    "users set: --password-file - reads stdin, which is a terminal",
+                    why="what is typed would be shown",
+                    do="leave it out: the password is asked for, and not shown",
+                )
             place = _STDIN if kind == FILE and text == "-" else text
             return SecretSource(f"the password of {user}", kind, place, option)
     return None
@@ -47,7 +53,7 @@ def password_source(user: str, file: str | None, command: str | None) -> SecretS
 def read_password(inv: Invocation, source: SecretSource) -> Secret:
     """The password that the file contains or the command prints."""
     leave_no_core()
-    reader = SecretReader(os.environ, inv.talk.warn)
+    reader = SecretReader(os.environ, inv.talk.warn, inv.values.timeout)
     return _checked(reader.read(source), f"the password in {str(source)[1:-1]}")
 
 
@@ -62,15 +68,11 @@ def typed_password(inv: Invocation, user: str) -> Secret:
     """The password as it is typed twice; ConfigError without one."""
     leave_no_core()
     for attempt in range(_ATTEMPTS):
-        first = _typed(f"New password of {user}: ")
+        first = _typed(user, "")
         if not first:
-            raise ConfigError(
-                f"there is no password for user {user}",
-                why="none was typed; nothing was done",
-                do="try again",
-            )
+            raise _none_typed(user)
         checked = _checked(first, "the password")
-        if _typed(f"New password of {user} again: ") == checked:
+        if _typed(user, " again") == checked:
             return checked
         if attempt + 1 < _ATTEMPTS:
             inv.talk.note("the two passwords differ; try again")
@@ -81,13 +83,19 @@ def typed_password(inv: Invocation, user: str) -> Secret:
     )
 
 
-def _typed(prompt: str) -> Secret:
+def _typed(user: str, again: str) -> Secret:
     from getpass import getpass  # only where a password is asked for
 
     try:
-        return Secret(getpass(visible(prompt)))
-    except EOFError:
-        return Secret("")
+        return Secret(getpass(visible(f"New password of {user}{again}: ")))
+    except EOFError:  # Ctrl-D
+        raise _none_typed(user) from None
+
+
+def _none_typed(user: str) -> ConfigError:
+    return ConfigError(
+        f"there is no password for user {user}", why="none was typed; nothing was done", do="try again"
+    )
 
 
 def _checked(password: Secret, what: str) -> Secret:

@@ -80,6 +80,8 @@ def _merge(items: dict[tuple[Any, ...], Item], item: Item) -> None:
             known[name] = max(known[name], value)
         elif name == "files":
             known[name] = sorted([*known[name], *value])
+        elif name == "profiles":
+            known[name] = [*known[name], *value]
 
 
 def _order(key: tuple[Any, ...]) -> tuple[tuple[bool, Any], ...]:

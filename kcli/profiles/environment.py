@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option
 from kcli.profiles.pairs import Pair
+from kcli.profiles.profile import MARKS
 from kcli.profiles.secret_keys import is_secret_key
 
 KCLI_FLAGS = {
@@ -33,8 +34,11 @@ def kcli_pairs(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair
         elif name in KCLI_FLAGS:
             yield Pair(KCLI_FLAGS[name], text, name)
         elif name not in KCLI_OTHER and not name.startswith("KCLI_TEST_"):
+            mark = name.removeprefix("KCLI_").lower()
             near = near_names(name, [*KCLI_FLAGS, *KCLI_OTHER])
             hint = f"; did you mean {near[0]}?" if near else ""
+            if mark in MARKS:
+                hint = f"; {mark} is a mark of a profile, below [profiles.NAME] in config.toml"
             warnings.append(f"the environment variable {name} means nothing to kcli{hint}")
 
 

@@ -66,10 +66,17 @@ class Resolved:
     profile: Profile | None = None
     spellings: dict[str, str] = field(default_factory=dict)
     """The keys of the options of clients as their sources spell them, by field name."""
+    unused: tuple[str, ...] = ()
+    """What is said of options of SASL mechanisms other than the chosen one, which are ignored; ``details`` has it too."""
 
     def spelled(self, name: str) -> str:
         """The key of an option, as it was given."""
         return self.spellings.get(name, key_of(name))
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The field names of options whose values were refused, where the errors are collected."""
+        return frozenset(self.spellings) - self.values.keys() - self.registry.keys()
 
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
@@ -121,7 +128,9 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if need_broker and not brokers and found.profile is None:
         ranked = [_of_sandbox(sources), *ranked]
     check_protocol(ranked, report)
-    pairs, ignored = sifted(without_other_mechanisms(ranked, report), report)
+    idle: list[ConfigError] = []
+    pairs, ignored = sifted(without_other_mechanisms(ranked, report, idle.append), report)
+    unused = tuple(f"{error}; {error.do}" for error in idle)
     values, origins = parsed(pairs, report)
     notes = _said(origins, found.kafka)
     if sources.flags.get("bootstrap.servers") == "":
@@ -144,11 +153,12 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         ignored,
         tuple(notes),
         tuple(dict.fromkeys(warnings)),
-        tuple(details),
+        (*details, *unused),
         registry,
         registry_origins,
         found.profile,
         {option.name: pair.key for pair in pairs if (option := option_field(pair.key)) is not None},
+        unused,
     )
 
 
@@ -165,10 +175,11 @@ def _of_sandbox(sources: Sources) -> list[Pair]:
 
 def _check_addresses(servers: str, origin: str, report: Report) -> None:
     """Before anything shows them: what is written there may be a password."""
-    try:
-        broker_addresses(servers)
-    except ConfigError as error:
-        report(ConfigError(f"{error.what} (from {origin})", why=error.why, do=error.do))
+    for address in [one for one in servers.split(",") if one.strip()] or [servers]:
+        try:
+            broker_addresses(address)
+        except ConfigError as error:
+            report(ConfigError(f"{error.what} (from {origin})", why=error.why, do=error.do))
 
 
 class NoBrokerError(ConfigError):

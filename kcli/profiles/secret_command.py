@@ -6,15 +6,11 @@ from kcli.core.net import command
 from kcli.core.net.command import CommandError
 from kcli.profiles.secret_keys import LIMIT, SecretSource, unreadable
 
-COMMAND_SECONDS = 30.0
 
-
-def command_output(source: SecretSource, environ: Mapping[str, str]) -> bytes:
+def command_output(source: SecretSource, environ: Mapping[str, str], seconds: float) -> bytes:
     """What the command prints; ConfigError if it fails, hangs or prints too much."""
     try:
-        return command.command_output(
-            source.text, environ, seconds=COMMAND_SECONDS, limit=LIMIT, wanted="the secret"
-        )
+        return command.command_output(source.text, environ, seconds=seconds, limit=LIMIT, wanted="the secret")
     except CommandError as error:
         raise unreadable(source, error.why, error.do) from None
 

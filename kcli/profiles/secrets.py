@@ -14,11 +14,17 @@ from kcli.files.reading import read_bounded
 from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, holds_pem, unreadable
 
+COMMAND_SECONDS = 30.0
+"""The time of a command that may ask somebody, unless the user gives a ``--timeout``."""
+
 
 class SecretReader:
-    """``warn`` is called with what is to be said about a file that others can read."""
+    """``warn`` is called with what is to be said about a file that others can read. ``seconds``: for each command."""
 
-    def __init__(self, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], warn: Callable[[str], None], seconds: float | None = None
+    ) -> None:
+        self._seconds = COMMAND_SECONDS if seconds is None else seconds
         self._environ = environ
         self._warn = warn
         self._known: dict[tuple[str, str], Secret] = {}
@@ -41,7 +47,7 @@ class SecretReader:
         # subprocess: only where a command is configured
         from kcli.profiles.secret_command import command_output
 
-        return first_text(command_output(source, self._environ), source)
+        return first_text(command_output(source, self._environ, self._seconds), source)
 
 
 def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:

@@ -79,11 +79,14 @@ def check_protocol(ranked: Sequence[Sequence[Pair]], report: Report) -> None:
                 return
 
 
-def without_other_mechanisms(ranked: Sequence[Sequence[Pair]], report: Report) -> list[list[Pair]]:
+def without_other_mechanisms(
+    ranked: Sequence[Sequence[Pair]], report: Report, ignored: Report
+) -> list[list[Pair]]:
     """The pairs without the options of SASL mechanisms other than the one that is chosen.
 
-    They are overruled where a stronger source chooses the mechanism. Otherwise they are reported: what they were to do
-    would not happen. An empty value is no option.
+    They are overruled where a stronger source chooses the mechanism. Otherwise those of -X go to ``report``: what they
+    were to do would not happen. Those of other sources go to ``ignored``, since Java ignores them. An empty value is no
+    option.
     """
     mechanism, rank_of_mechanism = _chosen_mechanism(ranked)
     if not mechanism:
@@ -98,7 +101,8 @@ def without_other_mechanisms(ranked: Sequence[Sequence[Pair]], report: Report) -
             if not users or mechanism in users:
                 found[-1].append(pair)
             elif rank >= rank_of_mechanism and not empty[name]:
-                report(_of_another_mechanism(pair, mechanism, users))
+                reject = report if pair.origin == COMMAND_LINE else ignored
+                reject(_of_another_mechanism(pair, mechanism, users))
     return found
 
 

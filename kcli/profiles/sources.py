@@ -147,8 +147,14 @@ def no_profile(name: str, names: Sequence[str], chooser: str = "") -> ConfigErro
     return ConfigError(
         f"there is no profile {name!r}" + (f" (from {chooser})" if chooser else ""),
         why=known,
-        do=f"did you mean {near[0]!r}?" if near else "`kcli profile add NAME -b HOST:PORT` makes one",
+        do=f"did you mean {near[0]!r}?" if near else _other_profile(names, chooser),
     )
+
+
+def _other_profile(names: Sequence[str], chooser: str) -> str:
+    if names and chooser.startswith("current"):
+        return f"choose another one: `kcli profile use {names[0]}`, for example"
+    return "`kcli profile add NAME -b HOST:PORT` makes one"
 
 
 def _files(sources: Sources, report: Report) -> Iterator[Pair]:

@@ -66,3 +66,38 @@ def test_a_command_without_profiles_and_secrets_loads_nothing_for_them(tmp_path,
     assert "kcli.profiles.resolve" in imported
     unwanted = {"tomllib", "tomlkit", "yaml", "keyring", "getpass", "resource", "kcli.profiles.config_file"}
     assert imported & unwanted == set()
+
+
+def test_arrow_data_are_sent_without_a_library_of_arrow():
+    imported = modules_imported_by("-c", "import kcli.core.producer.column_submission")
+    packages = {name.partition(".")[0] for name in imported}
+    assert "ctypes" in packages
+    assert packages & {"pyarrow", "numpy", "pandas", "polars", "duckdb", "pyspark"} == set()
+
+
+def test_producers_that_send_no_arrow_data_do_not_pay_for_it():
+    imported = modules_imported_by("-c", "import kcli.core.producer.producer")
+    assert not {name for name in imported if name == "ctypes" or name.startswith("kcli.core.arrow")}
+
+
+def test_only_the_pipeline_imports_spark_and_arrow():
+    """Every module but those of the pipeline and kcli.spark; and the options of its commands, which its help needs."""
+    code = """
+import importlib, pkgutil, sys, kcli
+def ours(name):
+    return (
+        name.startswith(("kcli.pipeline.", "kcli.commands.pipeline._"))
+        or name == "kcli.spark"
+        or name.endswith("__main__")
+    )
+for found in pkgutil.walk_packages(kcli.__path__, "kcli.", onerror=lambda name: None):
+    if not ours(found.name):
+        try:
+            importlib.import_module(found.name)
+        except ImportError:  # the library of an extra
+            pass
+print(*sorted({"pyspark", "py4j", "pyarrow", "pandas", "numpy"} & sys.modules.keys()))
+print("kcli.commands.consume" in sys.modules, "kcli.commands.pipeline.doctor" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "\nTrue True\n"

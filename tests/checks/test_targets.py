@@ -14,8 +14,8 @@ from _pytest.mark.expression import Expression
 from tests.conftest import FIXTURES, ON_REAL_BROKERS
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ("test", "test-brokers", "test-kerberos", "chaos")
-MARKERS = ("integration", "brokers", "kerberos", "soak")
+TARGETS = ("test", "test-brokers", "test-kerberos", "test-spark-cluster", "chaos")
+MARKERS = ("integration", "brokers", "kerberos", "spark_cluster", "soak")
 
 
 def runs_of_pytest(target: str) -> list[list[str]]:

@@ -81,15 +81,26 @@ def marked_tests(tree: Path) -> Iterator[tuple[str, str, str]]:
         for node in module.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
                 yield from ((id_, file, "") for id_ in ids_in(node.value))
-        for node in sorted(ast.walk(module), key=lambda node: getattr(node, "lineno", 0)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+        for node in functions_of(module):
+            if node.name.startswith("test_"):
                 yield from ((id_, file, node.name) for mark in node.decorator_list for id_ in ids_in(mark))
+
+
+def functions_of(scope: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Those that pytest would find, in their order."""
+    for node in scope.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions_of(node)
 
 
 def ids_in(expression: ast.expr) -> Iterator[str]:
     """The arguments of each ``pytest.mark.case`` in it, also within a list or a ``pytest.param``."""
     for node in ast.walk(expression):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.case":
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == "case" and ast.unparse(node.func) == "pytest.mark.case":
             yield from (str(word.value) for word in node.args if isinstance(word, ast.Constant))
 
 

@@ -57,7 +57,7 @@ ALONE = {
     "demo": "--dry-run",
     "completion": "bash",
     "pipeline doctor": "--java-home {dir}/none",
-    "pipeline pack": "-o {dir}/none/deps.tar.gz",
+    "pipeline pack": "--file {dir}/none/deps.tar.gz",
     "help": "profiles",
 }
 """A line for each command that needs no cluster; some are refused."""

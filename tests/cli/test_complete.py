@@ -182,12 +182,24 @@ def test_without_permission_to_list_nothing_is_offered(home: Home, cluster: Fake
 def test_no_peer_holds_it_up(home: Home, name: str, protocol: str) -> None:
     with Peer(PEERS[name]) as peer:
         server = ("-b", peer.address, "-X", f"security.protocol={protocol}")
-        for _ in range(20):  # a machine so busy that reading the configuration took all its time asks again
-            assert home.ask("groups", "", *server) == []
-            ended = time.monotonic()
-            if peer.connects:
-                break
-        assert ended - peer.connects[0] < LIMIT + SLACK
+        took = [held_up(home, peer, server)]
+        while took[-1] >= LIMIT + SLACK and len(took) < 10:  # on a busy machine; a peer does it every time
+            took.append(held_up(home, peer, server))
+    assert took[-1] < LIMIT + SLACK, took
+
+
+def held_up(home: Home, peer: Peer, server: tuple[str, ...]) -> float:
+    """Seconds from the first connection of a request to its end."""
+    before = len(peer.connects)
+    for _ in range(20):  # a machine so busy that reading the configuration took all its time asks again
+        shutil.rmtree(
+            home.folder / "cache", ignore_errors=True
+        )  # a peer without a response is not asked again for 5 s
+        assert home.ask("groups", "", *server) == []
+        ended = time.monotonic()
+        if len(peer.connects) > before:
+            return ended - peer.connects[before]
+    pytest.fail("it never connected")
 
 
 def test_packets_that_are_swallowed_do_not_hold_it_up(home: Home) -> None:

@@ -25,7 +25,7 @@ from tests.warm_kcli import WarmPopen
 
 pytestmark = pytest.mark.case("O2", "C1", "C2", "C3")
 
-TRIES = int(os.environ.get("KCLI_MOMENTS", "60"))
+TRIES = int(os.environ.get("KCLI_MOMENTS", "200"))
 SEED = int(os.environ.get("KCLI_MOMENTS_SEED", str(random.randrange(1 << 30))))
 AT_ONCE = 4
 PARTITIONS, BATCHES, EACH = 3, 60, 100
@@ -125,7 +125,8 @@ def _wait(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.case("O2", "C1", "C2", "C3")
-def test_only_written_records_are_ever_committed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [24, pytest.param(TRIES, marks=pytest.mark.soak)], ids=["few", "many"])
+def test_only_written_records_are_ever_committed(tmp_path: Path, count: int) -> None:
     with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         for partition in range(PARTITIONS):
             for number in range(BATCHES):
@@ -135,7 +136,7 @@ def test_only_written_records_are_ever_committed(tmp_path: Path) -> None:
         kinds = [Try.signalled, Try.left, Try.full]
         tries = [
             (kinds[n % len(kinds)], Try(cluster, n, chance.randrange(1 << 30), tmp_path))
-            for n in range(TRIES)
+            for n in range(count)
         ]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for done in [pool.submit(kind, one) for kind, one in tries]:

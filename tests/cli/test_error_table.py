@@ -213,7 +213,7 @@ NOT_YET = [
     ),
     Row(
         "groups list", 2, "no profile 'prod' (from current in {dir}/xdg/kcli/config.toml:1)",
-        "test, locked, guarded, pinned", "kcli profile add", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+        "test, locked, guarded, pinned", "`kcli profile use test`", env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
     ),
     Row(
         "groups list --profile tset", 2, "no profile 'tset' (from --profile)", "test, locked, guarded, pinned",

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from kcli.commands.profile import profile
+from kcli.commands.shared.context import cluster_name
 from kcli.profiles.profile import MARKS
+from kcli.profiles.resolve import resolve
+from kcli.profiles.sources import Sources
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
@@ -412,6 +415,74 @@ def test_config_check_finds_what_commands_would_refuse(kcli: Kcli, home: Path, t
     done = kcli("config", "check", "-o", "json")
     assert done.code == 2
     assert said.replace("PATH", str(path)) in " | ".join(str(row["what"]) for row in items(done))
+
+
+def test_config_check_names_every_bad_address(kcli: Kcli, home: Path) -> None:
+    path = write(home, '[profiles.p]\nbootstrap.servers = "h:99999,good:1,a b:1"\n')
+    found = [str(row["what"]) for row in items(kcli("config", "check", "-o", "json"))]
+    assert found == [
+        f"{one!r} is not the address of a broker (from {path}:2)" for one in ("h:99999", "a b:1")
+    ]
+
+
+@pytest.mark.parametrize("key", ["sasl.username", "sasl.password"])
+def test_what_holds_a_placeholder_is_not_said_to_be_missing(kcli: Kcli, home: Path, key: str) -> None:
+    values = {"sasl.username": "me", "sasl.password": "pw"} | {key: "${env:X}"}
+    text = "".join(f'{name} = "{value}"\n' for name, value in values.items())
+    protocol = 'security.protocol = "SASL_SSL"\nsasl.mechanism = "PLAIN"\n'
+    write(home, f'[profiles.p]\nbootstrap.servers = "h:1"\n{protocol}{text}')
+    found = [str(row["what"]) for row in items(kcli("config", "check", "-o", "json"))]
+    assert [what for what in found if "chmod" not in what] == [
+        what for what in found if what.startswith(f"{key} has a placeholder")
+    ]
+
+
+def test_a_current_profile_that_does_not_exist_is_replaced_by_use(kcli: Kcli, home: Path) -> None:
+    write(home, 'current = "nope"\n[profiles.prod]\nbootstrap.servers = "h:1"\n')
+    done = kcli("topics", "list")
+    assert (done.code, "`kcli profile use prod`" in done.err) == (2, True)
+    assert "profile add" not in done.err
+
+
+def test_a_mark_of_a_profile_in_a_variable_is_named_as_one(kcli: Kcli, home: Path) -> None:
+    write(home, '[profiles.p]\nbootstrap.servers = "h:1"\n')
+    said = kcli("config", "show", "--profile", "p", KCLI_READ_ONLY="true").err
+    assert "KCLI_READ_ONLY means nothing to kcli; read_only is a mark of a profile" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("security.protocol=SASL_SSL sasl.mechanism=PLAIN sasl.username=ops", "as User:ops"),
+        (
+            "security.protocol=SASL_SSL sasl.mechanism=OAUTHBEARER sasl.oauthbearer.client.id=app",
+            "as app by OAUTHBEARER",
+        ),
+        ("security.protocol=SASL_SSL sasl.mechanism=OAUTHBEARER", "by OAUTHBEARER"),
+        (
+            "security.protocol=SASL_SSL sasl.mechanism=GSSAPI sasl.kerberos.principal=me@R",
+            "as me@R by GSSAPI",
+        ),
+        ("security.protocol=SASL_SSL sasl.mechanism=AWS_MSK_IAM", "by AWS_MSK_IAM"),
+        ("security.protocol=SSL ssl.keystore.location=/k.p12", "with certificate /k.p12"),
+        ("security.protocol=SSL ssl.certificate.location=/k.pem", "with certificate /k.pem"),
+        ("security.protocol=SSL", ""),
+        ("ssl.certificate.location=/k.pem", ""),
+    ],
+)
+def test_plans_say_what_is_known_of_the_user(options: str, said: str) -> None:
+    resolved = resolve(Sources(flags={"bootstrap.servers": "h:1"}, properties=options.split()))
+    assert cluster_name(resolved) == ("h:1", said)
+
+
+def test_a_secret_command_has_the_time_that_is_given(kcli: Kcli, home: Path) -> None:
+    write(
+        home,
+        '[profiles.p]\nbootstrap.servers = "127.0.0.1:1"\nsecurity.protocol = "SASL_SSL"\n'
+        'sasl.mechanism = "PLAIN"\nsasl.username = "u"\nsasl.password_command = "sleep 60"\n',
+    )
+    done = kcli("topics", "list", "--profile", "p", "--timeout", "300ms")
+    assert (done.code, "more than 0.3 s" in done.err) == (2, True)
 
 
 def test_the_marks_of_profiles_are_in_the_help_of_options(kcli: Kcli) -> None:

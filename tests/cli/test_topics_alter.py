@@ -100,7 +100,7 @@ def test_brokers_are_not_asked_for_very_many_partitions_before_the_name_is_given
     done = topics(f"{line} 100000000 --yes", 2)
     assert "can exhaust the memory" in done.err
     assert f"give --confirm {line.split()[1]}" in done.err
-    assert "100,000,000" in topics(f"{line} 100000000 --dry-run").out.replace("100000000", "100,000,000")
+    assert "100,000,000" in topics(f"{line} 100000000 --dry-run").out
     shown = topics(f"{line} 100000000 --dry-run")
     assert "check" in shown.out + shown.err
     assert api not in {seen.api for seen in topics.cluster.requests[since:]}

@@ -274,6 +274,10 @@ def test_a_password_is_typed_twice_and_not_shown(users: Users, cluster: FakeClus
 def test_no_password_no_change(users: Users, cluster: FakeCluster) -> None:
     users.on_terminal(TERMINAL, (ASKED, "n"), code=1)
     assert "none was typed" in users.on_terminal(f"{TERMINAL} --yes", (FIRST, ""), code=2)
+    left = users.on_terminal(f"{TERMINAL} --yes", (FIRST, "canary-1"), (AGAIN, "\x04"), code=2)
+    assert ("none was typed" in left, "differ" in left) == (True, False)
+    stdin = users.on_terminal(f"{TERMINAL} --yes --password-file -", code=2)
+    assert "--password-file - reads stdin, which is a terminal" in stdin
     typed = [(FIRST, "canary-1"), (AGAIN, "canary-2")] * 3
     shown = users.on_terminal(f"{TERMINAL} --yes", *typed, code=2)
     assert "why: the two passwords differ; nothing was done" in shown

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -161,12 +163,18 @@ def test_wrong_arguments_are_refused_at_once(cluster: FakeCluster, wrong: dict[s
 # --- errors ---------------------------------------------------------------------------------------------
 
 
-def test_a_range_that_retention_ate_is_an_error_with_its_offsets(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize("choice", ["", "earliest", "latest"])
+def test_a_range_that_retention_ate_is_an_error_with_its_offsets(cluster: FakeCluster, choice: str) -> None:
+    """Also where ``on.out.of.range`` says where to continue: that would be a range with fewer rows."""
     for _ in range(10):
         append(cluster, T0, records(1))
     cluster.delete_records(*T0, 4)
-    with pytest.raises(DataLossError, match="the log goes from 4 to 10; 2 offsets are gone"):
-        read(cluster, {T0: Span(2, 10)})
+    with (
+        quick_reader(cluster, on_out_of_range=choice) as consumer,
+        ArrowReader(consumer, {T0: Span(2, 10)}) as reader,
+        pytest.raises(DataLossError, match="the log goes from 4 to 10; 2 offsets are gone"),
+    ):
+        list(reader)
 
 
 def test_a_damaged_batch_is_an_error_with_its_offsets_after_the_rows_before_it(cluster: FakeCluster) -> None:
@@ -274,7 +282,7 @@ def test_a_reading_that_is_given_up_closes_its_connections(cluster: FakeCluster)
     append(cluster, T0, records(10))
     append(cluster, T1, records(10))
     topic = topic_of(cluster)
-    assert not open_connections(cluster)
+    cluster.wait_until(lambda: not open_connections(cluster))
     reader = pa.RecordBatchReader.from_stream(topic)
     reader.read_next_batch()
     assert open_connections(cluster)
@@ -324,3 +332,24 @@ def test_nothing_is_committed(cluster: FakeCluster) -> None:
     append(cluster, T0, records(3))
     pa.table(topic_of(cluster, group_id="g"))
     assert not cluster.seen(OffsetCommitRequest)
+
+
+@pytest.mark.parametrize(
+    ("library", "error"),
+    [
+        (pa.table, OSError),
+        (pl.DataFrame, pl.exceptions.ComputeError),
+        (lambda topic: duckdb.sql("select count(value) from topic").fetchall(), duckdb.Error),
+    ],
+    ids=["pyarrow", "polars", "duckdb"],
+)
+def test_retention_under_a_reader_is_an_error_of_the_library(
+    cluster: FakeCluster, library: Any, error: type[Exception]
+) -> None:
+    for _ in range(10):
+        append(cluster, T0, records(1))
+    with topic_of(cluster) as topic:
+        cluster.delete_records(*T0, 4)
+        with pytest.raises(error, match=r"t-0: offset 0 is out of range.*from 4 to 10; 4 offsets are gone"):
+            library(topic)
+        assert isinstance(topic.error, DataLossError)

@@ -118,14 +118,15 @@ def kill_once(cluster: FakeCluster, path: Path, how: str, protocol: str, wait: f
 
 @pytest.mark.case("O2")
 @pytest.mark.parametrize(
-    ("how", "protocol", "kills"),
+    ("how", "protocol"),
     [
-        ("auto, whole polls", "classic", 20),
-        ("auto, record by record", "consumer", 8),
-        ("by hand, record by record", "classic", 20),
-        ("by hand, without waiting", "consumer", 8),
+        ("auto, whole polls", "classic"),
+        ("auto, record by record", "consumer"),
+        ("by hand, record by record", "classic"),
+        ("by hand, without waiting", "consumer"),
     ],
 )
+@pytest.mark.parametrize("kills", [7, pytest.param(20, marks=pytest.mark.soak)])
 def test_what_is_committed_was_written_whenever_the_reader_is_killed(
     tmp_path: Path, how: str, protocol: str, kills: int
 ) -> None:

@@ -116,12 +116,12 @@ def test_a_topic_is_moved_under_a_throttle_and_back_by_kafkas_script(
     with WarmPopen(
         command(kafka3, "reassign", "run", plan, "--throttle", "2MB/s", "--watch", "--yes", "-o", "json"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=state,
-    ) as run:  # fmt: skip
+    ) as moving:  # fmt: skip
         set_ = until(lambda: len(found := throttles(kafka3, name)) == 8 and found)
         assert set_["3 follower.replication.throttled.rate"] == "2000000"
         assert {row["state"] for row in items(kafka3, state, "reassign", "status")} == {"moving"}
-        out, err = run.communicate(timeout=60)
-    assert run.returncode == 0, err
+        out, err = moving.communicate(timeout=60)
+    assert moving.returncode == 0, err
     assert {row["status"] for row in json.loads(out)["items"]} == {"done"}
     assert throttles(kafka3, name) == {}
     assert all(set(row) == {2, 3} for row in replicas(kafka3, name))
@@ -132,11 +132,14 @@ def test_a_topic_is_moved_under_a_throttle_and_back_by_kafkas_script(
     undo = err.partition("go back with: kcli reassign run ")[2].strip()
     executed = reassign_partitions(kafka3, "--execute", "--reassignment-json-file", undo)
     assert "Successfully started partition reassignments" in executed.stdout, executed
-    until(
-        lambda: (
-            {row["state"] for row in items(kafka3, state, "reassign", "status", undo, "--watch")} == {"done"}
-        )
-    )
+
+    def is_done() -> bool:
+        """Not before the broker that is asked has heard what the controller did."""
+        words = command(kafka3, "reassign", "status", undo, "--watch", "-o", "json")
+        done = run(words, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=state)
+        return not done.returncode and {row["state"] for row in json.loads(done.stdout)["items"]} == {"done"}
+
+    until(is_done)
     assert replicas(kafka3, name) == [[1, 2], [2, 1]]
 
 

@@ -12,6 +12,7 @@ from confluent_kafka import TopicPartition as Partition
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kcli import read_topic
 from kcli.core import Producer
 from kcli.core.producer.partitioner import partitioner
 from tests.kafka import Kafka
@@ -133,6 +134,30 @@ def test_many_rows_in_transactions_arrive_once_and_those_of_an_aborted_one_do_no
             with producer.transaction():
                 producer.send_arrow(topic, whole.slice(start, 4_000).to_batches()[0])
     assert_arrived(rows, judged(kafka, topic, len(rows)))
+
+
+def test_a_topic_that_is_read_as_a_table_can_be_sent_to_another_as_it_is(kafka: Kafka) -> None:
+    topic, copy = (kafka.topic(name, partitions=PARTITIONS) for name in ("original", "copy"))
+    rows = [row for rows in some_tables() for row in rows]
+    with Producer(bootstrap_servers=kafka.bootstrap, compression_type="gzip") as producer:
+        producer.send_arrow(topic, table_of(rows))
+        assert producer.flush(PATIENCE)
+        table = read_topic(topic, bootstrap_servers=kafka.bootstrap)
+        assert producer.send_arrow(copy, table) == len(rows)
+        packed = read_topic(
+            topic, columns=["key", "value", "headers_packed", "timestamp"], bootstrap_servers=kafka.bootstrap
+        )
+        assert producer.send_arrow(copy, packed, partition=0) == len(rows)
+
+    def fields(messages: list[Any]) -> list[Any]:
+        return [(m.key(), m.value(), m.headers(), m.timestamp()) for m in messages]
+
+    originals = [fields(own) for own in judged(kafka, topic, len(rows))]
+    copies = [fields(own) for own in judged(kafka, copy, 2 * len(rows))]
+    assert copies[1:] == originals[1:]
+    assert copies[0][: len(originals[0])] == originals[0]
+    everything = [each for own in originals for each in own]
+    assert sorted(map(repr, copies[0][len(originals[0]) :])) == sorted(map(repr, everything))
 
 
 def test_a_frame_of_polars_names_the_topics(kafka: Kafka) -> None:

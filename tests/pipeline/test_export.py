@@ -502,7 +502,7 @@ def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
 def test_without_pyarrow_the_line_to_install_it_is_shown(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcli.commands.pipeline._export_flags.find_spec", lambda _name: None)
+    monkeypatch.setattr("kcli.pipeline.arrow_library.find_spec", lambda _name: None)
     for done in (export(cluster, tmp_path / "x")[0], import_(cluster, tmp_path / "x")[0]):
         assert done.code == 2
         assert "pip install 'kcli-kafka[spark]'" in done.err

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
+from kcli.core.errors import (
+    AuthError,
+    KcliError,
+    NotFoundError,
+    OutcomeUnknownError,
+    PartlyFailedError,
+    TimedOutError,
+)
 from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.output.progress import counted
@@ -13,12 +20,13 @@ Refused = tuple[object, KcliError]
 
 
 def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, ...]:
-    """6 where some partitions are left out; where nothing can be done 1 if none of them exists, else 7."""
+    """4 without permission; else 6 where some partitions are left out, and where nothing can be done 1 if none of them
+    exists, or 7.
+    """
     if not refused:
         return ()
-    if possible:
-        return (6,)
-    return (1,) if _absent(refused) else (7,)
+    others = 6 if possible else 1 if _absent(refused) else 7
+    return tuple(sorted({AuthError.exit_code if _denied(error) else others for _, error in refused}))
 
 
 def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
@@ -31,9 +39,8 @@ def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: boo
         tp, error = alike[0]
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         if not possible:
-            kind, verb = (
-                (NotFoundError, "do not exist") if _absent(alike) else (NotPossibleError, "cannot be set")
-            )
+            kind = NotFoundError if _absent(alike) else AuthError if _denied(error) else NotPossibleError
+            verb = "do not exist" if kind is NotFoundError else "cannot be set"
             what = f"{tp}{more} {verb}" if more else error.what
             inv.failed(kind(what, why=error.why or error.what, do=do))
         elif do:
@@ -49,6 +56,10 @@ def _refused(alike: Sequence[Refused]) -> str:
     if len(set(reasons)) == 1:
         return f"{first} and {others} more refused: {reasons[0]}"
     return f"{first} refused: {reasons[0]}; {others} more like it"
+
+
+def _denied(error: KcliError) -> bool:
+    return error.exit_code == AuthError.exit_code
 
 
 def _absent(refused: Iterable[Refused]) -> bool:

@@ -11,9 +11,15 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.mirror:mirror",
         "copy topics to another cluster by many tasks, exactly once",
     ),
+    "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
+    "replay": ("kcli.commands.pipeline.replay:replay", "send dead letters to where they belong, once more"),
     "verify": (
         "kcli.commands.pipeline.verify:verify",
         "compare topics of two clusters, and repair what differs",
+    ),
+    "profile": (
+        "kcli.commands.pipeline.profile:profile",
+        "show skew, keys, sizes, times and schema of topics",
     ),
     "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
     "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
@@ -25,6 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
     cls=LazyGroup,
     table=VERBS,
     examples=(
+        ('kcli pipeline query orders --sql "select count(*) from source"', "how many records are there?"),
         ("kcli pipeline export orders exports/orders", "write a topic to files"),
         ("kcli pipeline import exports/orders", "restore it"),
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders", "copy a topic, nothing twice"),

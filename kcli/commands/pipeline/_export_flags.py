@@ -2,10 +2,8 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.pipeline.manifest import Request
@@ -28,16 +26,6 @@ FIXED = {
     for field in dataclasses.fields(ConsumerOptions)
     if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | _OF_TASKS
 }
-
-
-def check_pyarrow(command: str) -> None:
-    """ConfigError without pyarrow, which is an extra; it is not loaded here."""
-    if find_spec("pyarrow") is None:
-        raise ConfigError(
-            "pyarrow is not installed",
-            why=f"`kcli pipeline {command}` works with its tables",
-            do="pip install 'kcli-kafka[spark]'" + (", or --format ndjson" if command == "export" else ""),
-        )
 
 
 def export_request(topics: Sequence[str], flags: Mapping[str, Any]) -> Request:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kcli.commands._what_to_read import Topics
-from kcli.commands.pipeline._export_flags import FIXED, check_pyarrow, export_range, export_request
+from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
 from kcli.commands.pipeline._export_report import COLUMNS, report_of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
@@ -37,6 +37,7 @@ from kcli.output.progress import Progress, counted
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.pipeline import plan as ranges
+from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import (
     OtherExportError,
     check_same,
@@ -75,7 +76,7 @@ def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str,
     """Runs the export; returns the exit status."""
     check_job_flags(flags, "export")
     if flags["form"] == "parquet":
-        check_pyarrow("export")
+        check_pyarrow("writes Parquet", otherwise="--format ndjson")
     with ExitStack() as stack:
         return _Export(inv, topics, folder, flags, stack).run()
 

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from kcli.commands._mirror_plan import Names, may_begin
-from kcli.commands.pipeline._export_flags import check_pyarrow
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
     cluster_of,
@@ -34,6 +33,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
+from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.check_files import CheckSettings, check_size
 from kcli.pipeline.kernels.import_ import (
@@ -69,7 +69,7 @@ _BROKERS_DEFAULT = -1
 def run(inv: Invocation, folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the import; returns the exit status."""
     check_job_flags(flags, "import")
-    check_pyarrow("import")
+    check_pyarrow("reads Parquet and prepares records")
     with ExitStack() as stack:
         return _Import(inv, os.path.abspath(folder), flags, stack).run()
 

@@ -10,10 +10,11 @@ from typing import Any
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.passwords import lacks_password
+from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
-from kcli.output.listing import list_rows
+from kcli.output.listing import NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -155,15 +156,12 @@ def print_report(
     runner: str,
     cluster: str | None,
     title: str,
+    head: Mapping[str, Any] = NO_FIELDS,
 ) -> int:
-    """Prints items, summary and failures; returns the exit status."""
-    head = {"command": command, "runner": runner, "totals": report.totals}
+    """Prints items, summary and failures; returns the exit status. ``head``: further fields of the document."""
+    fields = {"command": command, "runner": runner, "totals": report.totals, **head}
     shown = [column for column in columns if any(column.key in item for item in report.items)]
-    with list_rows(
-        inv.out, KIND, ITEM, shown or columns, cluster=cluster, warnings=inv.talk.warnings, head=head
-    ) as rows:
-        for item in report.items:
-            rows.add(item)
+    print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]
     inv.talk.note(

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.commands._mirror_clusters import Side
 from kcli.commands._mirror_jobs import jobs_that_write
-from kcli.commands._mirror_plan import Names, may_begin
+from kcli.commands._mirror_plan import may_begin, names_of
 from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, runner_of
 from kcli.commands.pipeline._mirror_continuous import follow
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, items_of, places_of, task_of
@@ -260,7 +260,7 @@ class _Mirror:
         return may_begin(
             self._inv,
             job,
-            Names(self._source.name, self._target.name, self._source.option, self._target.option),
+            names_of(self._source, self._target),
             found,
             _own(positions),
             {route.source: found.sources[route.source].partitions for route in found.routes},

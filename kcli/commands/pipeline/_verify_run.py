@@ -12,13 +12,14 @@ from kcli.commands.pipeline._job_run import (
     run_job,
     runner_of,
 )
+from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
-from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.routes import Route, parse_rename, plan_routes, select_topics
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
@@ -91,12 +92,6 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
                     why="no record is read at that level",
                     do="leave one of them out",
                 )
-    if None not in (flags["since"], flags["until"]) and flags["until"] < flags["since"]:
-        raise usage(
-            "kcli pipeline verify: --until is before --since",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
 
 
 def _pin(inv: Invocation, source: Side, target: Side, flags: Mapping[str, Any]) -> _Pinned:
@@ -115,9 +110,7 @@ def _pin(inv: Invocation, source: Side, target: Side, flags: Mapping[str, Any]) 
             [parse_rename(text) for text in flags["renames"]],
             same_cluster=ids[0] == ids[1],
         )
-        spec = RangeSpec(
-            *(None if flags[n] is None else OffsetSpec("timestamp", flags[n]) for n in ("since", "until"))
-        )
+        spec = wanted_range(flags, "verify")
         present = [route for route in routes if route.target in known[1]]
         # The target first: what is copied meanwhile is no record too many.
         theirs = pin(there, [route.target for route in present], spec, inv.timeout)

@@ -13,15 +13,13 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     examples=(
         ("kcli pipeline pack", "where is the archive that jobs bring along? it is made if it is missing"),
         (
-            "kcli pipeline pack -o deps.tar.gz",
+            "kcli pipeline pack --file deps.tar.gz",
             "for executors of another platform: run it on a machine like them",
         ),
     ),
 )
 @click.option(
-    "-o",
-    "--output",
-    "file",
+    "--file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Write the archive to this file.  [default: kcli's cache]",

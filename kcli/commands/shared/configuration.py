@@ -52,7 +52,7 @@ class Configuration:
         self._talk = talk
         self._traced = traced
         self._unused: dict[str, Unused] = {}
-        self._secrets = SecretReader(os.environ, talk.warn)
+        self._secrets = SecretReader(os.environ, talk.warn, values.timeout)
         self._revealed: Resolved | None = None
         self.refusal: ReadOnlyError | None = None
         self.resolved = resolve(

@@ -55,10 +55,31 @@ def cluster_name(resolved: Resolved) -> ClusterName:
     details = []
     if resolved.profile is not None:
         details.append(f"profile {resolved.profile.name}")
-    if resolved.uses("sasl_username") and resolved.values.get("sasl_username"):
-        details.append(f"as User:{resolved.values['sasl_username']}")
+    if login := _login(resolved):
+        details.append(login)
     name = resolved.profile.name if resolved.profile is not None else first + (",…" if comma else "")
     return ClusterName(name, ", ".join(details))
+
+
+def _login(resolved: Resolved) -> str:
+    """What is known of the user before brokers have authenticated it; they may derive another principal."""
+    values = resolved.values
+    if resolved.uses("sasl_mechanism"):
+        mechanism = str(values.get("sasl_mechanism") or "")
+        name = values.get(_NAMES.get(mechanism, "sasl_username"), "")
+        if mechanism not in _NAMES:
+            return f"as User:{name}" if name else ""
+        return f"as {name} by {mechanism}" if name else f"by {mechanism}"
+    if not resolved.uses("ssl_certificate_location"):
+        return ""
+    file = values.get("ssl_certificate_location") or values.get("ssl_keystore_location")
+    if file:
+        return f"with certificate {file}"
+    return "with a client certificate" if values.get("ssl_certificate_pem") else ""
+
+
+_NAMES = {"OAUTHBEARER": "sasl_oauthbearer_client_id", "GSSAPI": "sasl_kerberos_principal", "AWS_MSK_IAM": ""}
+"""The options that name the user of mechanisms which have no ``sasl.username``."""
 
 
 def cluster_text(name: ClusterName, cluster_id: str | None) -> str:

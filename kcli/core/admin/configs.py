@@ -172,7 +172,9 @@ def describe_configs(
         for row in response.results:
             if resource := known.get((row.resource_type, row.resource_name)):
                 needs = _needs(resource, "DESCRIBE_CONFIGS")
-                outcome = verdict(row.error_code, f"configuration of {resource}", row.error_message, needs)
+                outcome = verdict(
+                    row.error_code, f"describing the configuration of {resource}", row.error_message, needs
+                )
                 yield resource, outcome, [_entry(config, resource) for config in row.configs]
 
     wanted = dict.fromkeys(resources)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from kcli.core.arrow.export import schema_capsule
+from kcli.core.arrow.fields import Field
 from kcli.core.arrow.structs import (
     ARRAY,
     GET,
     GET_LAST_ERROR,
+    NULLABLE,
     RELEASE,
     SCHEMA,
     STREAM,
@@ -37,12 +41,12 @@ class ForeignDataError(KcliError):
 
 
 class ForeignField(NamedTuple):
-    """A type, and the name of its column. ``format``: Arrow's format string."""
+    """A type, and the name of its column. ``format``: Arrow's format string; of ``dictionary``: that of its values."""
 
     name: str
     format: str
     children: tuple[ForeignField, ...]
-    is_dictionary: bool
+    dictionary: ForeignField | None
 
 
 class ForeignArray:
@@ -89,15 +93,25 @@ class _Owned:
 def open_tables(data: Any) -> tuple[ForeignField, Iterator[ForeignArray]]:
     """The type of a table or a stream of tables, and its parts one after the other.
 
-    ConfigError for an object that offers no Arrow data; errors of the library that does are a ForeignDataError.
+    Columns that are dictionaries are requested as plain ones: pyarrow and pandas convert them, others hand out the same
+    again. ConfigError for an object that offers no Arrow data; errors of the library are a ForeignDataError.
     """
+    field, tables = _opened(data, ())
+    if any(column.dictionary for column in field.children):
+        request = schema_capsule(_plain(field))
+        with suppress(ForeignDataError):  # what can be handed out only once
+            return _opened(data, (request,))
+    return field, tables
+
+
+def _opened(data: Any, request: tuple[object, ...]) -> tuple[ForeignField, Iterator[ForeignArray]]:
     kind = type(data).__name__
     try:
         if hasattr(data, "__arrow_c_array__"):
-            schema, array = _called(kind, data.__arrow_c_array__)
+            schema, array = _called(kind, data.__arrow_c_array__, request)
             return read_field(schema), iter([_moved(array)])
         if hasattr(data, "__arrow_c_stream__"):
-            stream = _Stream(_called(kind, data.__arrow_c_stream__))
+            stream = _Stream(_called(kind, data.__arrow_c_stream__, request))
             return stream.field(), stream.arrays()
     except (TypeError, ValueError) as error:  # no capsules
         raise _inconsistent(f"{kind} hands out something else: {error}") from error
@@ -108,9 +122,15 @@ def open_tables(data: Any) -> tuple[ForeignField, Iterator[ForeignArray]]:
     )
 
 
-def _called(kind: str, hand_out: Callable[[], Any]) -> Any:
+def _plain(field: ForeignField) -> Field:
+    """The type with the values of dictionaries in their place."""
+    values = field.dictionary or field
+    return Field(values.format, field.name, NULLABLE, tuple(_plain(child) for child in values.children))
+
+
+def _called(kind: str, hand_out: Callable[..., Any], request: tuple[object, ...]) -> Any:
     try:
-        return hand_out()
+        return hand_out(*request)
     except Exception as error:
         raise ForeignDataError(
             f"{kind} does not hand out its Arrow data", why=f"{type(error).__name__}: {error}"
@@ -131,7 +151,7 @@ def _field(schema: ArrowSchema, depth: int) -> ForeignField:
         (schema.name or b"").decode("utf-8", "replace"),
         schema.format.decode("utf-8", "replace"),
         tuple(_field(schema.children[index].contents, depth - 1) for index in range(schema.n_children)),
-        bool(schema.dictionary),
+        _field(schema.dictionary.contents, depth - 1) if schema.dictionary else None,
     )
 
 

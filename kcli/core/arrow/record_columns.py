@@ -65,7 +65,7 @@ class RecordSchema:
     """Checks the type of a table once; raises ConfigError for a column that is unknown or of a wrong type."""
 
     def __init__(self, field: ForeignField) -> None:
-        if field.format != "+s" or field.is_dictionary:
+        if field.format != "+s" or field.dictionary:
             raise ConfigError(f"the Arrow data are of the type {type_name(field)}", why="a table is needed")
         names = [child.name for child in field.children]
         for name, repeated in groupby(sorted(names)):
@@ -139,7 +139,7 @@ def _check(field: ForeignField) -> None:
         "partition": kind in _INTEGERS,
         "topic": kind in _BYTES,
     }
-    if field.is_dictionary or not (fits[name] or kind == _NULL):
+    if field.dictionary or not (fits[name] or kind == _NULL):
         raise ConfigError(
             f"the column {name} is of the type {type_name(field)}",
             why=f"accepted is {_ACCEPTED[name]}",
@@ -150,11 +150,11 @@ def _check(field: ForeignField) -> None:
 def _is_header(field: ForeignField) -> bool:
     """Whether the entries of a list are a name and a value."""
     entry = field.children[0] if field.children else None
-    if entry is None or entry.format != "+s" or entry.is_dictionary or len(entry.children) != 2:
+    if entry is None or entry.format != "+s" or entry.dictionary or len(entry.children) != 2:
         return False
     named = field.format == "+m" or {child.name for child in entry.children} == {"key", "value"}
     return named and all(
-        child.format in {*_BYTES, _NULL} and not child.is_dictionary for child in entry.children
+        child.format in {*_BYTES, _NULL} and not child.dictionary for child in entry.children
     )
 
 
@@ -258,8 +258,8 @@ def _has_nulls(array: ForeignArray) -> bool:
 def type_name(field: ForeignField) -> str:
     """A type in Arrow's words."""
     kind = field.format
-    if field.is_dictionary:
-        return "dictionary"
+    if field.dictionary:
+        return f"dictionary<{type_name(field.dictionary)}>"
     if kind in _LISTS:
         inner = ", ".join(type_name(child) for child in field.children)
         return f"{'map' if kind == '+m' else 'list' if kind == '+l' else 'large_list'}<{inner}>"

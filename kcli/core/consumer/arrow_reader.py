@@ -5,9 +5,9 @@ partition: small ones are collected, a large one is not divided. The next fetch 
 Arrow is decompressed at a time, so memory is bounded by ``fetch.buffer.bytes`` and by what is made of one batch.
 
 Rows are never silently missing: a range that retention, ``DeleteRecords`` or a truncation ate is a DataLossError with its
-offsets, damage a CorruptRecordsError, silence a TimedOutError. Offsets without a record (compaction, transaction
-markers, aborted transactions) are no loss. Tested in ``tests/fault/test_arrow_reader.py`` and
-``tests/integration/test_read_topic.py``.
+offsets, damage a CorruptRecordsError (with ``on.corrupt=skip`` a warning), silence a TimedOutError. Offsets without a
+record (compaction, transaction markers, aborted transactions) are no loss. Tested in ``tests/fault/test_arrow_reader.py``
+and ``tests/integration/test_read_topic.py``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ArrowReader:
         self._closed = False
         self._error: KcliError | None = None
         self.rows = self.seen = self.bytes_read = 0
-        consumer.return_whole_batches()
+        consumer.read_ranges()
         consumer.assign(
             {tp: span for tp, span in spans.items() if span.stop is None or span.stop > (span.start or 0)}
         )

@@ -342,10 +342,13 @@ class Consumer:
             self._poll_buffer.take_back(batches)
             raise
 
-    def return_whole_batches(self) -> None:
-        """From now on a poll returns all that has arrived, whatever ``max.poll.records`` says, with ``joins``."""
+    def read_ranges(self) -> None:
+        """From now on a poll returns all that has arrived, whatever ``max.poll.records`` says, with ``joins``; and a
+        position out of range is an error, whatever ``on.out.of.range`` says: a range without its records is not read.
+        """
         self._poll_limit = WHOLE_BATCHES
         self._fetcher.joins = RUN_BYTES
+        self._out_of_range.exact = True
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
         """The records of one poll, one by one. For bulk processing use batches instead.

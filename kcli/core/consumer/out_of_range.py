@@ -37,7 +37,9 @@ class _Lookup:
 
 
 class OutOfRange:
-    """``wake_at`` is when ``pump`` is due. ``reset`` applies the reset policy to a partition."""
+    """``wake_at`` is when ``pump`` is due. ``reset`` applies the reset policy to a partition. ``exact``: it is always an
+    error, as where ranges are read.
+    """
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class OutOfRange:
         self._subscription = subscription
         self._reset = reset
         self._lookups: list[_Lookup] = []
+        self.exact = False
         self.wake_at = _NEVER
 
     def handle(self, error: OutOfRangeError, now: float) -> None:
@@ -82,6 +85,9 @@ class OutOfRange:
 
     def _continue_or_raise(self, error: OutOfRangeError) -> None:
         choice = self._options.on_out_of_range
+        if self.exact:
+            error.do = "choose a range that is in the log"
+            raise error
         if choice not in ("earliest", "latest"):
             raise error
         why = f" ({error.why})" if error.why else ""

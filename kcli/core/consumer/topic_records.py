@@ -75,7 +75,7 @@ def read_topic(
         topic,
         chosen,
         wanted,
-        partitions=[partitions] if isinstance(partitions, int) else partitions,
+        partitions=_numbers(partitions),
         columns=tuple([columns] if isinstance(columns, str) else columns),
         where=RecordFilter(keys=_keys(key)),
         batch_rows=batch_rows,
@@ -239,6 +239,8 @@ def _range(since: Instant | None, until: Instant | None, offsets: str | None) ->
         raise ConfigError(
             "offsets and a time were both given", why="both choose the range", do="use one of them"
         )
+    if offsets is not None and not isinstance(offsets, str):
+        raise ConfigError(f"offsets={offsets!r}", why="a range is text", do='offsets="1000:2000"')
     now = clock.wall_ms()
     try:
         by_time = RangeSpec(_at(since, now), _at(until, now))
@@ -262,14 +264,34 @@ def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
         return None
     if isinstance(instant, datetime):
         return OffsetSpec("timestamp", round(instant.timestamp() * 1000))
+    if isinstance(instant, bool) or not isinstance(instant, int | str):
+        raise ValueError(f"{instant!r} is no time: text, a datetime, or a whole number of ms since the epoch")
     return OffsetSpec("timestamp", instant if isinstance(instant, int) else parse_instant(instant, now))
+
+
+def _numbers(partitions: int | Iterable[int] | None) -> list[int] | None:
+    """None: all."""
+    if partitions is None:
+        return None
+    several = [partitions] if isinstance(partitions, int) else partitions
+    numbers = list(several) if isinstance(several, Iterable) else [several]
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        raise ConfigError(
+            f"partitions={partitions!r}", why="a partition is a number, or there is a list of several"
+        )
+    return numbers
 
 
 def _keys(key: Key | Sequence[Key]) -> tuple[bytes | None, ...] | None:
     """What the key may be; None: anything."""
     if key is None:
         return None
-    return (_key(key),) if isinstance(key, str | bytes) else tuple(map(_key, key))
+    several = (key,) if isinstance(key, str | bytes) else key
+    if not isinstance(several, Iterable) or not all(
+        one is None or isinstance(one, str | bytes) for one in several
+    ):
+        raise ConfigError(f"key={key!r}", why="a key is text or bytes, or there is a list of several keys")
+    return tuple(map(_key, several))
 
 
 def _key(key: Key) -> bytes | None:

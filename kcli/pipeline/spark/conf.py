@@ -20,6 +20,7 @@ _SECRETS = (
 _LOCAL = re.compile(r"local(?:\[(?P<slots>\d+|\*)(?:\s*,\s*(?P<attempts>\d+))?\])?")
 _MASTER = re.compile(r"local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _DRIVER_JAVA = "spark.driver.extraJavaOptions"
+PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
 _FAILURES = "spark.task.maxFailures"
 _REDACTIONS = (
     "spark.redaction.regex",
@@ -97,15 +98,16 @@ def session_conf(
     log_configuration: str,
     python_path: str,
 ) -> dict[str, str]:
-    """All settings of a session. ``folder`` is its own, for temporary files; ``python_path``: where local workers find
-    kcli's modules.
+    """All settings of a session. ``folder`` is its own, for temporary files; ``python_path``: where workers find kcli's
+    modules.
     """
     for key in given:
         _check(key)
-    found = _own(master, folder, python_path)
+    found = _own(master, folder)
     found |= {key: text for key, text in given.items() if key not in _REDACTIONS}
     found["spark.master"] = master.url
     found[_FAILURES] = str(master.attempts + 1)
+    found[PYTHON_PATH] = ":".join(filter(None, [python_path, given.get(PYTHON_PATH, "")]))
     for key in _REDACTIONS:
         found[key] = f"{_SECRETS}|{given[key]}" if key in given else _SECRETS
     found[_DRIVER_JAVA] = " ".join(
@@ -146,7 +148,7 @@ def _check(key: str) -> None:
         raise ConfigError(f"--spark-conf {key}=…", why=_REFUSED[key], do="leave it out")
 
 
-def _own(master: Master, folder: str, python_path: str) -> dict[str, str]:
+def _own(master: Master, folder: str) -> dict[str, str]:
     found = {
         "spark.app.name": "kcli",
         "spark.ui.showConsoleProgress": "false",
@@ -161,6 +163,5 @@ def _own(master: Master, folder: str, python_path: str) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": folder,
-            "spark.executorEnv.PYTHONPATH": python_path,
         }
     return found

@@ -31,7 +31,7 @@ _WAYS = (
 )
 _WRAPPER = """\
 #!/bin/sh
-# Runs {program} without the module {module}, which it does not have.
+# Runs a Java without the module {module}, which it does not have.
 for word; do shift; [ "$word" = --add-modules={module} ] || set -- "$@" "$word"; done
 exec {quoted} "$@"
 """
@@ -94,7 +94,7 @@ def _has_vector(program: str) -> bool:
 
 
 def _wrapped(program: str) -> str:
-    text = _WRAPPER.format(program=program, module=VECTOR, quoted=shlex.quote(program)).encode()
+    text = _WRAPPER.format(module=VECTOR, quoted=shlex.quote(program)).encode()
     home = cache_home() / "spark" / f"java-{hashlib.sha256(text).hexdigest()[:16]}"
     wrapper = home / "bin" / "java"
     try:

@@ -31,8 +31,8 @@ def check_master(url: str) -> None:
 def _addresses(url: str) -> list[tuple[str, int]]:
     found = []
     for part in url.removeprefix("spark://").split(","):
-        match = re.fullmatch(r"\[?([^\[\]/]+?)\]?(?::(\d+))?", part)
+        match = re.fullmatch(r"(\[[^\]/]+\]|[^:/]+)(?::(\d+))?", part)
         if match is None or int(match[2] or _PORT) > 65_535:
             raise ConfigError(f"--master {url}", why="it has no host and port", do="spark://HOST:7077")
-        found.append((match[1], int(match[2] or _PORT)))
+        found.append((match[1].strip("[]"), int(match[2] or _PORT)))
     return found

@@ -1,6 +1,7 @@
 """Checks by a task on each executor whether jobs can run there: Python, kcli and its C extension, and the libraries."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,21 @@ from kcli.core.version import __version__
 from kcli.flows.stop import Stop
 from kcli.pipeline.spark import probe_task
 from kcli.pipeline.spark.driver import cloudpickle
+from kcli.pipeline.spark.errors import SparkError
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.ship import facts
-from kcli.pipeline.spark.watching import run_watched
+from kcli.pipeline.spark.watching import StageCounts, run_watched
 
 _PACK = (
     "make the archive on a machine like the executors with `kcli pipeline pack`, and use it: "
     "--spark-conf spark.archives=FILE#deps"
 )
+
+
+_NOTED = 20.0
+"""Seconds without a task after which a note says so."""
+_NO_EXECUTOR = "other jobs hold its cores, or no worker has as much memory as an executor wants"
+_SMALLER = "look at the page of the master; ask for less with --spark-conf spark.executor.memory=512m, spark.cores.max=2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +38,9 @@ class Difference:
     hosts: tuple[str, ...] = ()
 
 
-def check_executors(session: Session, stop: Stop | None = None) -> None:
-    """ConfigError that names all differences."""
-    found = differences(probe(session, stop))
+def check_executors(session: Session, note: Callable[[str], object]) -> None:
+    """ConfigError that names all differences. A cluster without free executors is waited for, which is noted."""
+    found = differences(probe(session, Stop(), note=note))
     if found:
         named = "; ".join(f"{each.what} on {', '.join(each.hosts)}" for each in found)
         raise ConfigError(
@@ -42,8 +50,16 @@ def check_executors(session: Session, stop: Stop | None = None) -> None:
         )
 
 
-def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
-    """The facts that tasks report, from as many as run at a time."""
+def probe(
+    session: Session,
+    stop: Stop,
+    *,
+    note: Callable[[str], object] = str,
+    patience: float = float("inf"),
+) -> list[dict[str, Any]]:
+    """The facts that tasks report, from as many as run at a time. SparkError if none has begun after ``patience``
+    seconds.
+    """
     tasks = max(2, session.slots)
     cloudpickle.register_pickle_by_value(probe_task)  # type: ignore[no-untyped-call]
     try:
@@ -52,14 +68,38 @@ def probe(session: Session, stop: Stop | None = None) -> list[dict[str, Any]]:
             session,
             lambda: session.context.runJob(rdd, probe_task.probe_task),
             title="kcli probe",
-            on_turn=bool,
-            stop=stop if stop is not None else Stop(),
+            on_turn=_Waiting(session, note, patience),
+            stop=stop,
             what=f"no task runs on {session.master.name}",
             do="check with `kcli pipeline doctor`, and read the logs of the executors",
         )
     finally:
         cloudpickle.unregister_pickle_by_value(probe_task)  # type: ignore[no-untyped-call]
     return found
+
+
+class _Waiting:
+    """Notices that no executor takes a task."""
+
+    def __init__(self, session: Session, note: Callable[[str], object], patience: float) -> None:
+        self._session = session
+        self._note = note
+        self._began = time.monotonic()
+        self._noted = False
+        self._patience = patience
+
+    def __call__(self, counts: StageCounts) -> None:
+        seconds = time.monotonic() - self._began
+        if counts.active or counts.done or seconds < min(_NOTED, self._patience):
+            return
+        where = self._session.master.name
+        if seconds >= self._patience:
+            raise SparkError(
+                f"no task has begun on {where} in {seconds:.0f} s", why=_NO_EXECUTOR, do=_SMALLER
+            )
+        if not self._noted:
+            self._noted = True
+            self._note(f"waiting for an executor of {where}: {_NO_EXECUTOR}")
 
 
 def differences(found: Iterable[dict[str, Any]]) -> list[Difference]:

@@ -31,7 +31,7 @@ def open_runner(
     session = Session(master=master, local=local, conf=conf, java_home=java_home, note=note, warn=warn)
     try:
         if not session.master.is_local:
-            check_executors(session)
+            check_executors(session, note)
     except BaseException:
         session.close()
         raise

@@ -27,8 +27,9 @@ from kcli.pipeline.spark.java import JavaHome, spark_java
 from kcli.pipeline.spark.jvm import Jvm, log_configuration
 from kcli.pipeline.spark.libraries import installed
 from kcli.pipeline.spark.masters import check_master
-from kcli.pipeline.spark.ship import Shipment
+from kcli.pipeline.spark.ship import DEPS, archives
 
+_ARCHIVES = "spark.archives"
 _FOREIGN = (
     "PYSPARK_SUBMIT_ARGS",
     "PYSPARK_DRIVER_PYTHON",
@@ -64,25 +65,28 @@ class Session:
         warn: Callable[[str], object] = str,
         note: Callable[[str], object] = str,
     ) -> None:
+        if SparkContext._active_spark_context is not None:
+            raise SparkError("there is a session of Spark in this process", do="end it first")
         given = dict(conf or {})
         self.master = parse_master(master, local=local, processors=_processors(), conf=given)
         self.java: JavaHome = spark_java(java_home)
         check_master(self.master.url)
         started = time.monotonic()
         self._sql: SparkSession | None = None
-        self._variables = _Variables(_driver_environment(self.master, given))
         self._handler = signal.getsignal(signal.SIGINT)
         self.folder = SessionFolder()
+        self._variables = _Variables(_driver_environment(self.master, given))
         self._jvm: Jvm | None = None
         try:
-            shipment = Shipment.of(self.master.is_local, given, note=note)
             found = session_conf(
                 self.master,
-                shipment.conf,
+                given
+                if self.master.is_local
+                else {**given, _ARCHIVES: archives(given.get(_ARCHIVES, ""), note)},
                 profile=profile,
                 folder=self.folder.path,
                 log_configuration=log_configuration(self.folder),
-                python_path=_python_path(),
+                python_path=_python_path() if self.master.is_local else f"./{DEPS}",
             )
             for text in warnings_of(given):
                 warn(text)

@@ -14,6 +14,8 @@ from kcli.pipeline.spark.runner import SparkRunner
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.subject import Subject
 
+_PATIENCE = 60.0
+"""Seconds for the first task to begin."""
 SPARK, EXECUTORS, CLUSTER = "spark", "executors", "cluster"
 
 
@@ -42,7 +44,7 @@ def examine_session(subject: Subject, stop: Stop) -> Iterator[Finding]:
 def _executors(session: Session, stop: Stop) -> Iterator[Finding]:
     started = time.monotonic()
     try:
-        found = probe(session, stop)
+        found = probe(session, stop, patience=_PATIENCE)
     except KcliError as error:
         yield failure(EXECUTORS, "task", error, time.monotonic() - started)
         return

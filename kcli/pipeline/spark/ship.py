@@ -10,8 +10,7 @@ import re
 import sys
 import sysconfig
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from kcli.files.xdg import cache_home
 DEPS = "deps"
 """The folder on the executors."""
 
-FACTS = "kcli-pack.json"
 _PACKAGE = "kcli-kafka"
 _FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema")
 """Extras of kcli that tasks use where they are installed."""
@@ -36,8 +34,6 @@ _NOT_NEEDED = {
 _SKIPPED = re.compile(
     r"(^|/)(__pycache__|tests?|include)/|\.(pyc|pyi|pxd|pyx|h|hpp|cc)$|^\.\./|^pyarrow/src/"
 )
-_ARCHIVES = "spark.archives"
-_PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
 _KEPT = 3  # archives of other versions that stay in the cache
 
 
@@ -45,24 +41,11 @@ class PackError(KcliError):
     """The archive cannot be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shipment:
-    """``conf``: the user's settings, and those that bring kcli to the executors."""
-
-    conf: dict[str, str]
-
-    @classmethod
-    def of(cls, is_local: bool, given: Mapping[str, str], *, note: Callable[[str], object]) -> "Shipment":
-        """Nothing for local masters; nothing but the path where the user names an archive as ``…#deps``."""
-        conf = dict(given)
-        if is_local:
-            return cls(conf)
-        archives = conf.get(_ARCHIVES, "")
-        if not any(each.strip().endswith("#" + DEPS) for each in archives.split(",")):
-            conf[_ARCHIVES] = ",".join(filter(None, [archives, f"{cached_pack(note)}#{DEPS}"]))
-        theirs = conf.get(_PYTHON_PATH, "")
-        conf[_PYTHON_PATH] = os.pathsep.join(filter(None, [f"./{DEPS}", theirs]))
-        return cls(conf)
+def archives(given: str, note: Callable[[str], object]) -> str:
+    """``spark.archives`` of a session on a cluster: the user's, and kcli's unless the user names one as ``…#deps``."""
+    if any(each.strip().endswith("#" + DEPS) for each in given.split(",")):
+        return given
+    return ",".join(filter(None, [given, f"{cached_pack(note)}#{DEPS}"]))
 
 
 def cached_pack(note: Callable[[str], object] = str) -> str:

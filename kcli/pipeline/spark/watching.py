@@ -119,8 +119,10 @@ def run_watched(
                 raise StoppedTaskError("the job was stopped")
             if watched.is_lost:
                 raise session.failure(RuntimeError("lost"), what)
-            with suppress(Exception):  # progress is no reason to fail
-                on_turn(watched.counts())
+            counts = StageCounts(0, 0, 0, 0)
+            with suppress(Exception):  # the JVM may be gone, which the next turn finds
+                counts = watched.counts()
+            on_turn(counts)
     except BaseException:
         if not stop and not watched.is_lost:
             watched.cancel()

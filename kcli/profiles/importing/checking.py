@@ -73,7 +73,9 @@ def check_name(name: str) -> None:
 def _of_one_mechanism(pairs: Pairs, path: str) -> tuple[Pairs, list[tuple[str, str]]]:
     """Without the options of SASL mechanisms other than that of the profile; and those with the reason."""
     errors: list[ConfigError] = []
-    (kept,) = without_other_mechanisms([[Pair(key, text, path) for key, text in pairs]], errors.append)
+    (kept,) = without_other_mechanisms(
+        [[Pair(key, text, path) for key, text in pairs]], errors.append, errors.append
+    )
     left = [(pair.key, pair.text) for pair in kept]
     gone = [pair[0] for pair in pairs if pair not in left and pair[1]]
     return left, [(key, error.why) for key, error in zip(gone, errors, strict=False)]

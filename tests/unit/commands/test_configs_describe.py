@@ -1,6 +1,6 @@
 """The columns of ``kcli configs describe``."""
 
-from kcli.commands._configs_describe import _WITH_ORIGIN
+from kcli.commands._configs_describe import _WITH_ORIGIN, _place
 from kcli.output.layout import layout
 
 
@@ -11,3 +11,9 @@ def test_on_a_narrow_terminal_the_origin_takes_the_place_of_the_source() -> None
     widths = {column.key: width for column, width in found.items()}
     assert widths.keys() == {"name", "key", "value", "origin"}
     assert min(widths["value"], widths["origin"]) >= 20
+
+
+def test_an_origin_repeats_the_key_only_where_it_is_another_one() -> None:
+    assert _place("cleanup.policy", "cleanup.policy", "compact", "topic") == "topic: compact"
+    said = _place("cleanup.policy", "log.cleanup.policy", "delete", "default")
+    assert said == "default: log.cleanup.policy=delete"

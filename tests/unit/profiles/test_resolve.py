@@ -302,6 +302,10 @@ def test_credentials_that_would_not_be_used_are_refused_unless_the_protocol_was_
         assert found.values["security_protocol"] == "PLAINTEXT"
 
 
+def option_name(option: str) -> str:
+    return option.partition("=")[0].removesuffix("_file").replace(".", "_")
+
+
 MECHANISMS_AND_OPTIONS = [
     ("OAUTHBEARER", "sasl.username=me", "PLAIN and SCRAM-SHA-256 and SCRAM-SHA-512"),
     ("OAUTHBEARER", "sasl.password_file=/hunter2", "PLAIN and"),
@@ -313,17 +317,37 @@ MECHANISMS_AND_OPTIONS = [
 ]
 
 
+def test_a_template_of_java_with_kerberos_beside_scram_works() -> None:
+    text = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\nsasl.kerberos.service.name=kafka\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="me" password="pw";\n'
+    )
+    found = resolved(SAYERS[0][1], {"files": ["f"], "read_file": {"f": text}.__getitem__})
+    assert (found.values["sasl_username"], "sasl_kerberos_service_name" in found.values) == ("me", False)
+    assert not [text for text in found.warnings if "kerberos" in text]
+
+
 @pytest.mark.parametrize(("mechanism", "option", "owner"), MECHANISMS_AND_OPTIONS)
-def test_an_option_of_another_mechanism_is_refused_unless_the_mechanism_was_chosen_later(
+def test_an_option_of_another_mechanism_is_refused_from_x_and_ignored_in_files(
     mechanism: str, option: str, owner: str
 ) -> None:
-    text = f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\n{option}\n"
-    file: dict[str, Any] = {"files": ["f"], "read_file": {"f": text}.__getitem__}
-    with pytest.raises(ConfigError, match="has no effect") as caught:
-        resolved(SAYERS[0][1], file)
-    assert f"sasl.mechanism is {mechanism.upper()}" in caught.value.why
+    """As Java does; unless the mechanism was chosen later it is said."""
+    chosen = f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\n"
+    file: dict[str, Any] = {"files": ["f"], "read_file": {"f": f"{chosen}{option}\n"}.__getitem__}
+    found = resolved(SAYERS[0][1], file)
+    assert option_name(option) not in found.values
+    (said,) = found.unused
+    assert said in found.details
+    assert said.startswith(option.partition("=")[0])
+    assert "(f:3) has no effect" in said
+    assert f"sasl.mechanism is {mechanism.upper()}" in said
+    assert owner in said
+    assert "hunter2" not in said
+
+    with pytest.raises(ConfigError, match=r"\(-X\) has no effect") as caught:
+        resolved(SAYERS[0][1], {"properties": [*chosen.split(), option]})
     assert owner in caught.value.why
-    assert "f:3" in caught.value.what
     assert "hunter2" not in f"{caught.value}{caught.value.do}"
 
     weaker = {"files": ["f"], "read_file": {"f": f"security.protocol=SASL_SSL\n{option}"}.__getitem__}

@@ -11,7 +11,6 @@ import pytest
 from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret
 from kcli.files.reading import NotAFileError, TooLargeError, read_bounded
-from kcli.profiles import secret_command
 from kcli.profiles.secret_keys import LIMIT, SecretSource
 from kcli.profiles.secrets import SecretReader
 
@@ -117,10 +116,11 @@ def test_what_a_command_printed_is_never_in_an_error() -> None:
         assert CANARY not in f"{caught.value}{caught.value.do}"
 
 
-def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secret_command, "COMMAND_SECONDS", 0.1)
+def test_a_command_that_hangs_is_ended() -> None:
     with pytest.raises(ConfigError, match="sleep") as caught:
-        reader().read(source("command", "sleep 60"))
+        SecretReader({"PATH": os.environ["PATH"]}, lambda _text: None, 0.1).read(
+            source("command", "sleep 60")
+        )
     assert "more than 0.1 s" in caught.value.why
 
 

@@ -77,9 +77,9 @@ class Batches:
         return self.exporter.stream_capsule(self)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def nothing_is_kept() -> Iterator[None]:
-    """All that ctypes was to keep is released when the test is over."""
+    """All that ctypes was to keep is released when the tests are over."""
     gc.collect()
     before = len(ctypes_export._kept), len(ctypes_export._structures)
     yield

@@ -2,8 +2,9 @@
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import pyarrow as pa
 import pytest
 
 from kcli.core.arrow.foreign import ForeignDataError, open_tables
@@ -101,6 +102,24 @@ def test_offsets_that_leave_their_data_are_refused_by_row() -> None:
     field, tables = open_tables(AsArray(b"a", b"b", b"c", change=backwards))
     with pytest.raises(ValueError, match="row 0: its value is not within the data"):
         rows_of(RecordSchema(field).records(next(tables)))
+
+
+def test_a_library_that_cannot_hand_out_twice_is_read_as_it_was_at_first() -> None:
+    class Once:
+        asked: ClassVar[list[object]] = []
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            self.asked.append(requested_schema)
+            if requested_schema is not None:
+                raise RuntimeError("used up")
+            return pa.table({"value": pa.array(["x", "x"]).dictionary_encode()}).__arrow_c_stream__()
+
+    field, tables = open_tables(Once())
+    assert len(Once.asked) == 2
+    assert field.children[0].dictionary is not None
+    assert next(tables).length == 2
+    with pytest.raises(ConfigError, match="the column value is of the type dictionary<utf8>"):
+        RecordSchema(field)
 
 
 class _Other:

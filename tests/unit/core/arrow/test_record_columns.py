@@ -121,6 +121,18 @@ def test_polars_pandas_and_duckdb() -> None:
     assert sent(relation) == [(None, b"duck%d" % at, (("n", b"v"),), at * 1000) for at in range(5000)]
 
 
+def test_dictionaries_are_requested_as_plain_columns() -> None:
+    table = pa.table(
+        {"value": pa.array(["x", None, "y", "x"]).dictionary_encode(), "timestamp": [1, 2, 3, 4]}
+    )
+    expected = [(b"x", 1), (None, 2), (b"y", 3), (b"x", 4)]
+    assert [(row[1], row[3]) for row in sent(table)] == expected
+    assert [(row[1], row[3]) for row in sent(table.to_batches()[0].slice(1))] == expected[1:]
+    assert [(row[1], row[3]) for row in sent(table.to_reader())] == expected
+    frame = pandas.DataFrame({"value": pandas.Categorical(["x", "y", "x"])})
+    assert [row[1] for row in sent(frame)] == [b"x", b"y", b"x"]
+
+
 REFUSED = {
     "unknown": (
         pa.table({"value": [b"x"], "valeu": [1]}),
@@ -138,9 +150,15 @@ REFUSED = {
         pa.table({"value": [b""], "timestamp": pa.array([0], pa.date32())}),
         "the column timestamp is of the type date32: accepted is timestamp of any unit",
     ),
-    "dictionary": (
-        pa.table({"value": pa.array(["x"]).dictionary_encode()}),
-        "the column value is of the type dictionary",
+    "dictionary of a library that does not convert": (
+        polars.DataFrame(
+            {"value": ["x"], "topic": ["t"]}, schema={"value": polars.Utf8, "topic": polars.Categorical}
+        ),
+        "the column topic is of the type dictionary<.*utf8.*>: accepted is utf8",
+    ),
+    "dictionary of numbers": (
+        pa.table({"value": pa.array([7]).dictionary_encode()}),
+        "the column value is of the type int64",
     ),
     "decimals": (
         pa.table({"value": [b""], "timestamp": pa.array([1], pa.decimal128(9, 2))}),

@@ -1,0 +1,75 @@
+"""The rows of a query: Spark runs it, and they are printed as they come, or written as Parquet files."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.flows.stop import Stop
+from kcli.output.listing import list_rows
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+from kcli.pipeline.result_values import item_maker
+from kcli.pipeline.spark.conf import SQL
+from kcli.pipeline.spark.progress import shown_on
+from kcli.pipeline.spark.query import OnTurn, Query
+from kcli.pipeline.spark.session import Session
+from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.pipeline.sql_text import Rewritten
+
+KIND, ITEM = "QueryResult", "QueryRow"
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
+
+
+def show(
+    inv: Invocation,
+    settings: SourceSettings,
+    query: Rewritten,
+    flags: Mapping[str, Any],
+    *,
+    cluster: str | None,
+    folder: str | None,
+) -> int:
+    """Runs the query; returns the exit status."""
+    with (
+        Stop() as stop,
+        session_of(inv, flags) as session,
+        inv.progress("queried", unit="tasks") as bar,
+    ):
+        found = Query(session, replace(settings, slots=session.slots), query, flags["limit"])
+        if folder is not None:
+            found.write_parquet(folder, stop, shown_on(bar))
+            inv.talk.note(f"wrote {folder}")
+        else:
+            _print(inv, found, cluster, stop, shown_on(bar))
+        return inv.finish(done=True, also=[stop.exit_code])
+
+
+def session_of(inv: Invocation, flags: Mapping[str, Any]) -> Session:
+    """A session for SQL."""
+    return Session(
+        master=flags["master"],
+        local=flags["local"],
+        conf=dict(text.split("=", 1) for text in flags["spark_conf"]),
+        java_home=flags["java_home"],
+        profile=SQL,
+        warn=inv.talk.warn,
+        note=inv.talk.note,
+    )
+
+
+def _print(inv: Invocation, found: Query, cluster: str | None, stop: Stop, on_turn: OnTurn) -> None:
+    item = item_maker(found.columns)
+    shown = inv.out.list_kind()
+    columns = []
+    for name, kind in found.columns:
+        columns.append(Column(name, "time" if kind == "timestamp" else "id" if kind in _NUMBERS else "text"))
+        if kind == "binary" and shown in ("csv", "tsv"):
+            columns.append(Column(f"{name}_encoding"))
+    head = {"columns": [column.name for column in found.columns]}
+    rows = list_rows(inv.out, KIND, ITEM, columns, cluster=cluster, warnings=inv.talk.warnings, head=head)
+    with rows:
+        for portion in found.rows(stop, on_turn):
+            for row in portion:
+                rows.add(item(row))
+    inv.talk.detail(counted(rows.count, "row"))

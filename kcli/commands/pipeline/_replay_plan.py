@@ -1,0 +1,110 @@
+"""The plan of a replay: how many records would go where, by reason and hour. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.output.progress import counted, size_text
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column, indented_table
+from kcli.pipeline.plan import Slice
+from kcli.pipeline.redrive import NO_TARGET, TOO_OFTEN
+
+_ROWS = 20
+_COLUMNS = (Column("target"), Column("reason"), Column("hour"), Column("records", "number"))
+
+
+class Found(NamedTuple):
+    """``targets``: records by topic. ``histogram``: by (target, reason, hour). ``chosen``: offsets by task, None for all
+    that pass. ``superseded``: left out by --dedupe.
+    """
+
+    targets: Mapping[str, int]
+    histogram: Mapping[tuple[str, str, str], int]
+    records: int
+    size: int
+    too_often: int
+    without_target: int
+    superseded: int
+    chosen: list[list[int]] | None
+
+
+def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
+    """From what the tasks have counted."""
+    histogram: Counter[tuple[str, str, str]] = Counter()
+    for item in items:
+        histogram.update(item["histogram"])
+    sent = sum(item["records"] for item in items)
+    targets: Counter[str] = Counter()
+    for (target, _, _), number in histogram.items():
+        if target:
+            targets[target] += number
+    chosen: list[list[int]] | None = None
+    kept = sent
+    if dedupe:
+        last: dict[bytes, tuple[int, int, int]] = {}
+        for task, item in enumerate(items):
+            for key, (timestamp, offset) in item["keys"].items():
+                # A record without a key is named by its offset, in its partition only.
+                name = key if len(key) == 16 else b"%d/%b" % (task, key)
+                last[name] = max(last.get(name, (timestamp, task, offset)), (timestamp, task, offset))
+        chosen = [[] for _ in items]
+        for _, task, offset in last.values():
+            chosen[task].append(offset)
+        kept = len(last)
+    return Found(
+        targets,
+        histogram,
+        kept,
+        sum(item["bytes"] for item in items),
+        sum(number for (target, why, _), number in histogram.items() if not target and why == TOO_OFTEN),
+        sum(number for (target, why, _), number in histogram.items() if not target and why == NO_TARGET),
+        sent - kept,
+        chosen,
+    )
+
+
+def plan_text(
+    topic: str,
+    target: str,
+    job: str,
+    slices: Sequence[Slice],
+    found: Found,
+    *,
+    continued: int,
+    flags: Mapping[str, Any],
+) -> str:
+    """What is going to be sent."""
+    lines = [f"Replay {visible_line(topic)} to {visible_line(target)}, job {visible_line(job)}, exactly once"]
+    if flags["where"] is not None:
+        lines.append(f"  where {visible_line(flags['where'])}")
+    if continued:
+        lines.append(
+            f"  continues: {counted(continued, 'offset')} were done by earlier runs; another --job NAME begins anew"
+        )
+    offsets = sum(each.offsets for each in slices)
+    lines.append(
+        f"  {counted(found.records, 'record')} of {counted(offsets, 'offset')} in {counted(len(slices), 'partition')}"
+        + ("" if found.superseded else f", {size_text(found.size)}")
+    )
+    rows = [
+        {"target": row[0] or "(skipped)", "reason": row[1], "hour": row[2], "records": number}
+        for row, number in sorted(found.histogram.items(), key=lambda entry: (-entry[1], entry[0]))
+    ]
+    lines += ["  " + line for line in indented_table(_COLUMNS, rows[:_ROWS])]
+    if len(rows) > _ROWS:
+        lines.append(f"    and {counted(len(rows) - _ROWS, 'row')} more")
+    if found.superseded:
+        lines.append(
+            f"  left out, since a later record has the same key: {counted(found.superseded, 'record')}"
+        )
+    if found.too_often:
+        lines.append(
+            f"  skipped, since they were replayed {flags['max_replays']} times or more: "
+            f"{counted(found.too_often, 'record')}"
+        )
+    if found.without_target:
+        lines.append(
+            f"  skipped, since no header names their topic: {counted(found.without_target, 'record')}"
+        )
+    return "\n".join(lines)

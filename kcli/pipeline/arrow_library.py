@@ -1,0 +1,15 @@
+"""Whether pyarrow is there, which some kernels need."""
+
+from importlib.util import find_spec
+
+from kcli.core.errors import ConfigError
+
+
+def check_pyarrow(purpose: str, *, otherwise: str = "") -> None:
+    """ConfigError without pyarrow. ``purpose``: what needs it; ``otherwise``: what else can be done."""
+    if find_spec("pyarrow") is None:
+        raise ConfigError(
+            f"pyarrow is not installed, which {purpose}",
+            why="it is an extra of kcli",
+            do="pip install 'kcli-kafka[spark]'" + (f", or {otherwise}" if otherwise else ""),
+        )

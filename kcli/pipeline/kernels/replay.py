@@ -1,0 +1,242 @@
+"""Sends records of one partition to the topics where they belong, exactly once; or only counts what would be sent.
+
+A task has a transactional id of its own. It initializes that id, which ends what an earlier attempt left open and fences
+it, and only then reads its position: an offset of the group of the job, committed in the transaction of the records. So
+however often the task is begun, each record is sent once. A partition has one task, so order is kept.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from kcli.core.admin.admin import Admin
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import KcliError, TimedOutError
+from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.producer.producer import Producer
+from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
+from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.plan import Slice
+from kcli.pipeline.redrive import Routing, decide, hour, reason, replayed, unpacked
+
+PREFIX = "__kcli.replay."
+_IN_TRANSACTION = 1000  # records
+_SECONDS = 2.0  # the length of a transaction
+_SILENCE = 30.0  # seconds without a record that are an error
+_PATIENCE = 60.0  # seconds for a call of a transaction: one of a killed attempt may have to end first
+_MOST_REASONS = 200  # rows of the histogram of a task
+
+
+class ReplayTask(NamedTuple):
+    """``chosen`` are offsets (``redrive.packed``), None for all."""
+
+    slice: Slice
+    chosen: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """``send``: False counts only. ``keys``: the last record of each key is found as well."""
+
+    cluster: ClusterRef
+    job: str
+    routing: Routing
+    send: bool = True
+    keys: bool = False
+
+    @property
+    def group(self) -> str:
+        """That of the positions."""
+        return PREFIX + self.job
+
+
+def run(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
+    """See ``Kernel``."""
+    return _send(settings, task, context) if settings.send else _count(settings, task, context)
+
+
+def position(committed: OffsetAndMetadata | None, slice_: Slice) -> int:
+    """Where a job continues: at its position, unless that is one of a topic that was deleted since."""
+    if committed is None or committed.metadata != slice_.topic_id.hex():
+        return slice_.start
+    return max(slice_.start, committed.offset)
+
+
+# --- counting ---------------------------------------------------------------------------------------------
+
+
+def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
+    """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → time and
+    offset of its last record that would be sent.
+    """
+    item = _item(settings, task.slice)
+    histogram: Counter[tuple[str, str, str]] = Counter()
+    keys: dict[bytes, tuple[int, int]] = {}
+    with Consumer(_options(settings)) as consumer:
+        for record in _records(consumer, task, task.slice.start, context):
+            decision = decide(record, settings.routing)
+            row = (decision.target, decision.why or reason(record), hour(record.timestamp))
+            histogram[row if row in histogram or len(histogram) < _MOST_REASONS else (row[0], "…", "…")] += 1
+            size = _size(record)
+            context.progress(1, size)
+            if not decision.target:
+                item["skipped_records"] += 1
+                continue
+            item["records"] += 1
+            item["bytes"] += size
+            if settings.keys and record.key is not None:
+                keys[blake2b(record.key, digest_size=16).digest()] = (record.timestamp, record.offset)
+            elif settings.keys:
+                keys[b"%d" % record.offset] = (
+                    record.timestamp,
+                    record.offset,
+                )  # without a key each is its own
+    return {**item, "histogram": dict(histogram), "keys": keys}
+
+
+# --- sending ----------------------------------------------------------------------------------------------
+
+
+def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
+    item = _item(settings, task.slice)
+    tp = task.slice.tp
+    options = settings.cluster.options(
+        ProducerOptions,
+        transactional_id=f"{settings.group}.{tp.topic}.{tp.partition}",
+        acks="all",
+        enable_idempotence=True,
+    )
+    with Producer(options) as producer, Consumer(_options(settings)) as consumer:
+        producer.init_transactions(_PATIENCE)
+        start = position(committed_offset(settings, tp), task.slice)
+        item["start"] = min(start, task.slice.end)
+        sending = _Sending(settings, task.slice, producer, item)
+        try:
+            for record in _records(consumer, task, start, context):
+                sending.add(record)
+                context.progress(1, 0)
+            sending.commit(task.slice.end)
+        except BaseException:
+            sending.abort()
+            raise
+    return item
+
+
+class _Sending:
+    """Transactions, each with the position after its records."""
+
+    def __init__(
+        self, settings: ReplaySettings, slice_: Slice, producer: Producer, item: dict[str, Any]
+    ) -> None:
+        self._settings = settings
+        self._slice = slice_
+        self._producer = producer
+        self._item = item
+        self._open = False
+        self._began = 0.0
+        self._sums = [0, 0, 0]
+        self._done = slice_.start
+
+    def add(self, record: Record) -> None:
+        """Sends or skips a record."""
+        if not self._open:
+            self._producer.begin_transaction(_PATIENCE)
+            self._open, self._began, self._sums = True, time.monotonic(), [0, 0, 0]
+        decision = decide(record, self._settings.routing)
+        if decision.target:
+            self._producer.send(replayed(record, decision, self._settings.routing))
+            self._sums[0] += 1
+            self._sums[2] += _size(record)
+        else:
+            self._sums[1] += 1
+        self._done = record.offset + 1
+        if sum(self._sums[:2]) >= _IN_TRANSACTION or time.monotonic() - self._began > _SECONDS:
+            self.commit(self._done)
+
+    def commit(self, offset: int) -> None:
+        """Commits what is open with the position; at the end of the range also where no record was left."""
+        if not self._open:
+            if offset <= self._done:
+                return
+            self._producer.begin_transaction(_PATIENCE)
+            self._open, self._sums = True, [0, 0, 0]
+        where = OffsetAndMetadata(offset, self._slice.topic_id.hex())
+        self._producer.send_offsets_to_transaction({self._slice.tp: where}, self._settings.group, _PATIENCE)
+        self._producer.commit_transaction(_PATIENCE)
+        self._open, self._done = False, offset
+        for name, part in zip(("records", "skipped_records", "bytes"), self._sums, strict=True):
+            self._item[name] += part
+
+    def abort(self) -> None:
+        """Leaves nothing open; an error of it is no news."""
+        if self._open:
+            self._open = False
+            try:
+                self._producer.abort_transaction(_PATIENCE)
+            except KcliError:
+                return
+
+
+def committed_offset(settings: ReplaySettings, tp: TopicPartition) -> OffsetAndMetadata | None:
+    """The position of the job, when no transaction that may change it is open any more."""
+    with Admin(settings.cluster.options(ClientOptions)) as admin:
+        return read_committed(admin, settings.group, [tp], stable=True)[tp]
+
+
+def read_committed(
+    admin: Admin, group: str, partitions: list[TopicPartition], *, stable: bool
+) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    """The positions of a job; raises the first error."""
+    found = admin.fetch_offsets({group: partitions}, require_stable=stable)[group]
+    if isinstance(found, KcliError):
+        raise found
+    for committed in found.values():
+        if isinstance(committed, KcliError):
+            raise committed
+    return {tp: found.get(tp) for tp in partitions}  # type: ignore[misc]
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskContext) -> Iterator[Record]:
+    """The chosen records of the range from ``start`` on; StoppedTaskError after a request to stop."""
+    if start >= task.slice.end:
+        return
+    chosen = None if task.chosen is None else unpacked(task.chosen)
+    consumer.assign({task.slice.tp: Span(start, task.slice.end)})
+    since = time.monotonic()
+    while not consumer.done:
+        before = consumer.state(task.slice.tp).position
+        for record in consumer.records(1.0):
+            if chosen is None or record.offset in chosen:
+                yield record
+        if context.stopped():
+            raise StoppedTaskError("the replay was stopped; running it again continues")
+        if consumer.state(task.slice.tp).position != before:
+            since = time.monotonic()
+        elif time.monotonic() - since > _SILENCE:
+            raise TimedOutError(
+                f"{task.slice.tp}: nothing arrived for {_SILENCE:g} s", why="no broker returned its records"
+            )
+
+
+def _options(settings: ReplaySettings) -> ConsumerOptions:
+    found = settings.cluster.options(ConsumerOptions, isolation_level="read_committed")
+    return replace(found, group_id="", enable_auto_commit=False, on_out_of_range="fail")
+
+
+def _item(settings: ReplaySettings, slice_: Slice) -> dict[str, Any]:
+    found: dict[str, Any] = {"topic": slice_.topic, "partition": slice_.partition}
+    if settings.routing.topic:
+        found["target_topic"] = settings.routing.topic
+    return {**found, "start": slice_.start, "end": slice_.end, "records": 0, "skipped_records": 0, "bytes": 0}
+
+
+def _size(record: Record) -> int:
+    return len(record.key or b"") + len(record.value or b"")

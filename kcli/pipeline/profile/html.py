@@ -1,0 +1,141 @@
+"""The profile as one HTML page, with plots, that needs nothing else: no script, no network."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from kcli.output.progress import size_text
+from kcli.output.tables import time_text
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1b1f24 }
+h1 { font-size: 1.5rem } h2 { margin-top: 2.5rem; border-bottom: 1px solid #d0d7de } h3 { margin-bottom: .3rem }
+table { border-collapse: collapse } th, td { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+td code { word-break: break-all } pre { background: #f6f8fa; padding: .8rem; overflow-x: auto }
+svg { display: block; width: 100%; height: auto } rect { fill: #2f6fb4 } rect.high { fill: #c2571a }
+text { font: 11px system-ui, sans-serif; fill: #57606a } .note { color: #57606a }
+@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3 } pre { background: #161b22 } }
+"""
+_WIDTH, _HEIGHT, _FOOT = 900, 160, 18
+_CLASSES = {False: "bar", True: "high"}
+
+
+def page(
+    cluster: str, at: str, topics: Sequence[Mapping[str, Any]], partitions: Sequence[Mapping[str, Any]]
+) -> str:
+    """``topics`` as in ``topic_item``; ``partitions`` are the items of the report."""
+    title = f"Profile of {', '.join(topic['topic'] for topic in topics)}"
+    body = "".join(
+        _topic(topic, [item for item in partitions if item["topic"] == topic["topic"]]) for topic in topics
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
+        f'<h1>{escape(title)}</h1>\n<p class="note">Cluster {escape(cluster)}, {escape(at)}, by kcli</p>\n'
+        f"{body}</body></html>\n"
+    )
+
+
+def _topic(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str:
+    return f"<h2>{escape(topic['topic'])}</h2>\n" + "".join(_sections(topic, items))
+
+
+def _sections(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield _table(("", ""), _facts(topic))
+    if not topic["records"]:
+        return
+    average = topic["records"] / max(1, topic["partitions"])
+    yield "<h3>Records by partition</h3>" + _bars(
+        [
+            (str(item["partition"]), item.get("records", 0), item.get("records", 0) > 1.5 * average)
+            for item in items
+        ]
+    )
+    if topic["times"]:
+        yield "<h3>Records by time</h3>" + _bars(
+            [(time_text(one["from"]), one["records"], False) for one in topic["times"]]
+        )
+    for name, title in (("value_sizes", "Sizes of values"), ("key_sizes", "Sizes of keys")):
+        rows = topic[name]["histogram"]
+        if rows:
+            yield f"<h3>{title}</h3>" + _bars(
+                [(f"{one['from']:,} to {one['to']:,} bytes", one["records"], False) for one in rows]
+            )
+    if topic["top_keys"]:
+        note = (
+            ""
+            if topic["distinct_keys_exact"]
+            else f'<p class="note">Counts may be too low by {topic["top_keys_error"]:,}.</p>'
+        )
+        rows = [
+            (_code(one["key"]), f"{one['records']:,}", f"{one['share']:.2%}") for one in topic["top_keys"]
+        ]
+        yield "<h3>Most frequent keys</h3>" + note + _table(("key", "#records", "#share"), rows)
+    if topic["json_schema"] is not None:
+        yield (
+            "<h3>JSON Schema of the values</h3><pre>"
+            + escape(json.dumps(topic["json_schema"], indent=2))
+            + "</pre>"
+        )
+
+
+def _facts(topic: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def rate(name: str) -> str:
+        value = topic[f"{name}_rate"]
+        return f"{topic[name + 's']:,}" + (f" ({value:.2%})" if value is not None else "")
+
+    values = topic["values"]
+    about = "" if topic["distinct_keys_exact"] else "about "
+    words = (("json", "JSON"), ("text", "other text"), ("binary", "binary"))
+    kinds = ", ".join(f"{values[kind]:,} {word}" for kind, word in words if values[kind])
+    rows = [
+        ("Partitions", f"{topic['partitions']:,}"),
+        ("Records", f"{topic['records']:,}"),
+        ("Keys and values", size_text(topic["bytes"])),
+        ("Largest partition to average", "–" if topic["skew"] is None else f"{topic['skew']:.2f}"),
+        ("Distinct keys", f"{about}{topic['distinct_keys']:,}"),
+        ("Records without a key", rate("null_key")),
+        ("Records without a value", rate("null_value")),
+        ("Records with headers", f"{topic['with_headers']:,}"),
+        (f"Of {values['sampled']:,} values that were looked into", kinds or "–"),
+    ]
+    if values["schema_ids"]:
+        ids = ", ".join(f"{number} ({count:,})" for number, count in values["schema_ids"].items())
+        rows.append(("Ids of schemas in the registry", ids))
+    return [(escape(name), escape(text)) for name, text in rows]
+
+
+def _code(text: str) -> str:
+    return f"<code>{escape(text)}</code>"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are HTML; a head that begins with # is of numbers."""
+    kinds = [' class="number"' if head.startswith("#") else "" for head in heads]
+    cells = "".join(
+        f"<th{kind}>{head.removeprefix('#')}</th>" for kind, head in zip(kinds, heads, strict=True)
+    )
+    top = f"<tr>{cells}</tr>" if any(heads) else ""
+    lines = "".join(
+        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f"<table>{top}{lines}</table>\n"
+
+
+def _bars(rows: Sequence[tuple[str, int, bool]]) -> str:
+    """An upright bar for each (label, number, whether it stands out); the first and last labels are written."""
+    most = max((number for _, number, _ in rows), default=0) or 1
+    step = _WIDTH / len(rows)
+    bars = "".join(
+        f'<rect class="{_CLASSES[high]}" x="{n * step + step * 0.08:.2f}" width="{step * 0.84:.2f}" '
+        f'y="{_HEIGHT * (1 - number / most):.2f}" height="{_HEIGHT * number / most:.2f}">'
+        f"<title>{escape(label)}: {number:,}</title></rect>"
+        for n, (label, number, high) in enumerate(rows)
+    )
+    ends = f'<text x="0" y="{_HEIGHT + 14}">{escape(rows[0][0])}</text>'
+    if len(rows) > 1:
+        ends += f'<text x="{_WIDTH}" y="{_HEIGHT + 14}" text-anchor="end">{escape(rows[-1][0])}</text>'
+    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" role="img">{bars}{ends}</svg>\n'

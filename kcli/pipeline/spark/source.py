@@ -1,0 +1,89 @@
+"""``format("kcli")``: topics as a data source of Spark, in Python.
+
+``import kcli.spark`` registers it. Spark makes a ``KcliSource`` from its options wherever it needs one; the schema and
+the readers follow from the options alone.
+"""
+
+from typing import TYPE_CHECKING
+
+import pyspark
+import pyspark.sql.datasource as api
+from pyspark.sql.types import StructType
+
+from kcli.core.errors import ConfigError
+from kcli.pipeline.spark.source_columns import spark_schema
+from kcli.pipeline.spark.source_reading import BatchReader, errors_carried
+from kcli.pipeline.spark.source_settings import SourceSettings, settings_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class KcliSource(api.DataSource):
+    """See ``docs/python.md`` for its options and columns."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name in ``format``."""
+        return "kcli"
+
+    def schema(self) -> str:
+        """The columns."""
+        with errors_carried():
+            return spark_schema(self._settings())
+
+    def reader(self, schema: StructType) -> BatchReader:  # noqa: ARG002 - pyspark's signature
+        """Reads a range that is pinned when the query is planned."""
+        with errors_carried():
+            settings = self._settings()
+        return BatchReader(settings)
+
+    def streamReader(self, schema: StructType) -> api.DataSourceStreamReader:  # noqa: ARG002, N802 - pyspark's
+        """Reads what arrives."""
+        with errors_carried():
+            if not hasattr(api.DataSourceStreamReader, "getDefaultReadLimit"):
+                raise ConfigError(
+                    'readStream.format("kcli") does not work with this version of pyspark',
+                    why=f"streams need pyspark 4.2, and this is {pyspark.__version__}, which reads batches only",
+                    do="pip install 'pyspark>=4.2,<5'; or read batches: spark.read.format(\"kcli\")",
+                )
+            from kcli.pipeline.spark.source_stream import StreamReader  # needs pyspark 4.2
+
+            return StreamReader(self._settings())
+
+    def writer(self, schema: StructType, overwrite: bool) -> api.DataSourceWriter:
+        """Appends records."""
+        with errors_carried():
+            if overwrite:
+                raise ConfigError(
+                    'mode("overwrite") is not offered',
+                    why="records are appended to a topic; none is replaced",
+                    do='.mode("append")',
+                )
+            if not hasattr(api, "DataSourceArrowWriter"):
+                raise ConfigError(
+                    'write.format("kcli") does not work with this version of pyspark',
+                    why=f"batches of Arrow are written by pyspark 4.1 and later, and this is {pyspark.__version__}",
+                    do="pip install 'pyspark>=4.2,<5'",
+                )
+            from kcli.pipeline.spark.source_writing import RecordWriter  # needs pyspark 4.1
+
+            return RecordWriter(self._settings(), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: ARG002, N802
+        """Refused by name."""
+        with errors_carried():
+            raise ConfigError(
+                'writeStream.format("kcli") is not offered',
+                why="a batch that Spark repeats after a failure would be written twice",
+                do='writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; '
+                "`kcli pipeline mirror` copies exactly once",
+            )
+
+    def _settings(self) -> SourceSettings:
+        return settings_of(self.options)
+
+
+def register(spark: "SparkSession") -> None:
+    """Makes ``format("kcli")`` known to a session; again does no harm."""
+    spark.dataSource.register(KcliSource)

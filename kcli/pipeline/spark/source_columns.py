@@ -1,0 +1,110 @@
+"""Columns of ``format("kcli")``: their types in Spark, and batches of Arrow that have exactly these types.
+
+Spark compares the schema of what a source returns with the declared one, names of children and units of time included.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcli.core.arrow.table import ArrowBatch
+from kcli.core.kernels.active import decode_headers
+from kcli.pipeline.spark.source_settings import DECODED, SourceSettings
+from kcli.serde.errors import DecodeError
+from kcli.serde.json_text import dump_json
+from kcli.serde.opening import Serdes
+from kcli.serde.serde import Serde, SerdeContext
+
+_HEADERS = "array<struct<key: string, value: binary>>"
+_TYPES = {
+    "topic": ("string", pa.string()),
+    "partition": ("int", pa.int32()),
+    "offset": ("bigint", pa.int64()),
+    "timestamp": ("timestamp", pa.timestamp("us", "UTC")),
+    "timestamp_type": ("string", pa.string()),
+    "key": ("binary", pa.binary()),
+    "value": ("binary", pa.binary()),
+    "headers": (
+        _HEADERS,
+        pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ),
+    "leader_epoch": ("int", pa.int32()),
+    "key_text": ("string", pa.string()),
+    "value_text": ("string", pa.string()),
+    "key_json": ("string", pa.string()),
+    "value_json": ("string", pa.string()),
+}
+_PACKED = ("binary", pa.binary())
+_PLAIN = "headers_packed"
+
+
+def spark_schema(settings: SourceSettings) -> str:
+    """The columns of these settings in Spark's DDL."""
+    return ", ".join(f"`{name}` {_type(settings, name)[0]}" for name in settings.columns)
+
+
+def _type(settings: SourceSettings, name: str) -> tuple[str, pa.DataType]:
+    return _PACKED if name == "headers" and settings.packed else _TYPES[name]
+
+
+class RowBatches:
+    """Makes batches for Spark. ``needed`` are the columns that have to be read: what is decoded is made of others."""
+
+    def __init__(self, settings: SourceSettings, serdes: Serdes) -> None:
+        self._columns = settings.columns
+        self._schema = pa.schema([pa.field(name, _type(settings, name)[1]) for name in settings.columns])
+        self._serdes: dict[str, Serde | None] = {"key": serdes.key, "value": serdes.value}
+        self._headers = _PLAIN if settings.packed else "headers"
+        needed = [self._read_as(name) for name in settings.columns if name not in DECODED]
+        for part in ("key", "value"):
+            serde = self._serdes[part]
+            if f"{part}_json" in settings.columns and serde is not None:
+                needed += [part, "key", *([_PLAIN] if serde.names_schemas else [])]
+        self.needed = tuple(dict.fromkeys(needed)) or ("offset",)
+
+    def rows(self, batch: ArrowBatch) -> pa.RecordBatch:
+        """The same rows in the columns that Spark expects."""
+        read = pa.record_batch(batch)
+        found = []
+        for field in self._schema:
+            if field.name in DECODED:
+                found.append(self._decoded(field.name.removesuffix("_json"), batch.tp.topic, read))
+                continue
+            column = read.column(self._read_as(field.name))
+            found.append(column if column.type == field.type else column.cast(field.type))
+        return pa.RecordBatch.from_arrays(found, schema=self._schema)
+
+    def _read_as(self, name: str) -> str:
+        return self._headers if name == "headers" else name
+
+    def _decoded(self, part: str, topic: str, read: pa.RecordBatch) -> pa.Array:
+        serde = self._serdes[part]
+        assert serde is not None
+        blocks = (
+            read.column(_PLAIN).to_pylist() if _PLAIN in read.schema.names and serde.names_schemas else None
+        )
+        keys, data = read.column("key").to_pylist(), read.column(part).to_pylist()
+        return pa.array(_texts(serde.decode, part, topic, keys, data, blocks), pa.string())
+
+
+def _texts(
+    decode: Callable[[bytes, SerdeContext], Any],
+    part: str,
+    topic: str,
+    keys: Sequence[bytes | None],
+    data: Sequence[bytes | None],
+    blocks: Sequence[bytes] | None,
+) -> list[str | None]:
+    """What is decoded as JSON; null where there is nothing, or nothing that can be decoded."""
+    found: list[str | None] = []
+    for row, one in enumerate(data):
+        if one is None:
+            found.append(None)
+            continue
+        headers = () if blocks is None else decode_headers(blocks[row], 0, len(blocks[row]))
+        try:
+            found.append(dump_json(decode(one, SerdeContext(topic, part, headers, keys[row]))))
+        except DecodeError:
+            found.append(None)
+    return found

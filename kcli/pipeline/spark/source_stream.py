@@ -1,0 +1,141 @@
+"""The stream reader of ``format("kcli")``: offsets on the driver, each batch read as the ranges between two of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from kcli.core.consumer import ranges
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.types import TopicPartition
+from kcli.pipeline.plan import pin, split
+from kcli.pipeline.spark.source_reading import (
+    SlicePartition,
+    errors_carried,
+    open_consumer,
+    read_slice,
+    topics_of,
+)
+from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.pipeline.spark.stream_offsets import (
+    Identity,
+    check_identity,
+    check_not_behind,
+    from_json,
+    limited,
+    slices_between,
+    to_json,
+)
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Its client is made on the driver when it is needed, and is left behind when the reader travels to tasks."""
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self.settings = settings
+        self._consumer: Consumer | None = None
+        self._last: dict[TopicPartition, int] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"settings": self.settings, "_consumer": None, "_last": None}
+
+    # --- on the driver -----------------------------------------------------------------------------------
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where a query begins that has no checkpoint."""
+        with errors_carried():
+            consumer = self._connected()
+            topics = topics_of(self.settings, consumer)
+            limit = self._limit(consumer)
+            found = pin(consumer, topics, self.settings.range, limit, partitions=self.settings.partitions)
+            return to_json({each.tp: each.start for each in found}, self._identity(consumer, topics))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """``maxOffsetsPerTrigger``."""
+        return ReadMaxRows(self.settings.max_offsets) if self.settings.max_offsets else ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """The end of the next batch."""
+        with errors_carried():
+            begin, kept = from_json(start)
+            consumer = self._connected()
+            end, now = self._ends(consumer)
+            check_identity(kept, now)
+            check_not_behind(begin, end)
+            if self._last is not None:
+                end = {tp: min(stop, self._last[tp]) for tp, stop in end.items() if tp in self._last}
+                end |= {tp: offset for tp, offset in begin.items() if tp not in end}
+            if isinstance(limit, ReadMaxRows):
+                first = self._starts(consumer, [tp for tp in end if tp not in begin])
+                end = limited({**first, **begin}, end, limit.max_rows)
+            return to_json(end, now)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """What is appended from now on belongs to another run of the query."""
+        with errors_carried():
+            self._last, _ = self._ends(self._connected())
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        """For the progress of the query."""
+        with errors_carried():
+            return to_json(*self._ends(self._connected()))
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """The tasks of a batch."""
+        with errors_carried():
+            begin, _ = from_json(start)
+            stop, identity = from_json(end)
+            consumer = self._connected()
+            first = self._starts(consumer, list(stop))
+            found = slices_between(
+                begin, stop, first, identity.topics, fail_on_loss=self.settings.fail_on_loss
+            )
+            return [SlicePartition(each) for each in split(found, self.settings.slots or 1)]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Offsets are kept in the checkpoint, not in a group."""
+
+    def stop(self) -> None:
+        """Closes the client."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    # --- in a task ---------------------------------------------------------------------------------------
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Runs in a task of Spark."""
+        if isinstance(partition, SlicePartition):
+            yield from read_slice(self.settings, partition.slice)
+
+    # --- internals ---------------------------------------------------------------------------------------
+
+    def _connected(self) -> Consumer:
+        if self._consumer is None:
+            self._consumer = open_consumer(self.settings)
+            self._consumer.connect(self._limit(self._consumer))
+        return self._consumer
+
+    def _ends(self, consumer: Consumer) -> tuple[dict[TopicPartition, int], Identity]:
+        limit = self._limit(consumer)
+        consumer.cluster.request_refresh()  # partitions and topics that were added
+        topics = topics_of(self.settings, consumer)
+        chosen = ranges.choose_partitions(consumer, topics, self.settings.partitions, limit)
+        return dict(ranges.bounds(consumer, chosen, limit).ends), self._identity(consumer, topics)
+
+    def _starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict(ranges.bounds(consumer, partitions, self._limit(consumer)).starts) if partitions else {}
+
+    def _identity(self, consumer: Consumer, topics: list[str]) -> Identity:
+        view = consumer.cluster.view
+        return Identity(view.cluster_id or "", {topic: view.topics[topic].id.hex() for topic in topics})
+
+    def _limit(self, consumer: Consumer) -> float:
+        return consumer.options.default_api_timeout_ms / 1000

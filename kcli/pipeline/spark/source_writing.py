@@ -1,0 +1,111 @@
+"""The writer of ``format("kcli")``: each task sends its rows as Arrow data, without an object per record.
+
+At least once: a task that Spark repeats sends its rows again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import BinaryType, StructType
+
+from kcli.core.errors import ConfigError, TimedOutError
+from kcli.core.near_names import near_names
+from kcli.core.options import ProducerOptions
+from kcli.core.producer.producer import Producer
+from kcli.pipeline.spark.source_reading import errors_carried
+from kcli.pipeline.spark.source_settings import SourceSettings
+
+WRITTEN = ("key", "value", "headers", "timestamp", "partition", "topic")
+IGNORED = ("offset", "timestamp_type", "leader_epoch")
+_TURN = 1.0  # seconds of a flush between two looks at the errors
+
+
+@dataclass
+class Sent(WriterCommitMessage):
+    """What a task has sent."""
+
+    records: int
+    bytes: int
+
+
+class RecordWriter(DataSourceArrowWriter):
+    """Sends the rows of a data frame; ``topic`` None: each row names its own."""
+
+    def __init__(self, settings: SourceSettings, schema: StructType) -> None:
+        self._settings = settings
+        self._topic = _topic(settings, schema)
+        self._packed = (
+            isinstance(schema["headers"].dataType, BinaryType) if "headers" in schema.names else False
+        )
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
+        """Runs in a task of Spark; returns when the brokers have confirmed all rows."""
+        with errors_carried(), Producer(self._settings.cluster.options(ProducerOptions)) as producer:
+            for batch in iterator:
+                if batch.num_rows:
+                    producer.send_arrow(self._topic, self._named(batch))
+                _check(producer)
+            _finish(producer)
+            totals = producer.totals
+            return Sent(totals.confirmed, totals.bytes)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Nothing is left to do: the records are there."""
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """What was sent stays: a log has no undo."""
+
+    def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not self._packed:
+            return batch
+        return batch.rename_columns(
+            ["headers_packed" if name == "headers" else name for name in batch.schema.names]
+        )
+
+
+def _topic(settings: SourceSettings, schema: StructType) -> str | None:
+    names = schema.names
+    for name in names:
+        if name not in WRITTEN and name not in IGNORED:
+            near = near_names(name.removesuffix("_text"), WRITTEN)
+            raise ConfigError(
+                f"the data frame has a column {name}, which a record does not have",
+                why=f"records are written from the columns {', '.join(WRITTEN)}",
+                do=f"drop it, or rename it{f' to {near[0]}' if near else ''}",
+            )
+    if "value" not in names:
+        raise ConfigError(
+            "the data frame has no column value",
+            why=f"its columns are {', '.join(names)}",
+            do='.withColumn("value", …); a column of nulls writes tombstones',
+        )
+    if len(settings.topics) > 1 or settings.pattern:
+        raise ConfigError(
+            "several topics were given to a writer", why="a record is sent to one", do="name one topic"
+        )
+    if not settings.topics and "topic" not in names:
+        raise ConfigError(
+            "no topic is named", why="a topic is written", do='.option("topic", "orders"), or a column topic'
+        )
+    return settings.topics[0] if settings.topics else None
+
+
+def _check(producer: Producer) -> None:
+    error = producer.totals.first_error
+    if error is not None:
+        raise error
+
+
+def _finish(producer: Producer) -> None:
+    limit = producer.options.delivery_timeout_ms / 1000
+    waited = 0.0
+    while not producer.flush(_TURN):
+        _check(producer)
+        waited += _TURN
+        if waited > limit:
+            raise TimedOutError(
+                f"{producer.outstanding} records were not confirmed in {limit:g} s", why="no broker answered"
+            )
+    _check(producer)

@@ -1,0 +1,241 @@
+"""The SQL of ``kcli pipeline query`` before Spark reads it: paths into JSON, and which columns of ``source`` occur. Pure.
+
+``value:a.b`` is the text at a path of the value's JSON, as in Databricks SQL. Spark has ``:`` for variants only, which
+can be neither grouped nor compared; so it becomes ``get_json_object``, outside of literals, comments and types. The
+columns are ``value``, ``key``, ``value_text``, ``key_text``, ``value_json`` and ``key_json``, also behind an alias
+(``s.value:a``); after the colon are names, `` `quoted names` ``, ``[0]``, ``[*]``, ``['name']``, and a cast: ``::int``.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from kcli.core.errors import ConfigError
+
+_TOKENS = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>--[^\n]*|/\*.*?(?:\*/|$))
+    | (?P<text>[rR]'[^']*'?|[rR]"[^"]*"?|'(?:\\.|''|[^'\\])*'?|"(?:\\.|""|[^"\\])*"?)
+    | (?P<quoted>`(?:``|[^`])*`?)
+    | (?P<name>[^\W\d]\w*)
+    | (?P<number>\d[\w.]*)
+    | (?P<sign>::|<=>|<>|<=|>=|!=|->|=>|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_JSON_OF = {"value": "value_text", "key": "key_text"}
+_WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
+_INDEX = re.compile(r"\[\s*(?:(\d+)|(\*)|'((?:''|[^'])*)'|\"((?:\"\"|[^\"])*)\")\s*\]")
+_QUERIES = frozenset({"select", "with", "from", "table", "values", "explain", "describe", "desc", "("})
+_BEFORE_STAR = frozenset({"select", "distinct", "all", ",", "(", "."})
+
+
+class Token(NamedTuple):
+    """``kind`` is a group of the pattern; ``start`` is its place in the text."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """After its last character."""
+        return self.start + len(self.text)
+
+    @property
+    def word(self) -> str:
+        """What a name or a sign means, without quotes and in lower case."""
+        return (self.text.strip("`").replace("``", "`") if self.kind == "quoted" else self.text).lower()
+
+
+class Piece(NamedTuple):
+    """A part of the SQL that was replaced: where it was, what it is now, how Spark names such a column."""
+
+    start: int
+    end: int
+    sql: str
+    heading: str
+
+
+class Rewritten(NamedTuple):
+    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read."""
+
+    sql: str
+    columns: tuple[str, ...]
+    original: str
+    pieces: tuple[Piece, ...]
+
+    def heading(self, name: str) -> str:
+        """The name of a column of the result as the user wrote it."""
+        for piece in self.pieces:
+            name = name.replace(piece.heading, self.original[piece.start : piece.end])
+        return name
+
+    def original_position(self, position: int) -> int:
+        """Where in the user's text a position of ``sql`` is."""
+        shift = 0
+        for piece in self.pieces:
+            begin = piece.start + shift
+            if position < begin:
+                break
+            if position < begin + len(piece.sql):
+                return piece.start
+            shift += len(piece.sql) - (piece.end - piece.start)
+        return position - shift
+
+
+def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewritten:
+    """The SQL for Spark. ``columns``: those that ``*`` stands for; ``decoded``: ``key`` and ``value`` if there is a serde
+    for them. ConfigError for what is no query, and for a path that Spark does not have.
+    """
+    tokens = [token for token in _scan(sql) if token.kind not in ("space", "comment")]
+    while tokens and tokens[-1].word == ";":
+        sql, tokens = sql[: tokens[-1].start], tokens[:-1]
+    _check_query(tokens)
+    pieces: list[Piece] = []
+    used: set[str] = set(columns) if tokens[0].word in ("describe", "desc") else set()
+    types = 0
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if types or (token.word == "struct" and _text(tokens, at + 1) == "<"):
+            types = _type_depth(types, token)
+        elif token.kind in ("name", "quoted"):
+            word = token.word
+            piece = _path(sql, tokens, at, decoded) if word in _WITH_PATHS else None
+            if piece is not None:
+                pieces.append(piece)
+                used.add(_json_column(word, decoded))
+                while at < len(tokens) and tokens[at].start < piece.end:
+                    at += 1
+                continue
+            used.add(word)
+        elif token.text == "*" and _is_all(tokens, at):
+            used.update(columns)
+        at += 1
+    return Rewritten(_replaced(sql, pieces), tuple(sorted(used)), sql, tuple(pieces))
+
+
+def _scan(sql: str) -> Iterator[Token]:
+    for match in _TOKENS.finditer(sql):
+        yield Token(match.lastgroup or "sign", match.group(), match.start())
+
+
+def _check_query(tokens: Sequence[Token]) -> None:
+    if not tokens:
+        raise ConfigError(
+            "the SQL is empty", why="it says what to read", do='--sql "select count(*) from source"'
+        )
+    if tokens[0].word not in _QUERIES:
+        raise ConfigError(
+            f"the SQL begins with {tokens[0].text}",
+            why="queries only read: they begin with select, with, from, values or explain",
+            do="`kcli pipeline replay` and `kcli produce` write records",
+        )
+    for token in tokens:
+        if token.text == ";":
+            raise ConfigError(
+                "the SQL has several statements", why="a query is one", do="give one, without ;"
+            )
+
+
+def _text(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].text if 0 <= at < len(tokens) else ""
+
+
+def _type_depth(depth: int, token: Token) -> int:
+    """Within the angle brackets of a type, where a colon separates a name from its type."""
+    if not depth:
+        return -1  # struct, before its bracket
+    if token.text == "<":
+        return 1 if depth < 0 else depth + 1
+    return depth - 1 if token.text == ">" else depth
+
+
+def _is_all(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a star stands for columns: it is no multiplication, and not that of ``count(*)``."""
+    before = tokens[at - 1].word if at else ""
+    if before == "(" and at > 1 and tokens[at - 2].word == "count":
+        return False
+    return before in _BEFORE_STAR
+
+
+def _json_column(word: str, decoded: Collection[str]) -> str:
+    if word not in _JSON_OF:
+        return word
+    return f"{word}_json" if word in decoded else _JSON_OF[word]
+
+
+def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) -> Piece | None:
+    """The replacement for a path that begins with this column; None if no path follows."""
+    column = tokens[at]
+    if _text(tokens, at + 1) != ":" or tokens[at + 1].start != column.end:
+        return None
+    place = column.end + 1
+    steps: list[str] = []
+    while True:
+        step, place = _step(sql, place, first=not steps)
+        if not step:
+            break
+        steps.append(step)
+    if not steps:
+        raise _no_path(sql, column.start, place, "a name or [INDEX] follows the colon")
+    start = at
+    while start >= 2 and tokens[start - 1].text == "." and tokens[start - 2].kind in ("name", "quoted"):
+        start -= 2
+    qualifier = sql[tokens[start].start : column.start]
+    source = qualifier + _json_column(column.word, decoded)
+    path = "$" + "".join(steps)
+    literal = path.replace("\\", "\\\\").replace("'", "\\'")
+    heading = f"get_json_object({_json_column(column.word, decoded)}, {path})"
+    return Piece(tokens[start].start, place, f"get_json_object({source}, '{literal}')", heading)
+
+
+def _step(sql: str, place: int, *, first: bool) -> tuple[str, int]:
+    """The next step of a path in the form of ``get_json_object``, and its end; empty at the end of the path."""
+    if sql[place : place + 1] == "[":
+        match = _INDEX.match(sql, place)
+        if match is None:
+            raise _no_path(sql, place, place + 1, "in brackets are a number, *, or a name in quotes")
+        number, star, single, double = match.groups()
+        if number is not None or star is not None:
+            return f"[{number or star}]", match.end()
+        name = single.replace("''", "'") if single is not None else double.replace('""', '"')
+        return _named(sql, place, name), match.end()
+    if not first:
+        if sql[place : place + 1] != ".":
+            return "", place
+        place += 1
+    match = re.compile(r"`((?:``|[^`])*)`|\w+").match(sql, place)
+    if match is None:
+        if first:
+            return "", place
+        raise _no_path(sql, place, place, "a name follows each point")
+    name = match.group() if match[1] is None else match[1].replace("``", "`")
+    return _named(sql, place, name), match.end()
+
+
+def _named(sql: str, place: int, name: str) -> str:
+    if re.fullmatch(r"\w+", name):
+        return f".{name}"
+    if not name or any(sign in name for sign in "'?"):
+        raise _no_path(sql, place, place, "Spark's paths have no names that are empty, or contain ' or ?")
+    return f"['{name}']"
+
+
+def _no_path(sql: str, start: int, end: int, why: str) -> ConfigError:
+    shown = sql[max(0, start - 20) : end + 10].strip()
+    return ConfigError(
+        f"a path into JSON is wrong: {shown}",
+        why=why,
+        do="value:a.b, value:items[0].sku, value:['a b'], value:a::int",
+    )
+
+
+def _replaced(sql: str, pieces: Sequence[Piece]) -> str:
+    found, done = [], 0
+    for piece in pieces:
+        found += [sql[done : piece.start], piece.sql]
+        done = piece.end
+    return "".join(found) + sql[done:]

@@ -1,0 +1,70 @@
+"""What a query's filters spare: the records that the tasks of ``format("kcli")`` fetch, without a session of Spark."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from kcli.core.consumer.arrow_reader import ArrowReader
+from kcli.core.types import Record, TopicPartition
+from kcli.pipeline.spark.source_reading import BatchReader
+from kcli.pipeline.spark.source_settings import settings_of
+from tests.batches import batch_of
+from tests.fake.cluster import FakeCluster
+
+COUNT = 3000
+START = 1_700_000_000_000
+
+
+@dataclass(frozen=True)
+class EqualTo:
+    attribute: tuple[str, ...]
+    value: Any
+
+
+class GreaterThanOrEqual(EqualTo): ...
+
+
+class LessThanOrEqual(EqualTo): ...
+
+
+def test_a_query_of_a_range_fetches_only_that_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``where partition = 2 and offset between 1000 and 2000``: of 9,000 records, in batches of 10, 1,001 are decoded."""
+    readers: list[ArrowReader] = []
+    made = ArrowReader.__init__
+
+    def counting(self: ArrowReader, *arguments: Any, **options: Any) -> None:
+        readers.append(self)
+        made(self, *arguments, **options)
+
+    monkeypatch.setattr(ArrowReader, "__init__", counting)
+    with FakeCluster(1, topics={"orders": 3}) as cluster:
+        for partition in range(3):
+            for first in range(0, COUNT, 10):
+                cluster.append("orders", partition, bytes(batch_of(records(first)).raw))
+        reader = BatchReader(
+            settings_of(
+                {"bootstrap.servers": cluster.bootstrap, "topic": "orders", "columns": "offset,timestamp"}
+            )
+        )
+        filters = [
+            EqualTo(("partition",), 2),
+            GreaterThanOrEqual(("offset",), 1000),
+            LessThanOrEqual(("offset",), 2000),
+            EqualTo(("value",), b"x"),
+        ]
+        assert reader.pushFilters(filters) == filters[3:]
+        parts = reader.partitions()
+        batches = [batch for part in parts for batch in reader.read(part)]
+    assert [(each.slice.tp, each.slice.start, each.slice.end) for each in parts] == [  # type: ignore[attr-defined]
+        (TopicPartition("orders", 2), 1000, 2001)
+    ]
+    offsets = [offset for batch in batches for offset in batch.column("offset").to_pylist()]
+    assert offsets == list(range(1000, 2001))
+    assert [one.seen for one in readers] == [1001]
+
+
+def records(first: int) -> list[Record]:
+    return [
+        Record("orders", 0, n, START + n, 0, b"k%d" % (n % 7), b"v%d" % n) for n in range(first, first + 10)
+    ]

@@ -1,0 +1,136 @@
+"""What kcli makes of the SQL of a query before Spark reads it."""
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.pipeline.sql_text import Rewritten, rewrite
+
+STAR = (
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "timestamp_type",
+    "key",
+    "value",
+    "headers",
+    "leader_epoch",
+)
+SOURCE = {*STAR, "key_text", "value_text", "key_json", "value_json"}
+
+
+def rewritten(sql: str, *decoded: str) -> Rewritten:
+    return rewrite(sql, STAR, decoded)
+
+
+def columns(sql: str) -> set[str]:
+    return SOURCE & set(rewritten(sql).columns)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("value:a.b", "get_json_object(value_text, '$.a.b')"),
+        ("key:a", "get_json_object(key_text, '$.a')"),
+        ("VALUE:a", "get_json_object(value_text, '$.a')"),
+        ("`value`:a", "get_json_object(value_text, '$.a')"),
+        ("value_text:a", "get_json_object(value_text, '$.a')"),
+        ("s.value:a", "get_json_object(s.value_text, '$.a')"),
+        ("value:items[0].sku", "get_json_object(value_text, '$.items[0].sku')"),
+        ("value:items[*]", "get_json_object(value_text, '$.items[*]')"),
+        ("value:[1]", "get_json_object(value_text, '$[1]')"),
+        ("value:['a b'].c", r"get_json_object(value_text, '$[\'a b\'].c')"),
+        ('value:a["b c"]', r"get_json_object(value_text, '$.a[\'b c\']')"),
+        ("value:`a b`", r"get_json_object(value_text, '$[\'a b\']')"),
+        ("value:a::int + 1", "get_json_object(value_text, '$.a')::int + 1"),
+        (
+            "1 < value:a.b, value:c",
+            "1 < get_json_object(value_text, '$.a.b'), get_json_object(value_text, '$.c')",
+        ),
+    ],
+)
+def test_a_path_into_json_becomes_a_function_of_spark(given: str, made: str) -> None:
+    assert rewritten(f"select {given} from source").sql == f"select {made} from source"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 'value:a' from source",
+        'select "value:a", r\'value:\\\', "it\\"s value:a" from source',
+        "select 1 -- value:a\n from source",
+        "select /* value:a */ 1 from source",
+        "select `value:a` from source",
+        "select value::string from source",
+        "select cast(null as struct<value:int,key:array<struct<value:int>>>) from source",
+        "select other:a from source",
+        "select :value from source",
+    ],
+)
+def test_literals_comments_types_and_other_colons_stay(sql: str) -> None:
+    assert rewritten(sql).sql == sql
+
+
+def test_after_a_type_paths_are_replaced_again() -> None:
+    found = rewritten("select cast(x as struct<value:int>), value:a from source").sql
+    assert found == "select cast(x as struct<value:int>), get_json_object(value_text, '$.a') from source"
+
+
+def test_with_a_serde_paths_lead_into_what_was_decoded() -> None:
+    found = rewritten("select value:a, key:b from source", "value")
+    assert (
+        found.sql == "select get_json_object(value_json, '$.a'), get_json_object(key_text, '$.b') from source"
+    )
+    assert set(found.columns) >= {"value_json", "key_text"}
+    assert "value" not in found.columns
+
+
+@pytest.mark.parametrize(
+    ("sql", "used"),
+    [
+        ("select count(*) from source", set()),
+        ("select count(*), min(timestamp) from source where partition = 2", {"timestamp", "partition"}),
+        ("select value:key from source", {"value_text"}),
+        ("select `offset`, s.Key from source s", {"offset", "key"}),
+        ("select 2*3, offset*2 from source", {"offset"}),
+        ("select 'value', \"key\" from source -- topic", set()),
+        ("select * from source", set(STAR)),
+        ("select s.* from source s", set(STAR)),
+        ("select distinct * from source", set(STAR)),
+        ("select offset, * from source", set(STAR)),
+        ("select to_json(struct(*)) from source", set(STAR)),
+        ("describe source", set(STAR)),
+    ],
+)
+def test_only_columns_that_occur_are_read(sql: str, used: set[str]) -> None:
+    assert columns(sql) == used
+
+
+def test_headings_and_positions_are_those_of_the_user() -> None:
+    found = rewritten("select value:a.b::int, nope from source")
+    assert found.heading("CAST(get_json_object(value_text, $.a.b) AS INT)") == "CAST(value:a.b AS INT)"
+    assert found.original_position(found.sql.index("nope")) == found.original.index("nope")
+    assert found.original_position(found.sql.index("json_object")) == found.original.index("value:a.b")
+
+
+def test_a_semicolon_at_the_end_is_dropped() -> None:
+    assert rewritten("select 1 ; ").sql.strip() == "select 1"
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("", "the SQL is empty"),
+        (" ; ", "the SQL is empty"),
+        ("drop view source", "the SQL begins with drop"),
+        ("insert into source select 1", "the SQL begins with insert"),
+        ("select 1; select 2", "several statements"),
+        ("select value:a. from source", "a path into JSON is wrong"),
+        ("select value:a[x] from source", "a path into JSON is wrong"),
+        ("select value: a from source", "a path into JSON is wrong"),
+        ("select value:['it''s'] from source", "a path into JSON is wrong"),
+    ],
+)
+def test_what_cannot_be_a_query_is_refused(sql: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        rewritten(sql)

@@ -262,7 +262,7 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="export import mirror verify doctor pack"
+            children="export import mirror query replay verify profile doctor pack"
             aliases="" ;;
         "kcli pipeline export")
             names="--format -p --partitions --offset --since --until --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -279,9 +279,24 @@ _kcli_command() {
             valued="--from --to -t --topic --map-topic --delivery --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli pipeline query")
+            names="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline replay")
+            names="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli pipeline verify")
             names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline profile")
+            names="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline doctor")
@@ -290,8 +305,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline pack")
-            names="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-o --output -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            names="--file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile")
@@ -432,7 +447,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="export import mirror verify doctor pack"
+            children="export import mirror query replay verify profile doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -870,6 +885,25 @@ _kcli_value() {
         "kcli pipeline mirror -o" | "kcli pipeline mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline mirror --color") reply="auto always never" ;;
         "kcli pipeline mirror --progress") reply="auto none bar json" ;;
+        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli pipeline query --runner") reply="spark processes inline" ;;
+        "kcli pipeline query --java-home") files=1 ;;
+        "kcli pipeline query -F" | "kcli pipeline query --command-config") files=1 ;;
+        "kcli pipeline query -X" | "kcli pipeline query --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline query --profile") asked=profiles ;;
+        "kcli pipeline query -o" | "kcli pipeline query --output") reply="table plain tsv csv json ndjson yaml parquet" ;;
+        "kcli pipeline query --color") reply="auto always never" ;;
+        "kcli pipeline query --progress") reply="auto none bar json" ;;
+        "kcli pipeline replay --dedupe") reply="key" ;;
+        "kcli pipeline replay --timestamps") reply="keep now" ;;
+        "kcli pipeline replay --runner") reply="spark processes inline" ;;
+        "kcli pipeline replay --java-home") files=1 ;;
+        "kcli pipeline replay -F" | "kcli pipeline replay --command-config") files=1 ;;
+        "kcli pipeline replay -X" | "kcli pipeline replay --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline replay --profile") asked=profiles ;;
+        "kcli pipeline replay -o" | "kcli pipeline replay --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline replay --color") reply="auto always never" ;;
+        "kcli pipeline replay --progress") reply="auto none bar json" ;;
         "kcli pipeline verify --from") asked=profiles ;;
         "kcli pipeline verify --to") asked=profiles ;;
         "kcli pipeline verify --level") reply="offsets digest records" ;;
@@ -881,6 +915,16 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline profile --offset") reply="earliest latest stored" ;;
+        "kcli pipeline profile --html") files=1 ;;
+        "kcli pipeline profile --runner") reply="spark processes inline" ;;
+        "kcli pipeline profile --java-home") files=1 ;;
+        "kcli pipeline profile -F" | "kcli pipeline profile --command-config") files=1 ;;
+        "kcli pipeline profile -X" | "kcli pipeline profile --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline profile --profile") asked=profiles ;;
+        "kcli pipeline profile -o" | "kcli pipeline profile --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline profile --color") reply="auto always never" ;;
+        "kcli pipeline profile --progress") reply="auto none bar json" ;;
         "kcli pipeline doctor --java-home") files=1 ;;
         "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
         "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;
@@ -888,10 +932,11 @@ _kcli_value() {
         "kcli pipeline doctor -o" | "kcli pipeline doctor --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline doctor --color") reply="auto always never" ;;
         "kcli pipeline doctor --progress") reply="auto none bar json" ;;
-        "kcli pipeline pack -o" | "kcli pipeline pack --output") files=1 ;;
+        "kcli pipeline pack --file") files=1 ;;
         "kcli pipeline pack -F" | "kcli pipeline pack --command-config") files=1 ;;
         "kcli pipeline pack -X" | "kcli pipeline pack --command-property") keys="$_kcli_keys" ;;
         "kcli pipeline pack --profile") asked=profiles ;;
+        "kcli pipeline pack -o" | "kcli pipeline pack --output") reply="plain" ;;
         "kcli pipeline pack --color") reply="auto always never" ;;
         "kcli pipeline pack --progress") reply="auto none bar json" ;;
         "kcli profile -F" | "kcli profile --command-config") files=1 ;;
@@ -1114,6 +1159,9 @@ _kcli_argument() {
         "kcli pipeline export "*) asked=topics ;;
         "kcli pipeline export 1") files=1 ;;
         "kcli pipeline import 0") files=1 ;;
+        "kcli pipeline query "*) asked=topics ;;
+        "kcli pipeline replay 0") asked=topics ;;
+        "kcli pipeline profile "*) asked=topics ;;
         "kcli profile show 0") asked=profiles ;;
         "kcli profile use 0") asked=profiles ;;
         "kcli profile remove 0") asked=profiles ;;

@@ -26,6 +26,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, group_name, read_positions
 from kcli.flows.mirror.job import EXACTLY_ONCE, default_name
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
+from kcli.flows.mirror.preflight import HIDDEN
 from kcli.flows.mirror.routes import Route, parse_rename
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import create_targets, offsets, target_ends
@@ -203,7 +204,8 @@ class _Mirror:
     def _planned(self, found: Survey, positions: Mapping[TopicPartition, Position]) -> list[PlannedCopy]:
         """What is to be copied of each partition, its end pinned now."""
         targets = dict(found.routes)
-        slices = self._pinned(found.routes, positions)
+        readable = [route for route in found.routes if found.sources[route.source] is not HIDDEN]
+        slices = self._pinned(readable, positions)
         ends = offsets(self._source_admin, [one.tp for one in slices], LATEST)
         planned = []
         for one in slices:

@@ -10,7 +10,7 @@ from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_WORDS, Word, parse_partitions
-from kcli.commands.shared.types import DURATION, TOPIC
+from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.positions import parse_instant, parse_range
@@ -81,7 +81,7 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
 @click.option(
     "--slice",
     "interval",
-    type=DURATION,
+    type=POSITIVE_DURATION,
     metavar="DUR",
     help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
 )

@@ -59,12 +59,13 @@ class Piece(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read."""
+    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read. ``reads_once``: it has one scan of it."""
 
     sql: str
     columns: tuple[str, ...]
     original: str
     pieces: tuple[Piece, ...]
+    reads_once: bool
 
     def heading(self, name: str) -> str:
         """The name of a column of the result as the user wrote it."""
@@ -114,7 +115,7 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
         elif token.text == "*" and _is_all(tokens, at):
             used.update(columns)
         at += 1
-    return Rewritten(_replaced(sql, pieces), tuple(sorted(used)), sql, tuple(pieces))
+    return Rewritten(_replaced(sql, pieces), tuple(sorted(used)), sql, tuple(pieces), _reads_once(tokens))
 
 
 def _scan(sql: str) -> Iterator[Token]:
@@ -138,6 +139,16 @@ def _check_query(tokens: Sequence[Token]) -> None:
             raise ConfigError(
                 "the SQL has several statements", why="a query is one", do="give one, without ;"
             )
+
+
+def _reads_once(tokens: Sequence[Token]) -> bool:
+    """Whether the table occurs once, and not in a common table expression, which may be used several times."""
+    tables = [
+        at
+        for at, token in enumerate(tokens)
+        if token.kind in ("name", "quoted") and token.word == "source" and _text(tokens, at + 1) != "."
+    ]
+    return len(tables) <= 1 and not any(token.kind == "name" and token.word == "with" for token in tokens)
 
 
 def _text(tokens: Sequence[Token], at: int) -> str:

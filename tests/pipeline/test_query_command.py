@@ -131,6 +131,18 @@ def test_a_range_is_counted(query: Any) -> None:
 
 
 @pytest.mark.integration
+def test_a_query_that_reads_source_twice_reads_both_ranges(query: Any) -> None:
+    for sql in (
+        "select offset from source where offset = 1 union all select offset from source where offset = 2 order by 1",
+        "with s as (select offset from source) select a.offset from s a where offset = 1 "
+        "union all select b.offset from s b where offset = 2 order by 1",
+    ):
+        done = query(sql, "-o", "tsv")
+        assert done.code == 0, done.err
+        assert done.out.split() == ["offset", "1", "1", "1", "2", "2", "2"]
+
+
+@pytest.mark.integration
 def test_since_and_serdes(query: Any) -> None:
     until = "2023-11-14T22:13:20.003Z"
     done = query("select key_text, value:n::int from source order by 2 nulls first", "--until", until, "-s",

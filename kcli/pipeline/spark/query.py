@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ class Query:
     ) -> None:
         self._session = session
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
+        settings = replace(settings, pushdown=query.reads_once)
         try:
             spark = session.sql
             register(spark)

@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kcli.commands.pipeline._ranges import check_slices, wanted_range
 from kcli.core.options import ClientOptions, ConsumerOptions
-from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.positions import RangeSpec
 from kcli.pipeline.manifest import Request
 
 _OF_TASKS = frozenset(
@@ -38,11 +39,10 @@ def export_request(topics: Sequence[str], flags: Mapping[str, Any]) -> Request:
 
 
 def export_range(flags: Mapping[str, Any]) -> RangeSpec:
-    """What these words mean now."""
-    offset: RangeSpec = RangeSpec(None) if flags["offset"] is None else flags["offset"].value
-    start, stop = offset.start, offset.stop
-    if flags["since"] is not None:
-        start = OffsetSpec("timestamp", flags["since"].value)
-    if flags["until"] is not None:
-        stop = OffsetSpec("timestamp", flags["until"].value)
-    return RangeSpec(start or OffsetSpec("earliest"), stop)
+    """What these words mean now; a usage error for contradictions."""
+    offset, since, until = (
+        None if flags[name] is None else flags[name].value for name in ("offset", "since", "until")
+    )
+    spec = wanted_range("export", offset=offset, since=since, until=until)
+    check_slices("export", spec, continuous=flags["continuous"], sliced=flags["interval"] is not None)
+    return spec

@@ -75,10 +75,11 @@ ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the export; returns the exit status."""
     check_job_flags(flags, "export")
+    spec = export_range(flags)
     if flags["form"] == "parquet":
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
     with ExitStack() as stack:
-        return _Export(inv, topics, folder, flags, stack).run()
+        return _Export(inv, topics, folder, flags, spec, stack).run()
 
 
 class _Export:
@@ -90,10 +91,12 @@ class _Export:
         topics: Sequence[str],
         folder: str,
         flags: Mapping[str, Any],
+        spec: RangeSpec,
         stack: ExitStack,
     ) -> None:
         self.inv = inv
         self.flags = flags
+        self.spec = spec
         self.stack = stack
         self.folder = os.path.abspath(folder)
         self.topics = Topics(topics, "pipeline export")
@@ -169,7 +172,7 @@ class _Export:
         inv = self.inv
         names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
         partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
-        spec = export_range(self.flags) if manifest is None else RangeSpec(OffsetSpec("earliest"))
+        spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
         try:
             slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
         except DataLossError as error:

@@ -393,8 +393,8 @@ def test_a_dry_run_writes_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (("--offset", "2", "--since", "1h"), "--since and --offset 2 together"),
-        (("--offset", "stored"), "--offset stored is for groups"),
+        (("--offset", "2", "--since", "1h"), "--since with --offset"),
+        (("--offset", "stored"), "--offset stored"),
         (("--since", "1h", "--until", "2h"), "--until is before --since"),
         (("--continuous", "--until", "now"), "--continuous with an end"),
         (("--slice", "1s"), "--slice without --continuous"),

@@ -128,6 +128,12 @@ def test_filters_are_only_pushed_down_where_the_table_is_read_once(sql: str, onc
     assert rewritten(sql).reads_once is once
 
 
+def test_rows_that_are_passed_on_as_they_are_come_from_small_tasks() -> None:
+    assert not rewritten("select key, value:a from source where value:count = 'sum'").joins_rows
+    assert rewritten("select count(*) from source").joins_rows
+    assert rewritten("select key from source order by 1").joins_rows
+
+
 def test_a_semicolon_at_the_end_is_dropped() -> None:
     assert rewritten("select 1 ; ").sql.strip() == "select 1"
 

@@ -273,7 +273,7 @@ def test_a_range_that_retention_removes_meanwhile(
         (("--master", "spark://h:1"), "--master with --runner inline"),
         (("--spark-conf", "a=b"), "--spark-conf with --runner inline"),
         (("--local", "2"), "--local with --runner inline"),
-        (("--since", "1h", "--until", "2h"), "the range ends before it begins"),
+        (("--since", "1h", "--until", "2h"), "--until is before --since"),
         (("-t", "nope"), "topic nope does not exist"),
     ],
 )

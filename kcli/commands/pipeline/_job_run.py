@@ -14,7 +14,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
-from kcli.output.listing import NO_FIELDS
+from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -161,7 +161,9 @@ def print_report(
 ) -> int:
     """Prints items, summary and failures; returns the exit status. ``head``: further fields of the document."""
     fields = {"command": command, "runner": runner, "totals": report.totals, **head}
-    shown = [column for column in columns if any(column.key in item for item in report.items)]
+    # A column of a document is in each item; what only some have is absent from the others.
+    where = all if inv.out.list_kind() in DOCUMENTS else any
+    shown = [column for column in columns if where(column.key in item for item in report.items)]
     print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]

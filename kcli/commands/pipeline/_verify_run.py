@@ -110,7 +110,7 @@ def _pin(inv: Invocation, source: Side, target: Side, flags: Mapping[str, Any]) 
             [parse_rename(text) for text in flags["renames"]],
             same_cluster=ids[0] == ids[1],
         )
-        spec = wanted_range(flags, "verify")
+        spec = wanted_range("verify", since=flags["since"], until=flags["until"])
         present = [route for route in routes if route.target in known[1]]
         # The target first: what is copied meanwhile is no record too many.
         theirs = pin(there, [route.target for route in present], spec, inv.timeout)
@@ -219,7 +219,7 @@ def _repair(
     ):
         return report
     repaired = _job(inv, runner, "repair", settings, chosen, stop, title="repaired")
-    with Consumer(settings.target.options(ConsumerOptions, **reading())) as consumer:
+    with Consumer(settings.target.inner_options(ConsumerOptions, **reading())) as consumer:
         ends = {one.tp: one for one in pin(consumer, names, RangeSpec(None), inv.timeout)}
     again = _compare(
         inv,

@@ -400,6 +400,9 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
     }
     assert len(found) == 10
     assert found.pop("output/pager.py:_piped") == ["environ"]  # tried above
+    # Local workers inherit the variables that a job names as places of secrets: decision 0090.
+    (jvm,) = found.pop("pipeline/spark/jvm.py:Jvm.__init__")
+    assert jvm.startswith("{**environ, ")
     assert found.pop("sandbox/identity.py:_ps") == ["{'LC_ALL': 'C', 'TZ': 'UTC0'}"]
     assert not [
         place for place, given in found.items() if len(given) != 1 or "child_environment(" not in given[0]

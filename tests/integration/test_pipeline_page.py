@@ -65,7 +65,7 @@ def test_the_tutorial_runs(
 
 
 def typed(line: str, bootstrap: str) -> tuple[Done, int]:
-    """The line, run, and the exit code that the page promises. Without a pipe it runs in this process, which is quicker."""
+    """The line, run, and the exit code that the page promises. Without a pipe it runs in this process: quicker."""
     command, _, promise = line.partition("  # ")
     wanted = int(promise.removeprefix("exit code ")) if promise.startswith("exit code ") else 0
     if promise == "Ctrl-C":

@@ -82,14 +82,14 @@ class _Import:
         self.folder = folder
         self.flags = flags
         self.by_key = flags["partitions"] == "by-key"
+        inv.client_options(ProducerOptions, unused=_FIXED)  # refuses what the profile forbids before files are read
+        inv.configuration.check_no_registry()
         self.manifest = restorable(folder)
         renames = [parse_rename(text) for text in flags["renames"]]
         self.routes = plan_routes(
             [topic.topic for topic in self.manifest.topics], renames, same_cluster=False
         )
         self.targets = dict(self.routes)
-        inv.client_options(ProducerOptions, unused=_FIXED)
-        inv.configuration.check_no_registry()
         self.target = without(cluster_of(inv, inv.configuration), _FIXED)
         self.admin = stack.enter_context(
             Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)

@@ -28,7 +28,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check docs lock audit bench bench-produce-consume bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -49,6 +49,7 @@ help:
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
+	@echo "make bench-pipeline    kcli pipeline beside Spark's Kafka connector: half an hour (KCLI_BENCH_MEGABYTES=100: minutes)"
 	@echo 'make clean      removes what was built, and the caches of the tools'
 	@echo 'make distclean  also .cache/: the environment and all downloads'
 	@echo
@@ -146,6 +147,9 @@ audit: $(SUPPLY)/ready
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume
+
+bench-pipeline: venv-dev
+	@$(PY) -m benchmarks pipeline
 
 bench: venv-dev
 	@$(PY) -m benchmarks

@@ -1,0 +1,254 @@
+"""The contests of the pipeline: who does what, and the targets."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks._measure import Cost, FailedRunError, Run, measure
+from benchmarks.pipeline import _connector, _jobs
+from benchmarks.pipeline._contest import Contest, Target
+from benchmarks.pipeline._host import Host
+from benchmarks.pipeline._topics import Topics
+from kcli.pipeline.spark.conf import LIGHT, SQL
+from kcli.sandbox.errors import DownloadError
+
+_COLUMNS = "topic,partition,offset,timestamp,timestamp_type,key,value"  # those of the connector
+_CONNECTOR, _FORMAT = "connector", 'format("kcli")'
+_KEY = "00004711"
+
+Contender = Callable[[], Cost]
+
+
+class Bench:
+    """Two sessions of Spark and the topics of one cluster. ``absent``: why the connector is not measured."""
+
+    def __init__(self, bootstrap: str, folder: Path) -> None:
+        self._bootstrap = bootstrap
+        self._folder = folder
+        self._numbers = count(1)
+        self._topics = Topics(bootstrap, folder)
+        self.absent = ""
+        conf: dict[str, str] = {}
+        try:
+            conf["spark.jars"] = ",".join(map(str, _connector.jars()))
+        except DownloadError as error:
+            self.absent = f"{error}"
+            print(f"Spark's Kafka connector: not measured: {error}", flush=True)
+        self._kernels = Host(LIGHT, {})
+        try:
+            self._frames = Host(SQL, conf)
+        except BaseException:
+            self._kernels.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._kernels.close()
+        self._frames.close()
+
+    def contests(self, name: str, width: int, megabytes: int) -> Iterator[Contest]:
+        """Those for values of one size."""
+        topic, records = self._topics.source(width, megabytes)
+        size = records * width / 1e9
+        yield self._to_parquet(f"export {name}", size, topic, records)
+        yield self._to_nothing(f"read {name}", size, topic)
+        yield self._copies(f"mirror {name}", size, topic, records)
+        yield self._writes(f"write {name}", size, topic)
+        yield self._compared(f"verify {name}", size, topic, records)
+        yield self._searched(f"key search {name}", size, topic)
+
+    # --- contests --------------------------------------------------------------------------------------
+
+    def _to_parquet(self, name: str, size: float, topic: str, records: int) -> Contest:
+        """S1, S4 and S5."""
+        export, processes = "pipeline export", "pipeline export, 2 processes"
+        connector, source = f"{_CONNECTOR} → Spark Parquet", f"{_FORMAT} → Spark Parquet"
+        return Contest(
+            name,
+            size,
+            {
+                connector: self._rival(lambda: self._parquet(self._connector(topic))),
+                source: lambda: self._parquet(self._format(topic)),
+                export: lambda: self._export(topic, records, processes=False),
+                processes: lambda: self._export(topic, records, processes=True),
+            },
+            [
+                Target("S1", export, connector, 0.35),
+                Target("S4", source, connector, 0.75),
+                Target("S5", export, processes, 1.15),
+            ],
+        )
+
+    def _to_nothing(self, name: str, size: float, topic: str) -> Contest:
+        """S3."""
+        connector, source = f"{_CONNECTOR} → noop", f"{_FORMAT} → noop"
+
+        def read(form: _jobs.Format) -> Cost:
+            return self._frames.call(_jobs.read_to_nothing, source=form).cost
+
+        return Contest(
+            name,
+            size,
+            {
+                connector: self._rival(lambda: read(self._connector(topic))),
+                source: lambda: read(self._format(topic)),
+            },
+            [Target("S3", source, connector, 0.75)],
+        )
+
+    def _copies(self, name: str, size: float, topic: str, records: int) -> Contest:
+        """S2, S5 and S7."""
+        connector = f"{_CONNECTOR} → {_CONNECTOR}"
+        once, least = "pipeline mirror, exactly once", "pipeline mirror, at least once"
+        processes = "pipeline mirror, 2 processes"
+
+        def mirror(*, exactly_once: bool = True, processes: bool = False) -> Cost:
+            values = {"bootstrap": self._bootstrap, "topic": topic, "copy": self._topics.copy()}
+            done = self._kernels.call(_jobs.mirror, **values, exactly_once=exactly_once, processes=processes)
+            return _checked(done.cost, done.count, records)
+
+        return Contest(
+            name,
+            size,
+            {
+                connector: self._rival(lambda: self._write(self._connector(topic), self._connector_sink)),
+                once: mirror,
+                least: lambda: mirror(exactly_once=False),
+                processes: lambda: mirror(processes=True),
+            },
+            [
+                Target("S2", once, connector, 0.20),
+                Target("S5", once, processes, 1.15),
+                Target("S7", once, least, 1.25),
+                Target("S7", once, least, None, "wall"),
+            ],
+        )
+
+    def _writes(self, name: str, size: float, topic: str) -> Contest:
+        """S6: from Parquet, which both read alike."""
+        folder = self._folder / f"rows-{topic}"
+        self._kernels.call(
+            _jobs.export, bootstrap=self._bootstrap, topic=topic, folder=str(folder), processes=False
+        )
+        source: _jobs.Format = ("parquet", {"path": str(folder / f"topic={topic}")})
+        connector, own = f"Parquet → {_CONNECTOR}", f"Parquet → {_FORMAT}"
+        return Contest(
+            name,
+            size,
+            {
+                "Parquet → noop": lambda: self._frames.call(_jobs.read_to_nothing, source=source).cost,
+                connector: self._rival(lambda: self._write(source, self._connector_sink)),
+                own: lambda: self._write(source, self._format_sink),
+            },
+            [Target("S6", own, connector, 0.8)],
+        )
+
+    def _compared(self, name: str, size: float, topic: str, records: int) -> Contest:
+        """S10. A copy is made once."""
+        copy = self._topics.new()
+        self._kernels.call(
+            _jobs.mirror,
+            bootstrap=self._bootstrap,
+            topic=topic,
+            copy=copy,
+            exactly_once=True,
+            processes=False,
+        )
+        own, plain = "pipeline verify", "kcli consume, of both sides"
+
+        def digest() -> Cost:
+            done = self._kernels.call(_jobs.digest, bootstrap=self._bootstrap, topic=topic, copy=copy)
+            return _checked(done.cost, done.count, records)
+
+        def consume() -> Cost:
+            costs = [self._consume(one, records) for one in (topic, copy)]
+            return Cost(sum(cost.cpu for cost in costs), sum(cost.wall for cost in costs))
+
+        return Contest(name, size, {plain: consume, own: digest}, [Target("S10", own, plain, 1.3)])
+
+    def _searched(self, name: str, size: float, topic: str) -> Contest:
+        """All records with a key, on two slots and in one process."""
+        own, command, plain = "pipeline query, warm", "kcli pipeline query", "kcli consume --grep"
+        sql = f"select partition, offset, value from source where key = '{_KEY}'"  # noqa: S608 - no user's text
+
+        def query() -> Cost:
+            done = self._frames.call(_jobs.query, bootstrap=self._bootstrap, topic=topic, sql=sql)
+            if not done.count:
+                raise FailedRunError(f"{own}: no record was found")
+            return done.cost
+
+        def whole() -> Cost:
+            return measure(
+                self._kcli("pipeline", "query", topic, "--sql", sql, "--local", "2", "-o", "ndjson")
+            )
+
+        return Contest(
+            name,
+            size,
+            {plain: lambda: self._consume(topic, 0, "--grep", f"k:^{_KEY}$"), own: query, command: whole},
+            [Target("query", own, plain, None, "wall"), Target("query", own, plain, None)],
+        )
+
+    # --- contenders ------------------------------------------------------------------------------------
+
+    def _rival(self, run: Contender) -> Contender | None:
+        return None if self.absent else run
+
+    def _parquet(self, source: _jobs.Format) -> Cost:
+        folder = self._fresh_folder()
+        cost = self._frames.call(_jobs.read_to_parquet, source=source, folder=str(folder)).cost
+        shutil.rmtree(folder)
+        return cost
+
+    def _export(self, topic: str, records: int, *, processes: bool) -> Cost:
+        folder = self._fresh_folder()
+        done = self._kernels.call(
+            _jobs.export, bootstrap=self._bootstrap, topic=topic, folder=str(folder), processes=processes
+        )
+        shutil.rmtree(folder)
+        return _checked(done.cost, done.count, records)
+
+    def _write(self, source: _jobs.Format, sink: Callable[[str], _jobs.Format]) -> Cost:
+        return self._frames.call(_jobs.write, source=source, sink=sink(self._topics.copy())).cost
+
+    def _consume(self, topic: str, records: int, *flags: str) -> Cost:
+        run = self._kcli("consume", topic, "-e", *flags)
+        return measure(Run(run.argv, records))
+
+    def _kcli(self, *words: str) -> Run:
+        return Run([sys.executable, "-m", "kcli", "-b", self._bootstrap, *words, "-q"], 0)
+
+    # --- formats of Spark ------------------------------------------------------------------------------
+
+    def _connector(self, topic: str) -> _jobs.Format:
+        options = {"kafka.bootstrap.servers": self._bootstrap, "subscribe": topic}
+        return "kafka", {**options, "startingOffsets": "earliest", "endingOffsets": "latest"}
+
+    def _connector_sink(self, topic: str) -> _jobs.Format:
+        return "kafka", {"kafka.bootstrap.servers": self._bootstrap, "topic": topic}
+
+    def _format(self, topic: str) -> _jobs.Format:
+        return "kcli", {"bootstrap.servers": self._bootstrap, "topic": topic, "columns": _COLUMNS}
+
+    def _format_sink(self, topic: str) -> _jobs.Format:
+        return "kcli", {"bootstrap.servers": self._bootstrap, "topic": topic}
+
+    def _fresh_folder(self) -> Path:
+        return self._folder / f"files-{next(self._numbers)}"
+
+
+def _checked(cost: Cost, count: int, records: int) -> Cost:
+    """A contender that moved less has a figure that means nothing."""
+    if count != records:
+        raise FailedRunError(f"{count} records of {records}")
+    return cost

@@ -87,6 +87,15 @@ def test_a_second_run_sends_nothing_and_an_export_that_has_grown_is_continued(
     assert [(one["start"], one["records"]) for one in report["items"]] == [(5, 5), (200, 0)]
 
 
+def test_a_rule_that_renames_nothing_is_refused(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path
+) -> None:
+    export(source, tmp_path)
+    done, _report = import_(target, tmp_path, "--map-topic", "x=y")
+    assert done.code == 2
+    assert "--map-topic x=y renames no topic" in done.err
+
+
 def test_topics_are_renamed_and_partitions_chosen_by_key(
     source: FakeCluster, target: FakeCluster, tmp_path: Path
 ) -> None:

@@ -71,8 +71,10 @@ class DeadLetters:
 
     def records(self, topic: str, partitions: int) -> list[Record]:
         tps = [TopicPartition(topic, number) for number in range(partitions)]
-        with Consumer(bootstrap_servers=self.kafka.bootstrap, isolation_level="read_committed") as consumer:
+        with Consumer(bootstrap_servers=self.kafka.bootstrap) as consumer:
+            # Also those whose commit marker the broker has not written yet: reading waits for it.
             ends = consumer.list_offsets(dict.fromkeys(tps, -1), 10)
+        with Consumer(bootstrap_servers=self.kafka.bootstrap, isolation_level="read_committed") as consumer:
             consumer.assign({tp: Span(0, ends[tp].offset) for tp in tps})  # type: ignore[union-attr]
             found: list[Record] = []
             while not consumer.done:

@@ -138,7 +138,7 @@ class _Export:
             return 0
         if plan is None:
             assert manifest is not None
-            inv.talk.note(f"{self.folder} is complete, and is not read again: exported before were")
+            inv.talk.note(f"{self.folder} is complete, as an earlier run has reported: nothing is read again")
             return self._print(report_of_manifest(manifest), Stop(), "exported", self.flags["runner"])
         with runner_of(inv, self.flags) as runner, Stop() as stop:
             stop.wake(self.consumer.wakeup)

@@ -26,7 +26,7 @@ from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, read_positions
 from kcli.flows.mirror.preflight import TopicFacts
-from kcli.flows.mirror.routes import parse_rename, plan_routes
+from kcli.flows.mirror.routes import parse_renames, plan_routes
 from kcli.flows.mirror.survey import Survey, survey_target
 from kcli.flows.mirror.targets import create_targets, target_ends
 from kcli.flows.stop import Stop
@@ -82,13 +82,13 @@ class _Import:
         self.folder = folder
         self.flags = flags
         self.by_key = flags["partitions"] == "by-key"
-        inv.client_options(ProducerOptions, unused=_FIXED)  # refuses what the profile forbids before files are read
+        inv.client_options(
+            ProducerOptions, unused=_FIXED
+        )  # refuses what the profile forbids before files are read
         inv.configuration.check_no_registry()
         self.manifest = restorable(folder)
-        renames = [parse_rename(text) for text in flags["renames"]]
-        self.routes = plan_routes(
-            [topic.topic for topic in self.manifest.topics], renames, same_cluster=False
-        )
+        topics = [topic.topic for topic in self.manifest.topics]
+        self.routes = plan_routes(topics, parse_renames(flags["renames"], topics), same_cluster=False)
         self.targets = dict(self.routes)
         self.target = without(cluster_of(inv, inv.configuration), _FIXED)
         self.admin = stack.enter_context(

@@ -167,8 +167,9 @@ def print_report(
     print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]
+    size = f", {size_text(totals['bytes'])}" if totals["bytes"] else ""
     inv.talk.note(
-        f"{title} {counted(totals['records'], 'record')}, {size_text(totals['bytes'])}, in {totals['seconds']:.1f} s by "
+        f"{title} {counted(totals['records'], 'record')}{size}, in {totals['seconds']:.1f} s by "
         f"{counted(totals['tasks'], 'task')}"
         + (f", {counted(retries, 'attempt')} repeated" if retries else "")
     )

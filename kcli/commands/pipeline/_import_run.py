@@ -82,9 +82,8 @@ class _Import:
         self.folder = folder
         self.flags = flags
         self.by_key = flags["partitions"] == "by-key"
-        inv.client_options(
-            ProducerOptions, unused=_FIXED
-        )  # refuses what the profile forbids before files are read
+        # Before files are read: it refuses what the profile forbids.
+        inv.client_options(ProducerOptions, unused=_FIXED)
         inv.configuration.check_no_registry()
         self.manifest = restorable(folder)
         topics = [topic.topic for topic in self.manifest.topics]

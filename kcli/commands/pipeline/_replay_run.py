@@ -143,7 +143,7 @@ class _Run:
         plan = plan_text(
             self.topic, self.target, self.job, slices, found, continued=continued, flags=self.flags
         )
-        question = f"Send {found.records:,} record{'s' if found.records != 1 else ''}?"
+        question = f"Send {counted(found.records, 'record')}?"
         if not found.records:
             show_plan(self.inv, plan)
         elif not confirm(self.inv, plan, question, subject=self.topic):

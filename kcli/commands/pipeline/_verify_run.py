@@ -22,6 +22,7 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.routes import Route, parse_renames, plan_routes, select_topics
 from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job
@@ -296,7 +297,7 @@ def _cell(item: Item) -> Item:
 
 def _print(inv: Invocation, report: Report, cluster: str | None, runner: str, stop: Stop) -> int:
     equal = sum(item.get("equal") is True for item in report.items)
-    if inv.out.list_kind() not in ("json", "ndjson", "yaml"):
+    if inv.out.list_kind() not in DOCUMENTS:
         report = report._replace(items=[{**item, **_cell(item)} for item in report.items])
     return print_report(
         inv,

@@ -128,10 +128,10 @@ class _Run:
         tasks = [ReplayTask(each) for each in slices if each.offsets]
         if self.flags["where"] is not None and tasks:
             tasks = self._selected(runner, tasks, stop)
-        counted = self._counted(runner, tasks, stop)
+        surveyed = self._counted(runner, tasks, stop)
         if stop:
             return stop.exit_code
-        found = sum_up(counted, dedupe=bool(self.flags["dedupe"]))
+        found = sum_up(surveyed, dedupe=bool(self.flags["dedupe"]))
         if self.topic in found.targets and self.flags["until"] is None:
             raise _same_topic(self.topic)
         self._check_exist(admin, sorted(found.targets))
@@ -152,7 +152,7 @@ class _Run:
             return 0
         left_out = {
             item["partition"]: item["records"] + item["skipped_records"] - len(chosen)
-            for item, chosen in zip(counted, found.chosen or (), strict=False)
+            for item, chosen in zip(surveyed, found.chosen or (), strict=False)
         }
         return self._send(runner, tasks, stop, left_out, without_target=found.without_target)
 

@@ -19,6 +19,7 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job, Progress
 from kcli.pipeline.kernels.replay import PREFIX, ReplaySettings, ReplayTask, position, read_committed

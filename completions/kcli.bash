@@ -262,7 +262,7 @@ _kcli_command() {
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="export import mirror query replay verify profile doctor pack"
+            children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli pipeline export")
             names="--format -p --partitions --offset --since --until --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -297,6 +297,11 @@ _kcli_command() {
         "kcli pipeline profile")
             names="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli pipeline perf")
+            names="-t --topic --num-records --duration --record-size --throughput --tasks --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --throughput --tasks --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline doctor")
@@ -447,7 +452,7 @@ _kcli_command() {
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="export import mirror query replay verify profile doctor pack"
+            children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli help profile")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -925,6 +930,15 @@ _kcli_value() {
         "kcli pipeline profile -o" | "kcli pipeline profile --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline profile --color") reply="auto always never" ;;
         "kcli pipeline profile --progress") reply="auto none bar json" ;;
+        "kcli pipeline perf -t" | "kcli pipeline perf --topic") asked=topics ;;
+        "kcli pipeline perf --runner") reply="spark processes inline" ;;
+        "kcli pipeline perf --java-home") files=1 ;;
+        "kcli pipeline perf -F" | "kcli pipeline perf --command-config") files=1 ;;
+        "kcli pipeline perf -X" | "kcli pipeline perf --command-property") keys="$_kcli_keys" ;;
+        "kcli pipeline perf --profile") asked=profiles ;;
+        "kcli pipeline perf -o" | "kcli pipeline perf --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli pipeline perf --color") reply="auto always never" ;;
+        "kcli pipeline perf --progress") reply="auto none bar json" ;;
         "kcli pipeline doctor --java-home") files=1 ;;
         "kcli pipeline doctor -F" | "kcli pipeline doctor --command-config") files=1 ;;
         "kcli pipeline doctor -X" | "kcli pipeline doctor --command-property") keys="$_kcli_keys" ;;

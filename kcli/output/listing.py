@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from kcli.output.stdout import Output
 from kcli.output.tables import Aligned, Column, Rows, Screen, Separated
 
+DOCUMENTS = ("json", "ndjson", "yaml")
+"""The formats whose items have names for their values."""
+
 NO_FIELDS: Mapping[str, object] = {}
 
 
@@ -25,7 +28,7 @@ def list_rows(
     document. ``screen`` is for a table that is shown again and again in its place.
     """
     form = out.list_kind()
-    if form in ("json", "ndjson", "yaml"):
+    if form in DOCUMENTS:
         from kcli.output.envelope import document  # json
 
         return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings, fields=head)

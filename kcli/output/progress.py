@@ -100,7 +100,8 @@ class Progress:
             parts[0] = f"{self.title} {self.done:,} of {self.total:,} {self.unit}"
         if self.bytes:
             parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
-        parts.append(f"{rate:,.0f} {self.unit}/s")
+        if self.unit != "tasks":  # a few take their time
+            parts.append(f"{rate:,.0f} {self.unit}/s")
         parts = [*ahead, *parts] if bar else [*parts, *ahead]  # a bar's line is cut at the terminal's edge
         parts += [
             f"{name.replace('_', ' ')} {_counted(value)}" for name, value in self.extra.items() if value

@@ -19,6 +19,7 @@ from kcli.pipeline.manifest import (
     Request,
     file_path,
     new_manifest,
+    new_plan,
 )
 from kcli.pipeline.plan import Slice
 
@@ -116,6 +117,26 @@ def planned_slices(slices: Iterable[Slice]) -> list[PlannedSlice]:
         for each in slices
         if each.offsets
     ]
+
+
+def planned_again(manifest: Manifest, missing: Sequence[ExportedFile]) -> ExportPlan:
+    """A plan for files that the manifest names and that were removed."""
+    paths = {file.path for file in missing}
+    slices = [
+        PlannedSlice(topic.topic, topic.topic_id, one.partition, file.start, file.end)
+        for topic in manifest.topics
+        for one in topic.partitions
+        for file in one.files
+        if file.path in paths
+    ]
+    topics = [
+        msgspec.structs.replace(
+            topic,
+            partitions=[msgspec.structs.replace(one, records=0, files=[]) for one in topic.partitions],
+        )
+        for topic in manifest.topics
+    ]
+    return new_plan(manifest.cluster, manifest.format, manifest.created, manifest.request, topics, slices)
 
 
 def slice_of(one: PlannedSlice) -> Slice:

@@ -7,13 +7,15 @@ from kcli.core.errors import KcliError
 from kcli.pipeline.job import TaskResult
 
 Item = dict[str, Any]
-_PLACE = ("topic", "partition", "target_topic", "target_partition")
+_PLACE = ("topic", "partition", "target_topic", "target_partition", "task")
 _SUMS = ("records", "skipped_records", "bytes")
 DATA_LOSS, DIFFERENT = 5, 8
 
 
 class Report(NamedTuple):
-    """``items``: one a partition, in their order. ``failures``: what failed; ``done``: whether anything did not."""
+    """``items``: one a partition, or one a task, in their order. ``failures``: what failed; ``done``: whether
+    anything did not.
+    """
 
     items: list[Item]
     totals: Mapping[str, Any]

@@ -28,6 +28,9 @@ _JSON_OF = {"value": "value_text", "key": "key_text"}
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
 _INDEX = re.compile(r"\[\s*(?:(\d+)|(\*)|'((?:''|[^'])*)'|\"((?:\"\"|[^\"])*)\")\s*\]")
 _QUERIES = frozenset({"select", "with", "from", "table", "values", "explain", "describe", "desc", "("})
+_JOINING = frozenset(
+    {"group", "order", "sort", "join", "distinct", "over", "count", "sum", "min", "max", "avg"}
+)
 _BEFORE_STAR = frozenset({"select", "distinct", "all", ",", "(", "."})
 
 
@@ -59,12 +62,16 @@ class Piece(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read."""
+    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read. ``reads_once``: it has one scan of it.
+    ``joins_rows``: rows of the result may be made of rows of several tasks.
+    """
 
     sql: str
     columns: tuple[str, ...]
     original: str
     pieces: tuple[Piece, ...]
+    reads_once: bool
+    joins_rows: bool
 
     def heading(self, name: str) -> str:
         """The name of a column of the result as the user wrote it."""
@@ -114,7 +121,15 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
         elif token.text == "*" and _is_all(tokens, at):
             used.update(columns)
         at += 1
-    return Rewritten(_replaced(sql, pieces), tuple(sorted(used)), sql, tuple(pieces))
+    made = _replaced(sql, pieces)
+    return Rewritten(
+        made,
+        tuple(sorted(used)),
+        sql,
+        tuple(pieces),
+        _reads_once(tokens),
+        _joins_rows(made),
+    )
 
 
 def _scan(sql: str) -> Iterator[Token]:
@@ -138,6 +153,20 @@ def _check_query(tokens: Sequence[Token]) -> None:
             raise ConfigError(
                 "the SQL has several statements", why="a query is one", do="give one, without ;"
             )
+
+
+def _reads_once(tokens: Sequence[Token]) -> bool:
+    """Whether the table occurs once, and not in a common table expression, which may be used several times."""
+    tables = [
+        at
+        for at, token in enumerate(tokens)
+        if token.kind in ("name", "quoted") and token.word == "source" and _text(tokens, at + 1) != "."
+    ]
+    return len(tables) <= 1 and not any(token.kind == "name" and token.word == "with" for token in tokens)
+
+
+def _joins_rows(sql: str) -> bool:
+    return any(token.kind == "name" and token.word in _JOINING for token in _scan(sql))
 
 
 def _text(tokens: Sequence[Token], at: int) -> str:

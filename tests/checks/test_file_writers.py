@@ -28,9 +28,10 @@ NOT_REPLACED = {
     "sandbox/process.py:spawn": "the log of a broker",
     "sandbox/process.py:run": "the log of a broker",
     "flows/round_trip.py:generate_lines": "generated lines of the demo, in a private folder",
-    # A session of Spark: in a temporary folder of mode 0700, files of mode 0600 without secrets.
     "pipeline/new_file.py:NewFile.__init__": "records, in the folder that the user names; a name that exists is kept",
-    "pipeline/spark/folder.py:SessionFolder.__init__": "the folder, and its lock",
+    # A session of Spark: in a temporary folder of mode 0700, files of mode 0600 without secrets.
+    "pipeline/spark/folder.py:_locked_folder": "the folder, and its lock",
+    "pipeline/spark/folder.py:SessionFolder.__init__": "nothing: the name of the folder for temporary files",
     "pipeline/spark/folder.py:SessionFolder.write": "settings of Spark, and how it logs",
     "pipeline/spark/folder.py:SessionFolder.keep_log": "the log of Spark, made 0600, in kcli's private folder",
     "pipeline/spark/folder.py:_remove_abandoned": "the lock of a folder that is removed",

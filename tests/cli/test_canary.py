@@ -61,8 +61,18 @@ ALONE = {
     "help": "profiles",
 }
 """A line for each command that needs no cluster; some are refused."""
-OF_TWO = "mirror"
+JOBS = {
+    "pipeline export": "t {dir}/exported --dry-run",
+    "pipeline perf": "-t t --num-records 3",
+    "pipeline profile": "t",
+    "pipeline replay": "t --to t --until 1h --dry-run",
+}
+"""A line for each job of one cluster that needs no Spark; its task reads the password once more."""
+OF_TWO = ("mirror", "pipeline mirror", "pipeline verify")
+ELSEWHERE = {"pipeline import", "pipeline query"}
+"""They need an export, or Spark: see tests/pipeline, and tests/pipeline/test_cluster_ref.py about what a job contains."""
 LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items()] + [*STREAMS]
+LINES += [f"{name} {rest} --runner inline" for name, rest in JOBS.items()]
 
 
 def assert_clean(*texts: str) -> None:
@@ -197,7 +207,7 @@ def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeClu
 
 @pytest.mark.case("R24")
 def test_every_command_is_tried() -> None:
-    assert {*leaves(cli)} == {*ADMIN, *ALONE, OF_TWO, "produce", "consume"}
+    assert {*leaves(cli)} == {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, "produce", "consume"}
     assert ALONE.keys() == NO_CLUSTER
 
 
@@ -236,18 +246,23 @@ def test_every_command_without_a_cluster(home: Path, cluster: FakeCluster, line:
 
 
 @pytest.mark.case("R24")
-def test_a_mirror_between_two_profiles(home: Path, cluster: FakeCluster) -> None:
+def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
     path = home / "kcli/config.toml"
     text = path.read_text()
     for name in ("plain", "command"):
         brokers = f'bootstrap.servers = "{cluster.bootstrap}"\n'
         text = text.replace(f"[profiles.{name}]\n", f"[profiles.{name}]\n{brokers}")
     path.write_text(text)
-    line = "mirror --from plain --to command -t t --map-topic t=copied --until-caught-up --yes -o json"
-    done = kcli(*line.split(), *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
-    assert done.code == 0, done.err
-    assert '"records":' in done.out
-    assert_clean(done.out, done.err)
+    for line in (
+        "mirror --map-topic t=copied --until-caught-up --yes",
+        "pipeline mirror --map-topic t=copied-by-tasks --runner inline --yes",
+        "pipeline verify --map-topic t=copied --runner inline",
+    ):
+        words = f"{line} --from plain --to command -t t -o json".split()
+        done = kcli(*words, *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+        assert done.code == 0, done.err
+        assert "records" in done.out
+        assert_clean(done.out, done.err)
 
 
 @pytest.mark.case("R24")
@@ -383,8 +398,11 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
         place: [ast.unparse(word.value) for call in calls for word in call.keywords if word.arg == "env"]
         for place, calls in places(r"subprocess|os\.(system|popen|spawn|exec|posix)|pty", starts).items()
     }
-    assert len(found) == 8
+    assert len(found) == 10
     assert found.pop("output/pager.py:_piped") == ["environ"]  # tried above
+    # Local workers inherit the variables that a job names as places of secrets: decision 0090.
+    (jvm,) = found.pop("pipeline/spark/jvm.py:Jvm.__init__")
+    assert jvm.startswith("{**environ, ")
     assert found.pop("sandbox/identity.py:_ps") == ["{'LC_ALL': 'C', 'TZ': 'UTC0'}"]
     assert not [
         place for place, given in found.items() if len(given) != 1 or "child_environment(" not in given[0]

@@ -27,6 +27,11 @@ WITHOUT_A_QUESTION = {
     "produce": "it only adds records",
     "topics create": "it only adds a topic",
     "mirror": "it asks where the target has records: tests/cli/test_mirror_runs.py",
+    "pipeline import": "it asks where the target has records: tests/pipeline/test_import.py",
+    "pipeline mirror": "it asks where the target has records: tests/pipeline/test_mirror.py",
+    "pipeline perf": "it only adds records",
+    "pipeline replay": "tests/pipeline/test_replay_command.py",
+    "pipeline verify": "it asks before a repair: tests/pipeline/test_verify.py",
 }
 MEMBER = "member"
 LINES = {

@@ -17,7 +17,14 @@ from tests.fake.cluster import FakeCluster
 from tests.in_process import Done, kcli
 
 OF_TWO = "mirror"
-STREAMS = {"produce": "t {dir}/lines.txt", "consume": "t -e"}
+OTHERS = {
+    "produce": "t {dir}/lines.txt",
+    "consume": "t -e",
+    "pipeline import": "{dir}/export",
+    "pipeline mirror": "--from open --to locked -t t --map-topic t=copy",
+    "pipeline replay": "t --to other",
+    "pipeline perf": "-t t --num-records 1",
+}
 
 
 def command_of(path: str) -> Any:
@@ -63,13 +70,13 @@ def run(folder: Path, line: str, *more: str, profile: str = "locked") -> Done:
 def test_every_command_says_whether_it_changes_the_cluster() -> None:
     silent = [path for path, command in COMMANDS.items() if command.changes is None]
     assert not silent, f"changes=True or changes=False is missing: {silent}"
-    assert {"groups rewind", "mirror"} == SOMETIMES
+    assert {"groups rewind", "mirror", "pipeline verify"} == SOMETIMES
     assert {"produce", "topics delete", "acls create", "groups import", "configs alter"} <= CHANGING
     assert not CHANGING & NO_CLUSTER
 
 
 def line_of(path: str) -> str:
-    return f"{path} {ADMIN.get(path, STREAMS.get(path, ''))}".replace("--dry-run", "").strip()
+    return f"{path} {ADMIN.get(path, OTHERS.get(path, ''))}".replace("--dry-run", "").strip()
 
 
 @pytest.mark.parametrize("path", sorted(CHANGING | {"groups rewind"}))

@@ -12,14 +12,18 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import Header, ProducerRecord
+from kcli.flows.stop import Stop
 from kcli.pipeline.parquet_files import SCHEMA
+from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import command
-from tests.pipeline.exporting import ROWS, Row, export, files, fill, manifest
+from tests.pipeline.exporting import ROWS, Row, contents, export, files, fill, import_, manifest
 
 FIRST = "topic=t/partition=0/00000000000000000000-00000000000000000005"
 FORMATS = ("parquet", "ndjson", "csv", "raw")
@@ -373,8 +377,10 @@ def test_a_range_of_times_and_offsets(cluster: FakeCluster, tmp_path: Path) -> N
     done, report = export(cluster, tmp_path / "a", "--offset", "2:4")
     assert done.code == 0, done.err
     assert [(item["start"], item["end"]) for item in report["items"]] == [(2, 4), (2, 4)]
-    done, report = export(cluster, tmp_path / "b", "-p", "1", "--since", "@10", "--until", "@20")
-    assert done.code == 2 or report["items"], done.err
+    times = ("--since", "1970-01-01T00:00:00.010Z", "--until", "1970-01-01T00:00:00.020Z")
+    done, report = export(cluster, tmp_path / "b", "-p", "1", *times)
+    assert done.code == 0, done.err
+    assert [(item["start"], item["end"], item["records"]) for item in report["items"]] == [(10, 20, 10)]
 
 
 def test_a_dry_run_writes_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
@@ -387,8 +393,8 @@ def test_a_dry_run_writes_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (("--offset", "2", "--since", "1h"), "--since and --offset 2 together"),
-        (("--offset", "stored"), "--offset stored is for groups"),
+        (("--offset", "2", "--since", "1h"), "--since with --offset"),
+        (("--offset", "stored"), "--offset stored"),
         (("--since", "1h", "--until", "2h"), "--until is before --since"),
         (("--continuous", "--until", "now"), "--continuous with an end"),
         (("--slice", "1s"), "--slice without --continuous"),
@@ -405,6 +411,7 @@ def test_what_contradicts_is_a_usage_error(tmp_path: Path, more: tuple[str, ...]
 def test_an_unknown_topic_and_a_file_in_place_of_the_folder(cluster: FakeCluster, tmp_path: Path) -> None:
     done, _ = export(cluster, tmp_path / "x", "order")
     assert (done.code, "order" in done.err) == (1, True)
+    assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("")
     done, _ = export(cluster, tmp_path / "file")
     assert (done.code, "is not a folder" in done.err) == (2, True)
@@ -416,3 +423,89 @@ def test_a_header_name_that_is_no_text_needs_ndjson(cluster: FakeCluster, tmp_pa
     assert done.code == 1
     assert "--format ndjson" in done.err
     assert export(cluster, tmp_path / "y", "u", "--format", "ndjson")[0].code == 0
+
+
+class _Kept:
+    """The session of all tests, which a command does not end."""
+
+    def __init__(self, runner: SparkRunner) -> None:
+        self._runner = runner
+        self.name, self.slots, self.run = runner.name, runner.slots, runner.run
+
+    def close(self) -> None:
+        """Leaves it as it is."""
+
+
+@pytest.mark.integration
+def test_spark_writes_the_same_bytes_and_restores_them(
+    cluster: FakeCluster, spark: SparkRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.pipeline.spark.runner.open_runner", lambda **_settings: _Kept(spark))
+    assert export(cluster, tmp_path / "inline")[0].code == 0
+    done, report = export(cluster, tmp_path / "spark", "--runner", "spark")
+    assert done.code == 0, done.err
+    assert report["runner"] == "spark"
+    one, other = files(tmp_path / "inline"), files(tmp_path / "spark")
+    texts = [json.loads(each.pop("_kcli_manifest.json")) for each in (one, other)]
+    assert one == other
+    assert [text["topics"] for text in texts] == [texts[0]["topics"]] * 2
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, tmp_path / "spark", "--runner", "spark")
+        assert done.code == 0, done.err
+        assert contents(target.bootstrap, "t") == ROWS
+
+
+@pytest.mark.case("K9")
+def test_a_continuous_export_outlasts_brokers_that_are_away(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        if len(rounds) == 1:
+            fill(cluster, ROWS)
+            cluster.fail(ListOffsetsRequest, LEADER_NOT_AVAILABLE, times=10_000)
+        elif len(rounds) == 2:
+            cluster.heal()
+        else:
+            stop.request()
+
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    done, report = export(cluster, tmp_path / "x", "--continuous", "--timeout", "1s")
+    assert done.code == 130, done.err
+    assert "trying again" in done.err
+    assert [(item["end"], item["records"]) for item in report["items"]] == [(10, 10), (40, 40)]
+    assert [one["end"] for one in manifest(tmp_path / "x")["topics"][0]["partitions"]] == [10, 40]
+
+
+@pytest.mark.case("K9")
+def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        cluster.heal()
+        if len(rounds) == 2:
+            stop.request()
+
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    monkeypatch.setattr("kcli.pipeline.kernels.export._PATIENCE", 0.0)
+    cluster.fail(FetchRequest, LEADER_NOT_AVAILABLE, times=10_000)
+    done, report = export(cluster, tmp_path / "x", "--continuous", "--format", "ndjson", "-p", "0")
+    assert done.code == 130, done.err
+    assert "no record of t-0 arrived" in done.err
+    assert [(item["records"], item.get("error")) for item in report["items"]] == [(5, None)]
+    assert report["totals"]["records"] == 5
+
+
+def test_without_pyarrow_the_line_to_install_it_is_shown(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.pipeline.arrow_library.find_spec", lambda _name: None)
+    for done in (export(cluster, tmp_path / "x")[0], import_(cluster, tmp_path / "x")[0]):
+        assert done.code == 2
+        assert "pip install 'kcli-kafka[spark]'" in done.err
+    assert export(cluster, tmp_path / "x", "--format", "ndjson")[0].code == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import kcli, ok
+from tests.fault.mirror_command import command
 from tests.integration.mirroring import (
     COMPACTED,
     WRITER_PARTITIONS,
@@ -21,8 +22,9 @@ _COUNT = 200
 
 
 def _run(kafka: Kafka, *words: str) -> dict[str, list[dict[str, int]]]:
-    done = kcli("pipeline", *words, "--yes", "-o", "json", bootstrap=kafka.bootstrap)
-    found: dict[str, list[dict[str, int]]] = json.loads(ok(done))
+    done = command("-b", kafka.bootstrap, "pipeline", *words, "--yes", "-o", "json")
+    assert done.code == 0, done.err
+    found: dict[str, list[dict[str, int]]] = json.loads(done.out)
     return found
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.producer.producer import Producer
+from kcli.core.errors import KcliError
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.core.types import ProducerRecord
+from kcli.pipeline import exported_records
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.pipeline.exporting import ROWS, contents, export, files, fill, import_, manifest
@@ -85,6 +85,15 @@ def test_a_second_run_sends_nothing_and_an_export_that_has_grown_is_continued(
     assert done.code == 0, done.err
     assert contents(target.bootstrap, "t", 0) == [*ROWS, *ROWS]
     assert [(one["start"], one["records"]) for one in report["items"]] == [(5, 5), (200, 0)]
+
+
+def test_a_rule_that_renames_nothing_is_refused(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path
+) -> None:
+    export(source, tmp_path)
+    done, _report = import_(target, tmp_path, "--map-topic", "x=y")
+    assert done.code == 2
+    assert "--map-topic x=y renames no topic" in done.err
 
 
 def test_topics_are_renamed_and_partitions_chosen_by_key(
@@ -223,19 +232,16 @@ def test_a_topic_that_was_deleted_is_restored_again(
     assert contents(target.bootstrap, "t") == ROWS
 
 
-def test_a_broker_that_refuses_a_record_ends_its_partition(
+def test_a_topic_with_a_smaller_limit_is_refused_before_anything_is_written(
     source: FakeCluster, target: FakeCluster, tmp_path: Path
 ) -> None:
-    with Producer(bootstrap_servers=source.bootstrap, max_request_size=1 << 22) as producer:
-        producer.send(ProducerRecord("t", b"x" * 900_000, partition=0, timestamp=1)).result(10)
     export(source, tmp_path)
     target.create_topic("t", 2)
     target.configure("t", **{"max.message.bytes": "1000"})
     done, report = import_(target, tmp_path)
-    assert done.code in (6, 7), done.err
-    if report is not None:
-        assert contents(target.bootstrap, "t", 1) == MANY
-        assert contents(target.bootstrap, "t", 0) == []
+    assert (done.code, report) == (7, None), done.err
+    assert "max.message.bytes" in done.err
+    assert not target.seen(ProduceRequest)
 
 
 def test_files_that_the_manifest_does_not_name_are_not_read(
@@ -245,3 +251,29 @@ def test_files_that_the_manifest_does_not_name_are_not_read(
     (tmp_path / f"topic=t/partition=0/{5:020}-{6:020}.parquet").write_bytes(files(tmp_path)[FIRST])
     assert import_(target, tmp_path)[0].code == 0
     assert contents(target.bootstrap, "t") == ROWS
+
+
+def test_what_a_failed_task_has_restored_is_in_the_report(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+    export(source, tmp_path, "--continuous")
+    fill(source, ROWS)
+    export(source, tmp_path, "--continuous")
+    read = exported_records.read_records
+
+    def reads(path: str, form: str, start: int) -> Iterator[exported_records.Records]:
+        if start == 5:
+            raise KcliError("the disk is gone")
+        return read(path, form, start)
+
+    monkeypatch.setattr(exported_records, "read_records", reads)
+    done, report = import_(target, tmp_path)
+    assert done.code == 6, done.err
+    first, second = report["items"]
+    assert (first["start"], first["end"], first["records"], first["error"]) == (0, 5, 5, "the disk is gone")
+    assert (second["records"], second.get("error")) == (200, None)
+    monkeypatch.undo()
+    done, report = import_(target, tmp_path)
+    assert done.code == 0, done.err
+    assert contents(target.bootstrap, "t") == [*ROWS, *ROWS]

@@ -121,7 +121,8 @@ def test_a_topic_is_renamed_and_the_plan_of_a_dry_run_changes_nothing(
         *[word for word in arguments(source, target, *flags, "--dry-run") if word not in ("-o", "json")]
     )
     assert done.code == 0
-    assert "Mirror cluster source to target, job j, exactly once" in done.out
+    assert "(cluster source) to " in done.out
+    assert "(cluster target), job j, exactly once" in done.out
     assert "t → eu.t: 2 partitions, the target is created" in done.out
     assert "13 offsets to copy, in 2 tasks" in done.out
     assert target.seen(ProduceRequest) == []

@@ -3,12 +3,14 @@
 import os
 import signal
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import psutil
 import pytest
 
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
+from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -21,6 +23,9 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.producing import PATIENCE
 from tests.pipeline.mirroring import Run, position, settings, tasks
+
+if TYPE_CHECKING:
+    from kcli.pipeline.spark.runner import SparkRunner
 
 T0 = TopicPartition("t", 0)
 VALUES = [b"%d" % number for number in range(12)]
@@ -157,18 +162,14 @@ def test_an_attempt_that_was_replaced_by_the_next_one_of_its_run_is_refused(
     wanted = settings(source, target)
     replaced: list[dict[str, Any]] = []
 
-    def replace(_request: ProduceRequest) -> None:
+    def replace(_records: int, _size: int) -> None:
+        """Called first between the claim of the task and its first record."""
         if not replaced:
             replaced.append({})
             replaced[0] = kernel.run(wanted, tasks(source, "t", 0)[0], TaskContext(1))
 
-    class Replaced(TaskContext):
-        def progress(self, records: int, size: int) -> None:
-            """Called between the claim of the task and its first record."""
-            super().progress(records, size)
-            replace(ProduceRequest())
-
-    result = run_task(Job("copy", wanted, tasks(source, "t", 0)), 0, Replaced(0, last=True))
+    context = TaskContext(0, last=True, report=replace)
+    result = run_task(Job("copy", wanted, tasks(source, "t", 0)), 0, context)
     assert result.error is not None
     assert (result.error.exit_code, result.error.may_pass) == (7, True)
     assert replaced[0]["records"] == len(VALUES)
@@ -184,9 +185,8 @@ def test_a_stop_ends_a_task_where_it_is_and_the_next_run_continues(
     )
     for value in VALUES:
         source.append("t", 0, batch(value, timestamp=1_000))
-    with_pauses = source.delay(type_of_fetch(), 0.5)
+    source.delay(FetchRequest, 0.5)
     item = kernel.run(settings(source, target), tasks(source, "t", 0)[0], context)
-    assert with_pauses is not None
     source.heal()
     assert item["end"] == item["records"] < 2 * len(VALUES)
     found = position(target, T0)
@@ -195,12 +195,6 @@ def test_a_stop_ends_a_task_where_it_is_and_the_next_run_continues(
     rest = kernel.run(settings(source, target, run="next"), tasks(source, "t", 0)[0], TaskContext(0))
     assert (rest["start"], rest["end"]) == (item["end"], 2 * len(VALUES))
     assert target.log("t", 0).values(committed=True) == VALUES * 2
-
-
-def type_of_fetch() -> type[Request]:
-    from kcli.core.protocol.messages.fetch import FetchRequest
-
-    return FetchRequest
 
 
 def test_a_task_whose_partition_is_copied_contacts_no_broker_for_records(
@@ -215,9 +209,30 @@ def test_a_task_whose_partition_is_copied_contacts_no_broker_for_records(
 def test_a_source_that_is_away_fails_the_task_after_a_while(source: FakeCluster, target: FakeCluster) -> None:
     wanted = settings(source, target, patience=1.0)
     task = tasks(source, "t", 0)
-    source.delay(type_of_fetch(), 60)
+    source.delay(FetchRequest, 60)
     result = run_task(Job("copy", wanted, task), 0, TaskContext(0, last=True))
     assert result.error is not None
     assert (result.error.exit_code, result.error.may_pass) == (3, True)
     assert "t-0: no progress for 1 s" in result.error.what
     source.heal()
+
+
+@pytest.mark.integration
+@pytest.mark.case("K1", "K2")
+def test_on_spark_the_results_are_the_same_and_a_killed_worker_costs_an_attempt(
+    source: FakeCluster, target: FakeCluster, spark: "SparkRunner"
+) -> None:
+    hold = target.hold(TxnOffsetCommitRequest, "answer", after=SLICE)
+    with Run(Job("copy", settings(source, target), tasks(source, "t", 0)), lambda _slots: spark) as run:
+        hold.wait(timeout=PATIENCE)
+        for child in psutil.Process(spark.session.jvm_pid).children(recursive=True):
+            if "pyspark" in " ".join(child.cmdline()):
+                child.kill()
+        hold.lose()
+        (result,) = run.results()
+    assert result.item is not None, result.error
+    assert (result.item["start"], result.item["end"], result.item["records"]) == (0, len(VALUES), len(VALUES))
+    assert result.attempts == 2
+    assert target.log("t", 0).values(committed=True) == VALUES
+    again = kernel.run(settings(source, target), tasks(source, "t", 0)[0], TaskContext(0))
+    assert again == result.item

@@ -24,7 +24,7 @@ START = 1_700_000_000_000
         (("--sql", "select 1", "--runner", "inline"), 2, "a query is SQL, which Spark runs"),
         (("--sql", "drop view source"), 2, "the SQL begins with drop"),
         (("--sql", "select value:a[x] from source"), 2, "a path into JSON is wrong"),
-        (("--sql", "select 1", "--since", "1h", "--until", "2h"), 2, "--since is not before --until"),
+        (("--sql", "select 1", "--since", "1h", "--until", "2h"), 2, "--until is before --since"),
         (("--sql", "select 1", "-o", "parquet"), 2, "-o parquet without a folder"),
         (("/", "--sql", "select 1", "-o", "parquet"), 7, "/ exists already"),
         (("--sql", "select 1", "-s", "value=afro"), 2, "afro"),
@@ -128,6 +128,18 @@ def test_a_range_is_counted(query: Any) -> None:
         "2023-11-14T22:13:20.302Z",
         "2023-11-14T22:13:20.602Z",
     ]
+
+
+@pytest.mark.integration
+def test_a_query_that_reads_source_twice_reads_both_ranges(query: Any) -> None:
+    for sql in (
+        "select offset from source where offset = 1 union all select offset from source where offset = 2 order by 1",
+        "with s as (select offset from source) select a.offset from s a where offset = 1 "
+        "union all select b.offset from s b where offset = 2 order by 1",
+    ):
+        done = query(sql, "-o", "tsv")
+        assert done.code == 0, done.err
+        assert done.out.split() == ["offset", "1", "1", "1", "2", "2", "2"]
 
 
 @pytest.mark.integration

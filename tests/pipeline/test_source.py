@@ -1,6 +1,7 @@
 """``format("kcli")`` on a session of Spark and a real Kafka: what is read, written, refused, and what is no loss."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -118,21 +119,27 @@ def test_every_attribute_of_every_record_is_a_column(notebook: Notebook, kafka: 
     assert all(row.key_text == (row.key and row.key.decode()) for row in rows)
 
 
-def test_filters_limit_what_is_read(notebook: Notebook, topic: str) -> None:
-    """A scan that pushes everything down has no filter of Spark left, and reads only the ranges: see ``plan``."""
-    frame = notebook.read(topic, columns="partition,offset,timestamp,key")
+def test_filters_give_the_same_rows_however_they_are_evaluated(notebook: Notebook, topic: str) -> None:
+    columns = "partition,offset,timestamp,key"
+    shared = notebook.read(topic, columns=columns)
     for condition, count in (
         ("partition = 2 and offset between 10 and 20", 11),
-        ("key = 'k3'", 30),
         ("key in ('k3', 'k4') and partition <> 1", 40),
         ("key is null", 15),
         (f"timestamp >= timestamp_millis({START + 290_000})", 10),
         (f"timestamp < timestamp_millis({START + 10_000}) and key is not null", 10),
         ("offset in (0, 99)", 6),
     ):
-        assert frame.where(condition).count() == count, condition
+        assert notebook.read(topic, columns=columns, pushdown="true").where(condition).count() == count, (
+            condition
+        )
+    assert shared.where("partition = 2 and offset between 10 and 20").count() == 11
+    assert shared.count() == COUNT  # a frame that was filtered before
+    both = shared.where("offset = 1").union(shared.where("offset = 2")).select("offset")
+    assert sorted(row.offset for row in both.collect()) == [1, 1, 1, 2, 2, 2]
     notebook.session.sql.conf.set("spark.sql.python.filterPushdown.enabled", "false")
     try:
+        frame = notebook.read(topic, columns=columns, pushdown="true")
         assert frame.where("partition = 2 and offset between 10 and 20").count() == 11
     finally:
         notebook.session.sql.conf.set("spark.sql.python.filterPushdown.enabled", "true")
@@ -190,7 +197,7 @@ def test_a_range_that_retention_ate_fails_with_its_offsets(notebook: Notebook, k
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         admin.delete_records({TopicPartition(name, 0): 5})
     error = notebook.error(planned.count)
-    assert error.exit_code == 5
+    assert error.exit_code == 5, error
     assert f"{name}-0" in error.what
     assert notebook.read(name, columns="value").count() == 5  # another frame is planned anew
 
@@ -214,7 +221,7 @@ def test_no_secret_is_in_plans_and_settings(notebook: Notebook, topic: str, tmp_
     seen = f"{execution.toString()}{context.getConf().getAll()}{notebook.session.sql.sql('set -v').collect()}"
     assert "canary-4711" not in seen
     refused = notebook.error(lambda: notebook.read(topic, sasl__password="canary-4711"))
-    assert refused.exit_code == 2
+    assert refused.exit_code == 2, refused
     assert "canary-4711" not in f"{refused}{refused.do}"
 
 
@@ -267,7 +274,7 @@ def test_a_stream_continues_at_its_checkpoint_and_refuses_others(
     ]
     other = kafka.topic("other")
     refused = notebook.error(lambda: stream(notebook, folder, other))
-    assert refused.exit_code == 2
+    assert refused.exit_code == 2, refused
     assert f"the checkpoint belongs to topic {name}" in refused.what
     writing = notebook.session.sql.readStream.format("rate").load().selectExpr("cast(value as string) value")
     sink = (
@@ -277,3 +284,31 @@ def test_a_stream_continues_at_its_checkpoint_and_refuses_others(
         lambda: sink.option("checkpointLocation", str(tmp_path / "x")).start().awaitTermination(60)
     )
     assert refused.what == 'writeStream.format("kcli") is not offered'
+
+
+def test_the_examples_of_the_page_run(notebook: Notebook, kafka: Kafka, tmp_path: Path, capsys: Any) -> None:
+    """Those for Spark in docs/python.md; the others run in ``tests/integration/test_read_topic.py``."""
+    topic, upper = kafka.topic("orders"), kafka.topic("upper")
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for number in range(20):
+            producer.send(ProducerRecord(topic, b'{"customer": "c%d"}' % (number % 3), b"k%d" % number))
+        assert producer.flush(30)
+    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```py\n(.*?)^```", text, re.M | re.S)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {"spark": notebook.session.sql}
+    for block in blocks:
+        for given, own in (
+            ("localhost:9092", kafka.bootstrap),
+            ('"orders"', repr(topic)),
+            ('"orders-upper"', repr(upper)),
+            ("orders-files", str(tmp_path / "files")),
+            ("orders-checkpoint", str(tmp_path / "checkpoint")),
+        ):
+            block = block.replace(given, own)  # noqa: PLW2901
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert "|      c0|    7|" in capsys.readouterr().out
+    assert notebook.session.sql.read.parquet(str(tmp_path / "files")).count() == 20
+    assert {record.value for record in records(kafka, upper, 1)} == {
+        b'{"CUSTOMER": "C%d"}' % n for n in range(3)
+    }

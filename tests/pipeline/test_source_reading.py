@@ -44,7 +44,12 @@ def test_a_query_of_a_range_fetches_only_that_range(monkeypatch: pytest.MonkeyPa
                 cluster.append("orders", partition, bytes(batch_of(records(first)).raw))
         reader = BatchReader(
             settings_of(
-                {"bootstrap.servers": cluster.bootstrap, "topic": "orders", "columns": "offset,timestamp"}
+                {
+                    "bootstrap.servers": cluster.bootstrap,
+                    "topic": "orders",
+                    "columns": "offset,timestamp",
+                    "pushdown": "true",
+                }
             )
         )
         filters = [

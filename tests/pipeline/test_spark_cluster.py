@@ -69,6 +69,8 @@ def runner(cluster: Standalone) -> Iterator[SparkRunner]:
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file:{events}",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
         "spark.hadoop.store.password": CANARY,
         "spark.task.maxFailures": "20",
         "spark.executor.memory": "512m",

@@ -113,6 +113,27 @@ def test_headings_and_positions_are_those_of_the_user() -> None:
     assert found.original_position(found.sql.index("json_object")) == found.original.index("value:a.b")
 
 
+@pytest.mark.parametrize(
+    ("sql", "once"),
+    [
+        ("select source.key from source where source.offset = 1", True),
+        ("select 'source source' from `source` s", True),
+        ("select 1", True),
+        ("select * from source a join source b on a.key = b.key", False),
+        ("select * from source where offset = (select max(offset) from SOURCE)", False),
+        ("with s as (select * from source) select * from s a, s b", False),
+    ],
+)
+def test_filters_are_only_pushed_down_where_the_table_is_read_once(sql: str, once: bool) -> None:
+    assert rewritten(sql).reads_once is once
+
+
+def test_rows_that_are_passed_on_as_they_are_come_from_small_tasks() -> None:
+    assert not rewritten("select key, value:a from source where value:count = 'sum'").joins_rows
+    assert rewritten("select count(*) from source").joins_rows
+    assert rewritten("select key from source order by 1").joins_rows
+
+
 def test_a_semicolon_at_the_end_is_dropped() -> None:
     assert rewritten("select 1 ; ").sql.strip() == "select 1"
 

@@ -273,8 +273,9 @@ def test_a_range_that_retention_removes_meanwhile(
         (("--master", "spark://h:1"), "--master with --runner inline"),
         (("--spark-conf", "a=b"), "--spark-conf with --runner inline"),
         (("--local", "2"), "--local with --runner inline"),
-        (("--since", "1h", "--until", "2h"), "the range ends before it begins"),
+        (("--since", "1h", "--until", "2h"), "--until is before --since"),
         (("-t", "nope"), "topic nope does not exist"),
+        (("--map-topic", "x=y"), "--map-topic x=y renames no topic"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -284,3 +285,18 @@ def test_what_makes_no_sense_is_refused(
     assert done.code in (1, 2)
     assert text in done.err
     assert report is None
+
+
+def test_a_topic_is_not_compared_with_itself(source: FakeCluster) -> None:
+    done, report = verify(source, source)
+    assert (done.code, report) == (2, None)
+    assert "topic t would be compared with itself" in done.err
+
+
+def test_a_table_says_where_and_what_differs(source: FakeCluster, target: FakeCluster) -> None:
+    fill(source, rows(3))
+    sides = ("--from", source.bootstrap, "--to", target.bootstrap)
+    done = command("pipeline", "verify", *sides, "-t", "t", "--runner", "inline", "-o", "table")
+    assert done.code == 8
+    assert "offset 0: the target has no record for it" in done.out
+    assert "compared 0 records, in" in done.err

@@ -21,6 +21,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.pipeline.profile:profile",
         "show skew, keys, sizes, times and schema of topics",
     ),
+    "perf": (
+        "kcli.commands.pipeline.perf:perf",
+        "load a topic from many tasks, and measure rate and latency",
+    ),
     "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
     "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
 }

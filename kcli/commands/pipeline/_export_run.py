@@ -1,6 +1,5 @@
 """What ``kcli pipeline export`` does: finds out what its folder lacks, writes a plan of it, runs the job, and commits."""
 
-import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,8 @@ from typing import Any
 import msgspec
 
 from kcli.commands._what_to_read import Topics
+from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
+from kcli.commands.pipeline._export_report import COLUMNS, report_of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
     cluster_of,
@@ -35,7 +36,6 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, counted
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
-from kcli.output.tables import Column
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import (
@@ -44,23 +44,19 @@ from kcli.pipeline.export_plan import (
     finished,
     missing_files,
     next_slices,
+    planned_again,
     planned_slices,
     planned_topics,
     slice_of,
     written,
 )
-from kcli.pipeline.job import Job, TaskResult
+from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
     MANIFEST,
     PLAN,
-    ExportedFile,
-    ExportedPartition,
-    ExportedTopic,
     ExportPlan,
     Manifest,
-    PlannedSlice,
-    Request,
     load_manifest,
     load_plan,
     new_plan,
@@ -72,33 +68,6 @@ from kcli.pipeline.runners.runner import Runner
 
 _INTERVAL = 30.0
 _LOCK = "_kcli_export.lock"
-COLUMNS = (
-    Column("topic"),
-    Column("partition", "number"),
-    Column("start", "id"),
-    Column("end", "id"),
-    Column("records", "number"),
-    Column("bytes", "size"),
-    Column("error", "prose"),
-)
-_OF_TASKS = frozenset(
-    {
-        "check_crcs",
-        "client_rack",
-        "fetch_buffer_bytes",
-        "fetch_max_bytes",
-        "fetch_max_wait_ms",
-        "fetch_min_bytes",
-        "max_decompressed_batch_bytes",
-        "max_partition_fetch_bytes",
-    }
-)
-"""The options of a consumer that a job leaves to its user: how fetching is done, and not what is read."""
-FIXED = {
-    field.name: ("what a job reads follows from its flags", "leave it out")
-    for field in dataclasses.fields(ConsumerOptions)
-    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | _OF_TASKS
-}
 ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
@@ -106,10 +75,11 @@ ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the export; returns the exit status."""
     check_job_flags(flags, "export")
+    spec = export_range(flags)
     if flags["form"] == "parquet":
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
     with ExitStack() as stack:
-        return _Export(inv, topics, folder, flags, stack).run()
+        return _Export(inv, topics, folder, flags, spec, stack).run()
 
 
 class _Export:
@@ -121,14 +91,16 @@ class _Export:
         topics: Sequence[str],
         folder: str,
         flags: Mapping[str, Any],
+        spec: RangeSpec,
         stack: ExitStack,
     ) -> None:
         self.inv = inv
         self.flags = flags
+        self.spec = spec
         self.stack = stack
         self.folder = os.path.abspath(folder)
         self.topics = Topics(topics, "pipeline export")
-        self.request = _request(topics, flags)
+        self.request = export_request(topics, flags)
         inv.client_options(ConsumerOptions, unused=FIXED)
         inv.configuration.check_no_registry()
         self.source = without(cluster_of(inv, inv.configuration), FIXED)
@@ -139,6 +111,7 @@ class _Export:
         options = inv.inner_options(ConsumerOptions, isolation_level="read_committed")
         self.consumer = stack.enter_context(Consumer(options, hooks=inv.hooks))
         self.cluster = ""
+        self.interval: float = flags["interval"] or _INTERVAL
         self.results: list[TaskResult] = []
         self.places: list[Mapping[str, Any]] = []
 
@@ -149,6 +122,8 @@ class _Export:
             self.cluster = inv.cluster_id = self.admin.cluster_id()
             self.consumer.connect(inv.timeout)
         check_folder(self.folder)
+        if not os.path.isdir(self.folder):  # a mistyped topic leaves no folder
+            self.topics.existing(self.consumer, inv.timeout, lambda _error: None)
         if not inv.dry_run:
             os.makedirs(self.folder, exist_ok=True)
             lock = Path(self.folder, _LOCK)
@@ -163,8 +138,8 @@ class _Export:
             return 0
         if plan is None:
             assert manifest is not None
-            inv.talk.note(f"{self.folder} is complete, and is not read again: exported before were")
-            return self._print(_report_of(manifest), Stop(), "exported", self.flags["runner"])
+            inv.talk.note(f"{self.folder} is complete, as an earlier run has reported: nothing is read again")
+            return self._print(report_of_manifest(manifest), Stop(), "exported", self.flags["runner"])
         with runner_of(inv, self.flags) as runner, Stop() as stop:
             stop.wake(self.consumer.wakeup)
             return self._rounds(manifest, plan, runner, stop)
@@ -189,7 +164,7 @@ class _Export:
             _check_empty(self.folder)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.folder)):
             self.inv.talk.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
-            plan = _again(manifest, missing)
+            plan = planned_again(manifest, missing)
         return manifest, plan
 
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
@@ -197,7 +172,7 @@ class _Export:
         inv = self.inv
         names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
         partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
-        spec = _range(self.flags) if manifest is None else RangeSpec(OffsetSpec("earliest"))
+        spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
         try:
             slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
         except DataLossError as error:
@@ -236,18 +211,39 @@ class _Export:
             plan = _divided(plan, runner.slots)
         with self.inv.progress("exported", total=total) as bar:
             while True:
-                begun = time.monotonic()
+                begun, known = time.monotonic(), len(self.results)
                 after = self._round(manifest, plan, runner, stop, bar)
-                if after is None or not self.flags["continuous"]:
+                if not self.flags["continuous"] or stop or not (after or self._may_repeat(known)):
                     break
-                manifest = after
-                interval = self.flags["interval"] or _INTERVAL
-                wait(max(0.0, begun + interval - time.monotonic()), stop)
-                if stop:
+                manifest = after or manifest
+                wait(max(0.0, begun + self.interval - time.monotonic()), stop)
+                following = self._next_plan(manifest, stop) if after else plan
+                if stop or following is None:
                     break
-                plan = _divided(self._planned(manifest), runner.slots)
+                plan = _divided(following, runner.slots) if after else plan
         report = report_of(self.results, self.places, time.monotonic() - started)
-        return self._print(_with_empty(report, plan), stop, "exported", runner.name)
+        return self._print(with_empty(report, plan), stop, "exported", runner.name)
+
+    def _may_repeat(self, known: int) -> bool:
+        """Whether what failed in this round may succeed later: then its results are forgotten, and it is repeated."""
+        failed = [result.error for result in self.results[known:] if result.error is not None]
+        if not all(error.may_pass for error in failed):
+            return False
+        self.inv.talk.note(f"{failed[0].error()}; trying again")
+        del self.results[known:], self.places[known:]
+        return True
+
+    def _next_plan(self, manifest: Manifest | None, stop: Stop) -> ExportPlan | None:
+        """The plan up to the current ends, however long the brokers are away; None after a stop."""
+        while not stop:
+            try:
+                return self._planned(manifest)
+            except KcliError as error:
+                if not may_pass(error):
+                    raise
+                self.inv.talk.note(f"{error}; trying again")
+                wait(self.interval, stop)
+        return None
 
     def _round(
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
@@ -311,24 +307,6 @@ class _Export:
         )
 
 
-def _request(topics: Sequence[str], flags: Mapping[str, Any]) -> Request:
-    words = {
-        name: None if flags[name] is None else flags[name].text
-        for name in ("partitions", "offset", "since", "until")
-    }
-    return Request(sorted(set(topics)), **words)
-
-
-def _range(flags: Mapping[str, Any]) -> RangeSpec:
-    offset: RangeSpec = RangeSpec(None) if flags["offset"] is None else flags["offset"].value
-    start, stop = offset.start, offset.stop
-    if flags["since"] is not None:
-        start = OffsetSpec("timestamp", flags["since"].value)
-    if flags["until"] is not None:
-        stop = OffsetSpec("timestamp", flags["until"].value)
-    return RangeSpec(start or OffsetSpec("earliest"), stop)
-
-
 def check_folder(folder: str) -> None:
     """A usage error for a path that is no folder."""
     if os.path.lexists(folder) and not os.path.isdir(folder):
@@ -350,26 +328,6 @@ def _check_empty(folder: str) -> None:
         )
 
 
-def _again(manifest: Manifest, missing: Sequence[ExportedFile]) -> ExportPlan:
-    """A plan for files that the manifest names and that were removed."""
-    paths = {file.path for file in missing}
-    slices = [
-        PlannedSlice(topic.topic, topic.topic_id, one.partition, file.start, file.end)
-        for topic in manifest.topics
-        for one in topic.partitions
-        for file in one.files
-        if file.path in paths
-    ]
-    topics = [
-        msgspec.structs.replace(
-            topic,
-            partitions=[msgspec.structs.replace(one, records=0, files=[]) for one in topic.partitions],
-        )
-        for topic in manifest.topics
-    ]
-    return new_plan(manifest.cluster, manifest.format, manifest.created, manifest.request, topics, slices)
-
-
 def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
     """The plan with a file for each slice that a task writes."""
     return msgspec.structs.replace(
@@ -379,42 +337,3 @@ def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
 
 def _partitions(plan: ExportPlan) -> set[TopicPartition]:
     return {TopicPartition(topic.topic, one.partition) for topic in plan.topics for one in topic.partitions}
-
-
-def _with_empty(report: Report, plan: ExportPlan) -> Report:
-    """The report with the partitions that have no records in the range."""
-    known = {(item["topic"], item["partition"]) for item in report.items}
-    empty = [
-        _item(topic, one)
-        for topic in plan.topics
-        for one in topic.partitions
-        if (topic.topic, one.partition) not in known
-    ]
-    return report._replace(
-        items=sorted([*report.items, *empty], key=lambda item: (item["topic"], item["partition"]))
-    )
-
-
-def _report_of(manifest: Manifest) -> Report:
-    """The report of an export that was complete before."""
-    items = [_item(topic, one) for topic in manifest.topics for one in topic.partitions]
-    totals = {
-        "records": sum(item["records"] for item in items),
-        "bytes": sum(item["bytes"] for item in items),
-        "seconds": 0.0,
-        "tasks": 0,
-        "task_retries": 0,
-    }
-    return Report(items, totals, [], True)
-
-
-def _item(topic: ExportedTopic, one: ExportedPartition) -> dict[str, Any]:
-    return {
-        "topic": topic.topic,
-        "partition": one.partition,
-        "start": one.start,
-        "end": one.end,
-        "records": one.records,
-        "bytes": sum(file.bytes for file in one.files),
-        "files": [file.path for file in one.files],
-    }

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -14,17 +15,18 @@ from kcli.commands.pipeline._job_run import (
     cluster_of,
     print_report,
     run_job,
+    run_tasks,
     runner_of,
     without,
 )
-from kcli.commands.shared.context import ClusterName, Invocation
+from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, read_positions
 from kcli.flows.mirror.preflight import TopicFacts
-from kcli.flows.mirror.routes import parse_rename, plan_routes
+from kcli.flows.mirror.routes import parse_renames, plan_routes
 from kcli.flows.mirror.survey import Survey, survey_target
 from kcli.flows.mirror.targets import create_targets, target_ends
 from kcli.flows.stop import Stop
@@ -41,7 +43,7 @@ from kcli.pipeline.kernels.import_ import (
     check_belongs,
 )
 from kcli.pipeline.manifest import MANIFEST, ExportedTopic, Manifest, load_manifest
-from kcli.pipeline.report import Report
+from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 
 _COLUMNS = (
@@ -80,14 +82,13 @@ class _Import:
         self.folder = folder
         self.flags = flags
         self.by_key = flags["partitions"] == "by-key"
-        self.manifest = restorable(folder)
-        renames = [parse_rename(text) for text in flags["renames"]]
-        self.routes = plan_routes(
-            [topic.topic for topic in self.manifest.topics], renames, same_cluster=False
-        )
-        self.targets = dict(self.routes)
+        # Before files are read: it refuses what the profile forbids.
         inv.client_options(ProducerOptions, unused=_FIXED)
         inv.configuration.check_no_registry()
+        self.manifest = restorable(folder)
+        topics = [topic.topic for topic in self.manifest.topics]
+        self.routes = plan_routes(topics, parse_renames(flags["renames"], topics), same_cluster=False)
+        self.targets = dict(self.routes)
         self.target = without(cluster_of(inv, inv.configuration), _FIXED)
         self.admin = stack.enter_context(
             Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
@@ -195,17 +196,19 @@ class _Import:
             f"  {counted(len(files), 'file')} with {counted(sum(file.records for file in files), 'record')}, "
             f"{size_text(sum(file.bytes for file in files))}"
         )
+        profile = self.inv.profile
+        option = f"--profile {profile.name}" if profile is not None else f"-b {self.target.servers}"
         return may_begin(
             self.inv,
             self.settings.job,
-            Names(ClusterName("the export", ""), self.inv.cluster_name, "", ""),
+            Names(ClusterName(self.folder, ""), self.inv.cluster_name, "", option),
             found,
             {tp.topic: self.targets[tp.topic] for tp in positions},
             {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
             target_ends(self.admin, found),
             exactly_once=True,
             title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
-            f"to {visible_line(found.target_cluster)}, exactly once",
+            f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
             remarks=[remark],
         )
 
@@ -227,12 +230,35 @@ class _Import:
         return not report.failures and not stop
 
     def _restore(self, tasks: Sequence[ImportTask], runner: Runner, stop: Stop) -> Report:
-        places = [self._place(task.source, task.start, task.end) for task in tasks]
         total = sum(file.records for task in tasks for file in task.files)
-        job = Job("import_", self.settings, tuple(tasks))
-        return run_job(self.inv, runner, job, places, stop, title="imported", total=total)
+        job, began = Job("import_", self.settings, tuple(tasks)), time.monotonic()
+        with self.inv.progress("imported", total=total) as bar:
+            results = run_tasks(runner, job, stop, bar)
+        places = self._places(tasks) if any(result.item is None for result in results) else [{}] * len(tasks)
+        report = report_of(results, places, time.monotonic() - began)
+        if stop:
+            self.inv.talk.note("stopped; the same command continues from here")
+        return report
 
     # the report
+
+    def _places(self, tasks: Sequence[ImportTask]) -> list[dict[str, Any]]:
+        """What tasks that failed or were stopped have restored, as the cluster knows it."""
+        try:
+            positions = self._positions()
+        except KcliError:  # the errors of the tasks say what is wrong
+            positions = {}
+        places = []
+        for task in tasks:
+            place, position = self._place(task.source, task.start, task.start), positions.get(task.source)
+            if position is not None and position.bookmark.run == self.settings.run:
+                place |= {
+                    "start": position.bookmark.start,
+                    "end": position.offset,
+                    "records": position.bookmark.records,
+                }
+            places.append(place)
+        return places
 
     def _place(self, tp: TopicPartition, start: int, end: int) -> dict[str, Any]:
         target = self._target_of(tp)

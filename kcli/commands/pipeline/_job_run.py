@@ -14,7 +14,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
-from kcli.output.listing import NO_FIELDS
+from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -105,14 +105,15 @@ def _runner(inv: Invocation, flags: Mapping[str, Any]) -> Runner:
         return ProcessesRunner(flags["local"] or os.cpu_count() or 1)
     from kcli.pipeline.spark.runner import open_runner  # pyspark: an extra
 
-    return open_runner(
-        master=flags["master"],
-        local=flags["local"],
-        conf=spark_conf(flags),
-        java_home=flags["java_home"],
-        note=inv.talk.note,
-        warn=inv.talk.warn,
-    )
+    with inv.first_contact("Spark"):
+        return open_runner(
+            master=flags["master"],
+            local=flags["local"],
+            conf=spark_conf(flags),
+            java_home=flags["java_home"],
+            note=inv.talk.note,
+            warn=inv.talk.warn,
+        )
 
 
 def run_job(
@@ -160,12 +161,15 @@ def print_report(
 ) -> int:
     """Prints items, summary and failures; returns the exit status. ``head``: further fields of the document."""
     fields = {"command": command, "runner": runner, "totals": report.totals, **head}
-    shown = [column for column in columns if any(column.key in item for item in report.items)]
+    # A column of a document is in each item; what only some have is absent from the others.
+    where = all if inv.out.list_kind() in DOCUMENTS else any
+    shown = [column for column in columns if where(column.key in item for item in report.items)]
     print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]
+    size = f", {size_text(totals['bytes'])}" if totals["bytes"] else ""
     inv.talk.note(
-        f"{title} {counted(totals['records'], 'record')}, {size_text(totals['bytes'])}, in {totals['seconds']:.1f} s by "
+        f"{title} {counted(totals['records'], 'record')}{size}, in {totals['seconds']:.1f} s by "
         f"{counted(totals['tasks'], 'task')}"
         + (f", {counted(retries, 'attempt')} repeated" if retries else "")
     )

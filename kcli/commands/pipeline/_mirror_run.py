@@ -13,19 +13,20 @@ from kcli.commands._mirror_plan import may_begin, names_of
 from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, runner_of
 from kcli.commands.pipeline._mirror_continuous import follow
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, items_of, places_of, task_of
+from kcli.commands.pipeline._ranges import check_slices, wanted_range
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import ConfigError, DataLossError
+from kcli.core.errors import DataLossError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, group_name, read_positions
 from kcli.flows.mirror.job import EXACTLY_ONCE, default_name
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
+from kcli.flows.mirror.preflight import HIDDEN
 from kcli.flows.mirror.routes import Route, parse_rename
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import create_targets, offsets, target_ends
@@ -56,52 +57,11 @@ _COLUMNS = (
 def run(inv: Invocation, source: str, target: str, flags: Mapping[str, Any]) -> int:
     """Runs the mirror; returns the exit status."""
     check_job_flags(flags, "mirror")
-    spec = _range_of(flags)
+    spec = wanted_range("mirror", offset=flags["span"], since=flags["since"], until=flags["until"])
+    check_slices("mirror", spec, continuous=flags["continuous"], sliced=flags["slice_ms"] is not None)
     sides = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
     with ExitStack() as stack:
         return _Mirror(inv, *sides, flags, spec, stack).run()
-
-
-def _range_of(flags: Mapping[str, Any]) -> RangeSpec:
-    """Where a new job begins, and where it may end."""
-    spec: RangeSpec = flags["span"] or RangeSpec(None)
-    start, stop = spec.start, spec.stop
-    for name, given in (("since", start), ("until", stop)):
-        if flags[name] is not None and given is not None:
-            raise usage(
-                f"kcli pipeline mirror: --{name} with --offset",
-                why="both say where the copy begins" if name == "since" else "both say where it ends",
-                do="leave one of them out",
-            )
-    if flags["since"] is not None:
-        start = OffsetSpec("timestamp", flags["since"])
-    if flags["until"] is not None:
-        stop = OffsetSpec("timestamp", flags["until"])
-    if None not in (flags["since"], flags["until"]) and flags["until"] < flags["since"]:
-        raise usage(
-            "kcli pipeline mirror: --until is before --since",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
-    if flags["continuous"] and stop is not None:
-        raise usage(
-            "kcli pipeline mirror: --continuous with an end",
-            why="it follows the source until it is stopped",
-            do="leave --until, or the end in --offset, or --continuous out",
-        )
-    if flags["slice_ms"] is not None and not flags["continuous"]:
-        raise usage(
-            "kcli pipeline mirror: --slice without --continuous",
-            why="a run that ends with what is there now is not sliced",
-            do="add --continuous, or leave --slice out",
-        )
-    if start is not None and start.kind == "stored":
-        raise ConfigError(
-            "kcli pipeline mirror: --offset stored",
-            why="a mirror reads without a group",
-            do="leave it out: a job continues by itself",
-        )
-    return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 
 class _Mirror:
@@ -203,7 +163,8 @@ class _Mirror:
     def _planned(self, found: Survey, positions: Mapping[TopicPartition, Position]) -> list[PlannedCopy]:
         """What is to be copied of each partition, its end pinned now."""
         targets = dict(found.routes)
-        slices = self._pinned(found.routes, positions)
+        readable = [route for route in found.routes if found.sources[route.source] is not HIDDEN]
+        slices = self._pinned(readable, positions)
         ends = offsets(self._source_admin, [one.tp for one in slices], LATEST)
         planned = []
         for one in slices:

@@ -46,7 +46,7 @@ def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int
     """Runs the job; returns the exit status."""
     check_job_flags(flags, "profile")
     check_pyarrow("counts")
-    spec = wanted_range(flags, "profile")
+    spec = wanted_range("profile", offset=flags["offset"], since=flags["since"], until=flags["until"])
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
     with Consumer(options, hooks=inv.hooks) as consumer:
         with inv.first_contact(options.bootstrap_servers):

@@ -6,12 +6,13 @@ from typing import Any
 
 from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._job_run import check_job_flags, cluster_of
+from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
-from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.positions import RangeSpec
 from kcli.pipeline.plan import pin
 from kcli.pipeline.spark.libraries import check_libraries
 from kcli.pipeline.spark.source_settings import SOURCE_COLUMNS, SourceSettings
@@ -46,19 +47,12 @@ def run(inv: Invocation, topics: Sequence[str], sql: str, flags: Mapping[str, An
     decoded = [part for part, spec in (("key", specs.key), ("value", specs.value)) if spec is not None]
     query = rewrite(sql, (*_ALL, *(f"{part}_json" for part in decoded)), decoded)
     check_libraries()
-    settings, cluster = pinned_source(inv, names, query, specs, time_range(flags))
+    settings, cluster = pinned_source(
+        inv, names, query, specs, wanted_range("query", since=flags["since"], until=flags["until"])
+    )
     from kcli.commands.pipeline._query_rows import show  # pyspark: an extra
 
     return show(inv, settings, query, flags, cluster=cluster, folder=folder)
-
-
-def time_range(flags: Mapping[str, Any]) -> RangeSpec:
-    """``--since`` and ``--until``."""
-    since, until = flags["since"], flags["until"]
-    return RangeSpec(
-        None if since is None else OffsetSpec("timestamp", since),
-        None if until is None else OffsetSpec("timestamp", until),
-    )
 
 
 def _check(flags: Mapping[str, Any]) -> None:
@@ -69,12 +63,6 @@ def _check(flags: Mapping[str, Any]) -> None:
             do="leave --runner out; `kcli consume --where` filters without Spark",
         )
     check_job_flags(flags, "query")
-    if flags["since"] is not None and flags["until"] is not None and flags["since"] >= flags["until"]:
-        raise usage(
-            "kcli pipeline query: --since is not before --until",
-            why="there is nothing between",
-            do="exchange them",
-        )
 
 
 def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], str | None]:

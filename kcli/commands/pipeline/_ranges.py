@@ -1,42 +1,54 @@
-"""The range of offsets that a job reads, from ``--offset``, ``--since`` and ``--until``."""
-
-from collections.abc import Mapping
-from typing import Any
+"""The range of offsets that a job reads: ``--offset``, ``--since``, ``--until``; and the slices of endless jobs."""
 
 from kcli.commands.shared.usage import usage
 from kcli.core.positions import OffsetSpec, RangeSpec
 
 
-def wanted_range(flags: Mapping[str, Any], command: str) -> RangeSpec:
-    """From where ``--offset`` or ``--since`` say, else the earliest offset; a usage error for contradictions."""
-    spec: RangeSpec = flags.get("offset") or RangeSpec(None)
-    start, stop = spec
-    for flag, end in (("since", start), ("until", stop)):
-        if flags[flag] is not None and end is not None:
+def wanted_range(
+    command: str, *, since: int | None, until: int | None, offset: RangeSpec | None = None
+) -> RangeSpec:
+    """From where ``--offset`` or ``--since`` say, else the earliest offset; a usage error for contradictions.
+
+    ``since`` and ``until`` are in ms since the epoch.
+    """
+    start, stop = offset or RangeSpec(None)
+    for flag, given, end in (("since", since, start), ("until", until, stop)):
+        if given is not None and end is not None:
             raise usage(
                 f"kcli pipeline {command}: --{flag} with --offset",
                 why=f"both say where to {'begin' if flag == 'since' else 'end'}",
                 do="leave one of them out",
             )
-    if flags["since"] is not None:
-        start = OffsetSpec("timestamp", flags["since"])
-    if flags["until"] is not None:
-        stop = OffsetSpec("timestamp", flags["until"])
+    if since is not None:
+        start = OffsetSpec("timestamp", since)
+    if until is not None:
+        stop = OffsetSpec("timestamp", until)
     if any(end is not None and end.kind == "stored" for end in (start, stop)):
         raise usage(
             f"kcli pipeline {command}: --offset stored",
             why="it means the committed offsets of a group, and a job has none",
             do="give earliest, an offset or a time",
         )
-    if (
-        start is not None
-        and stop is not None
-        and start.kind == stop.kind == "timestamp"
-        and stop.value < start.value
-    ):
+    if since is not None and until is not None and until < since:
         raise usage(
-            f"kcli pipeline {command}: the range ends before it begins",
+            f"kcli pipeline {command}: --until is before --since",
             why="there is nothing between them: 3h is three hours ago, +3h in three hours",
             do="exchange the two times",
         )
     return RangeSpec(start or OffsetSpec("earliest"), stop)
+
+
+def check_slices(command: str, spec: RangeSpec, *, continuous: bool, sliced: bool) -> None:
+    """Usage errors for an endless job with an end, and for ``--slice`` (``sliced``) without ``--continuous``."""
+    if continuous and spec.stop is not None:
+        raise usage(
+            f"kcli pipeline {command}: --continuous with an end",
+            why="it goes on with what arrives, until it is stopped",
+            do="leave --until, or the end in --offset, or --continuous out",
+        )
+    if sliced and not continuous:
+        raise usage(
+            f"kcli pipeline {command}: --slice without --continuous",
+            why="a run that ends with what is there now is not sliced",
+            do="add --continuous, or leave --slice out",
+        )

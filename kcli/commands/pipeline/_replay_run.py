@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, run_job, runner_of
-from kcli.commands.pipeline._query_run import time_range
+from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.pipeline._replay_plan import plan_text, sum_up
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
@@ -17,7 +17,9 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job, Progress
 from kcli.pipeline.kernels.replay import PREFIX, ReplaySettings, ReplayTask, position, read_committed
@@ -49,8 +51,9 @@ class SameTopicError(KcliError):
 def run(inv: Invocation, topic: str, target: str, flags: Mapping[str, Any]) -> int:
     """Runs the replay; returns the exit status."""
     _check(topic, target, flags)
+    spec = wanted_range("replay", since=flags["since"], until=flags["until"])
     with ExitStack() as stack:
-        return _Run(inv, topic, target, flags, stack).run()
+        return _Run(inv, topic, target, flags, spec, stack).run()
 
 
 def _check(topic: str, target: str, flags: Mapping[str, Any]) -> None:
@@ -96,10 +99,17 @@ def _condition(text: str) -> Any:
 
 class _Run:
     def __init__(
-        self, inv: Invocation, topic: str, target: str, flags: Mapping[str, Any], stack: ExitStack
+        self,
+        inv: Invocation,
+        topic: str,
+        target: str,
+        flags: Mapping[str, Any],
+        spec: RangeSpec,
+        stack: ExitStack,
     ) -> None:
         self.inv = inv
         self.topic = topic
+        self.spec = spec
         self.flags = flags
         self.stack = stack
         to_topic, header = parse_target(target)
@@ -119,10 +129,10 @@ class _Run:
         tasks = [ReplayTask(each) for each in slices if each.offsets]
         if self.flags["where"] is not None and tasks:
             tasks = self._selected(runner, tasks, stop)
-        counted = self._counted(runner, tasks, stop)
+        surveyed = self._counted(runner, tasks, stop)
         if stop:
             return stop.exit_code
-        found = sum_up(counted, dedupe=bool(self.flags["dedupe"]))
+        found = sum_up(surveyed, dedupe=bool(self.flags["dedupe"]))
         if self.topic in found.targets and self.flags["until"] is None:
             raise _same_topic(self.topic)
         self._check_exist(admin, sorted(found.targets))
@@ -134,7 +144,7 @@ class _Run:
         plan = plan_text(
             self.topic, self.target, self.job, slices, found, continued=continued, flags=self.flags
         )
-        question = f"Send {found.records} records?"
+        question = f"Send {counted(found.records, 'record')}?"
         if not found.records:
             show_plan(self.inv, plan)
         elif not confirm(self.inv, plan, question, subject=self.topic):
@@ -143,7 +153,7 @@ class _Run:
             return 0
         left_out = {
             item["partition"]: item["records"] + item["skipped_records"] - len(chosen)
-            for item, chosen in zip(counted, found.chosen or (), strict=False)
+            for item, chosen in zip(surveyed, found.chosen or (), strict=False)
         }
         return self._send(runner, tasks, stop, left_out, without_target=found.without_target)
 
@@ -158,7 +168,7 @@ class _Run:
             with inv.first_contact(self.cluster.servers):
                 consumer.connect(inv.timeout)
             names = Topics([self.topic]).existing(consumer, inv.timeout, inv.failed)
-            slices = pin(consumer, names, time_range(self.flags), inv.timeout)
+            slices = pin(consumer, names, self.spec, inv.timeout)
             inv.cluster_id = consumer.cluster.view.cluster_id
         with Admin(inv.inner_options(ClientOptions), hooks=inv.hooks) as admin:
             done = read_committed(admin, PREFIX + self.job, [each.tp for each in slices], stable=False)

@@ -17,11 +17,12 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
-from kcli.flows.mirror.routes import Route, parse_rename, plan_routes, select_topics
+from kcli.flows.mirror.routes import Route, parse_renames, plan_routes, select_topics
 from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job
@@ -105,17 +106,26 @@ def _pin(inv: Invocation, source: Side, target: Side, flags: Mapping[str, Any]) 
                 consumer.connect(inv.timeout)
         known = [_topics(consumer, inv.timeout) for consumer in (here, there)]
         ids = [consumer.cluster.view.cluster_id for consumer in (here, there)]
-        routes = plan_routes(
-            select_topics(known[0], flags["topics"]),
-            [parse_rename(text) for text in flags["renames"]],
-            same_cluster=ids[0] == ids[1],
-        )
-        spec = wanted_range(flags, "verify")
+        topics = select_topics(known[0], flags["topics"])
+        routes = plan_routes(topics, parse_renames(flags["renames"], topics), same_cluster=False)
+        _check_differ(routes, same_cluster=ids[0] == ids[1])
+        spec = wanted_range("verify", since=flags["since"], until=flags["until"])
         present = [route for route in routes if route.target in known[1]]
         # The target first: what is copied meanwhile is no record too many.
         theirs = pin(there, [route.target for route in present], spec, inv.timeout)
         ours = pin(here, [route.source for route in routes], spec, inv.timeout)
         return _paired(ids[0], routes, ours, theirs)
+
+
+def _check_differ(routes: Sequence[Route], *, same_cluster: bool) -> None:
+    """ConfigError for a topic that would be compared with itself."""
+    for source, target in routes:
+        if same_cluster and source == target:
+            raise ConfigError(
+                f"topic {source} would be compared with itself",
+                why="--from and --to are the same cluster",
+                do=f"name the other topic: --map-topic {source}=NAME",
+            )
 
 
 def _topics(consumer: Consumer, timeout: float) -> dict[str, Any]:
@@ -219,7 +229,7 @@ def _repair(
     ):
         return report
     repaired = _job(inv, runner, "repair", settings, chosen, stop, title="repaired")
-    with Consumer(settings.target.options(ConsumerOptions, **reading())) as consumer:
+    with Consumer(settings.target.inner_options(ConsumerOptions, **reading())) as consumer:
         ends = {one.tp: one for one in pin(consumer, names, RangeSpec(None), inv.timeout)}
     again = _compare(
         inv,
@@ -276,8 +286,19 @@ def _finished(report: Report, missing: Sequence[Item]) -> Report:
     return report._replace(items=items, failures=failures, done=bool(items) and len(differ) < len(items))
 
 
+def _cell(item: Item) -> Item:
+    """The difference as a text, for a table."""
+    first = item.get("first_difference")
+    if first is None:
+        return {}
+    place = f"offset {first['offset']:,}: " if first["offset"] is not None else ""
+    return {"first_difference": f"{place}{first['why']}"}
+
+
 def _print(inv: Invocation, report: Report, cluster: str | None, runner: str, stop: Stop) -> int:
     equal = sum(item.get("equal") is True for item in report.items)
+    if inv.out.list_kind() not in DOCUMENTS:
+        report = report._replace(items=[{**item, **_cell(item)} for item in report.items])
     return print_report(
         inv,
         report,

@@ -10,7 +10,7 @@ from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_WORDS, Word, parse_partitions
-from kcli.commands.shared.types import DURATION, TOPIC
+from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.positions import parse_instant, parse_range
@@ -81,7 +81,7 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
 @click.option(
     "--slice",
     "interval",
-    type=DURATION,
+    type=POSITIVE_DURATION,
     metavar="DUR",
     help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
 )
@@ -104,44 +104,6 @@ def export(inv: Invocation, /, topics: tuple[str, ...], folder: str, **flags: An
             why=f"only {folder!r} is named",
             do="kcli pipeline export TOPIC DIR",
         )
-    _check_range(flags)
     from kcli.commands.pipeline._export_run import run  # not for --help
 
     return run(inv, topics, folder, flags)
-
-
-def _check_range(flags: dict[str, Any]) -> None:
-    offset, until = flags["offset"], flags["until"]
-    for name in ("since", "until"):
-        end = "start" if name == "since" else "stop"
-        if flags[name] is not None and offset is not None and getattr(offset.value, end) is not None:
-            raise usage(
-                f"kcli pipeline export: --{name} and --offset {offset.text} together",
-                why=f"both specify where to {end}",
-                do="use one of them",
-            )
-    ends = () if offset is None else (offset.value.start, offset.value.stop)
-    if any(end is not None and end.kind == "stored" for end in ends):
-        raise usage(
-            "kcli pipeline export: --offset stored is for groups",
-            why="it means the committed offsets of a group",
-            do="another --offset",
-        )
-    if flags["since"] is not None and until is not None and until.value < flags["since"].value:
-        raise usage(
-            "kcli pipeline export: --until is before --since",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
-    if flags["continuous"] and (until is not None or (ends and ends[1] is not None)):
-        raise usage(
-            "kcli pipeline export: --continuous with an end",
-            why="it goes on with what arrives",
-            do="leave out --continuous, --until, or the end of --offset",
-        )
-    if flags["interval"] is not None and not flags["continuous"]:
-        raise usage(
-            "kcli pipeline export: --slice without --continuous",
-            why="an export with an end is written once",
-            do="add --continuous, or leave --slice out",
-        )

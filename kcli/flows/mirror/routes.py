@@ -13,6 +13,7 @@ STATE_TOPIC = "__kcli_mirror"
 """Holds the state of all jobs that write to a cluster."""
 
 _INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", STATE_TOPIC)
+_MOST_NAMED = 5
 _GLOB = frozenset("*?[")
 
 
@@ -96,6 +97,21 @@ def select_topics(
                 do=f"did you mean {', '.join(near)}?" if near else "check -t",
             )
     return sorted(chosen)
+
+
+def parse_renames(texts: Iterable[str], topics: Sequence[str]) -> list[Rename]:
+    """The rules, where all topics are known; ConfigError for one that renames none of them."""
+    found = []
+    for text in texts:
+        rule = parse_rename(text)
+        if all(rule.apply(topic) is None for topic in topics):
+            raise ConfigError(
+                f"--map-topic {text} renames no topic",
+                why=f"the topics are {', '.join(topics[:_MOST_NAMED])}{' …' if len(topics) > _MOST_NAMED else ''}",
+                do="check the name, or leave the rule out",
+            )
+        found.append(rule)
+    return found
 
 
 def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluster: bool) -> list[Route]:

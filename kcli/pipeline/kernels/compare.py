@@ -59,7 +59,7 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
     """See ``Kernel``."""
     with ExitStack() as stack:
         source, target = (
-            stack.enter_context(Consumer(cluster.options(ConsumerOptions, **reading())))
+            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading())))
             for cluster in (settings.source, settings.target)
         )
         found: Difference | KeyDifference | None
@@ -86,7 +86,7 @@ def difference_row(found: Difference | KeyDifference) -> dict[str, Any]:
 
 def reading() -> dict[str, Any]:
     """The options of a consumer that compares, by field name."""
-    return {"isolation_level": "read_committed", "group_id": "", "max_poll_records": WHOLE_BATCHES}
+    return {"isolation_level": "read_committed", "max_poll_records": WHOLE_BATCHES}
 
 
 def compare_records(

@@ -39,7 +39,7 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
     """See ``Kernel``."""
     with ExitStack() as stack:
         source, target = (
-            stack.enter_context(Consumer(cluster.options(ConsumerOptions, **reading())))
+            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading())))
             for cluster in (settings.source, settings.target)
         )
         end = target.list_offsets({task.target.tp: LATEST}, target.options.default_api_timeout_ms / 1000)
@@ -47,7 +47,7 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
         if isinstance(found, KcliError):
             raise found
         task = task._replace(target=task.target._replace(end=found.offset))
-        producer = stack.enter_context(Producer(settings.target.options(ProducerOptions)))
+        producer = stack.enter_context(Producer(settings.target.inner_options(ProducerOptions)))
         work = _Repair(source, target, producer, task, context)
         if settings.compacted:
             work.last_records(settings.keys_at_once)

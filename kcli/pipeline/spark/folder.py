@@ -28,15 +28,13 @@ class SessionFolder:
     def __init__(self) -> None:
         _remove_abandoned()
         try:
-            self.path = tempfile.mkdtemp(prefix=_PREFIX)  # of this user alone
-            self._lock = os.open(os.path.join(self.path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self.path, self._lock = _locked_folder()
         except OSError as error:
             raise FolderError(
                 f"cannot create a directory in {tempfile.gettempdir()}",
                 why=error.strerror or str(error),
                 do="set TMPDIR to a writable directory",
             ) from None
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self.log = os.path.join(self.path, "spark.log")
 
     def write(self, name: str, text: str) -> str:
@@ -62,6 +60,20 @@ class SessionFolder:
         shutil.rmtree(self.path, ignore_errors=True)
         with contextlib.suppress(OSError):
             os.close(self._lock)
+
+
+def _locked_folder() -> tuple[str, int]:
+    """A new folder, of this user alone, and the descriptor of its lock. Another session may have removed it before it was
+    locked; then there is another one.
+    """
+    while True:
+        path = tempfile.mkdtemp(prefix=_PREFIX)
+        lock = os.path.join(path, _LOCK)
+        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if os.path.exists(lock):
+            return path, fd
+        os.close(fd)
 
 
 def _remove_abandoned() -> None:

@@ -7,6 +7,7 @@ stdin is a pipe: when kcli is gone, however that happened, the JVM reads its end
 
 import contextlib
 import os
+import signal
 import struct
 import subprocess
 import time
@@ -100,7 +101,10 @@ class Jvm:
 
     def close(self) -> None:
         """Ends it with all its workers: in order, and after a while by SIGKILL."""
-        if self.gateway is not None:
+        if self.gateway is None:  # it has not begun: nothing is lost
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
             with contextlib.suppress(Exception):  # py4j raises anything when the peer is gone
                 self.gateway.shutdown()
         assert self._process.stdin is not None

@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from kcli.pipeline.sql_text import Rewritten
 
 VIEW = "source"
 _ROWS = 1000
+_AT_ONCE = 50_000  # offsets: the driver holds the rows of two tasks
 _AHEAD = 8  # portions of rows that wait to be written
 _TURN = 0.1  # seconds
 _FAILED = "the query failed"
@@ -45,6 +47,8 @@ class Query:
     ) -> None:
         self._session = session
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
+        slots = settings.slots if query.joins_rows else max(settings.slots, _offsets(settings) // _AT_ONCE)
+        settings = replace(settings, pushdown=query.reads_once, slots=slots)
         try:
             spark = session.sql
             register(spark)
@@ -149,6 +153,10 @@ class _Portions:
     def close(self) -> None:
         """Ends the reading."""
         self._closed.set()
+
+
+def _offsets(settings: SourceSettings) -> int:
+    return sum(each.offsets for each in settings.slices or ())
 
 
 def _unique(names: Iterator[str]) -> list[str]:

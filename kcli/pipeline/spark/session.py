@@ -175,7 +175,8 @@ def _silence() -> None:
     """What pyspark would log and warn on the terminal: its errors are reported as kcli's."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
-    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    if not logging.root.handlers:  # without any, py4j's first message would make one for stderr
+        logging.root.addHandler(logging.NullHandler())
     warnings.filterwarnings("ignore", module=r"pyspark\b|py4j\b")
 
 

@@ -32,13 +32,18 @@ def examine_session(subject: Subject, stop: Stop) -> Iterator[Finding]:
     try:
         where = f"Spark {session.context.version} on {session.master.name}"
         yield well(SPARK, "session", f"{where}, {runner.slots} tasks at a time", session.seconds)
-        for finding in _executors(session, stop):
-            yield finding
-            if finding.status == FAILED:
-                return
-        yield from _cluster(subject, runner, stop)
+        yield from examine_tasks(subject, runner, stop)
     finally:
         runner.close()
+
+
+def examine_tasks(subject: Subject, runner: SparkRunner, stop: Stop) -> Iterator[Finding]:
+    """What tasks find: their own environment, and if that fits the way to the cluster."""
+    for finding in _executors(runner.session, stop):
+        yield finding
+        if finding.status == FAILED:
+            return
+    yield from _cluster(subject, runner, stop)
 
 
 def _executors(session: Session, stop: Stop) -> Iterator[Finding]:

@@ -120,7 +120,7 @@ def _unwritable(path: str, error: OSError) -> PackError:
     return PackError(
         f"cannot write {path}",
         why=error.strerror or str(error),
-        do="name a writable file with `kcli pipeline pack --file FILE`, or set XDG_CACHE_HOME",
+        do="name a writable file with `kcli pipeline pack -o FILE`, or set XDG_CACHE_HOME",
     )
 
 

@@ -39,7 +39,7 @@ class BatchReader(DataSourceReader):
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self.pushed = Pushed()
-        self.pushFilters = PushFilters(self.pushed)  # type: ignore[method-assign]
+        self.pushFilters = PushFilters(self.pushed if settings.pushdown else None)  # type: ignore[method-assign]
 
     def partitions(self) -> list[InputPartition]:
         """A task for each range."""
@@ -77,8 +77,8 @@ class PushFilters:
     called only where the session does.
     """
 
-    def __init__(self, pushed: Pushed) -> None:
-        self._pushed = pushed
+    def __init__(self, pushed: Pushed | None) -> None:
+        self._pushed = pushed  # None: nothing is accepted
 
     @property
     def __func__(self) -> object:
@@ -86,7 +86,7 @@ class PushFilters:
 
     def __call__(self, filters: list[Any]) -> list[Any]:
         """Returns what Spark has to evaluate itself."""
-        return list(self._pushed.accept(filters))
+        return filters if self._pushed is None else list(self._pushed.accept(filters))
 
 
 def read_slice(

@@ -35,7 +35,7 @@ PACKED, UNPACKED = "packed", "unpacked"
 
 _OPTIONS = (
     "profile", "command.config", "topic", "pattern", "partitions", "since", "until", "offset", "columns", "headers",
-    "key.serde", "value.serde", "minPartitions", "maxOffsetsPerTrigger", "failOnDataLoss",
+    "key.serde", "value.serde", "pushdown", "minPartitions", "maxOffsetsPerTrigger", "failOnDataLoss",
 )  # fmt: skip
 _BY_NAME = {name.lower(): name for name in _OPTIONS} | {"topics": "topic"}
 _OF_SPARK = frozenset({"path"})
@@ -50,6 +50,10 @@ _ALL = RangeSpec(None)
 class SourceSettings:
     """``topics`` are names, ``pattern`` a regular expression in their place. ``slices``: ranges that were pinned before.
     ``packed``: the column ``headers`` has header blocks as bytes.
+
+    ``pushdown``: filters limit what is read. Spark up to 4.3 keeps the ranges of the last pushdown with the relation, and
+    reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
+    query. So it is only for a relation that is read once.
     """
 
     cluster: ClusterRef
@@ -64,6 +68,7 @@ class SourceSettings:
     slots: int = 0
     max_offsets: int = 0
     fail_on_loss: bool = True
+    pushdown: bool = False
     slices: tuple[Slice, ...] | None = None
 
     @property
@@ -100,6 +105,7 @@ def settings_of(options: Mapping[str, str]) -> SourceSettings:
         slots=_count(own, "minPartitions"),
         max_offsets=_count(own, "maxOffsetsPerTrigger"),
         fail_on_loss=_choice(own, "failOnDataLoss", {"true": True, "false": False}),
+        pushdown=_choice(own, "pushdown", {"false": False, "true": True}),
     )
     if found.topics and found.pattern:
         raise ConfigError(

@@ -10,6 +10,7 @@ from kcli.core.errors import (
     KcliError,
     OutcomeUnknownError,
     PartlyFailedError,
+    PartlyQueuedError,
     RequestTimeoutError,
     StoppedError,
 )
@@ -71,10 +72,13 @@ def test_many_failures_end_with_the_code_of_the_first() -> None:
     assert error.exit_code == 4
     assert error.do == "ask for permission"
     assert "TOPIC_AUTHORIZATION_FAILED" in str(error)
+    queued = PartlyQueuedError(3, BrokerError(29, "topic t"))
+    assert (queued.rows, queued.exit_code) == (3, 4)
 
 
 @pytest.mark.parametrize(
-    "cls", [c for c in CLASSES if c not in (BrokerError, PartlyFailedError, StoppedError)]
+    "cls",
+    [c for c in CLASSES if c not in (BrokerError, PartlyFailedError, PartlyQueuedError, StoppedError)],
 )
 def test_every_class_has_a_legal_exit_code(cls: type[KcliError]) -> None:
     assert 1 <= cls("what").exit_code <= 7

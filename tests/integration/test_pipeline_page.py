@@ -1,0 +1,93 @@
+"""docs/pipeline.md: its tutorial runs as a reader would type it, on a real Kafka; lines for a cluster are parsed."""
+
+import json
+import re
+import shlex
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from kcli.cli import cli
+from tests.command import shell, start
+from tests.in_process import Done
+from tests.in_process import kcli as in_process
+from tests.kafka import Kafka
+
+PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
+TUTORIAL, REST = PAGE.read_text().split("## On a cluster\n", 1)
+REPORTS, DETAILS = REST.split("## Reports and exit codes\n", 1)[1].split("## Export and import\n", 1)
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOT_HERE = ("pip install", "kcli sandbox")
+"""There is a Kafka already, and what kcli needs is installed."""
+
+
+def lines(text: str) -> Iterator[str]:
+    for block in re.findall(r"^```sh[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield from block.splitlines()
+
+
+@pytest.mark.integration
+def test_the_tutorial_runs(
+    kafka: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = kafka.unused_name("orders")
+    names: dict[str, Any] = {}
+    results: dict[str, list[Done]] = {}
+    for kind, block in BLOCK.findall(TUTORIAL + REPORTS):
+        text = block.replace("localhost:9092", kafka.bootstrap).replace("orders", name)
+        if kind == "python":
+            exec(compile(text, str(PAGE), "exec"), names)
+            continue
+        for line in text.splitlines():
+            if not line.startswith(NOT_HERE):
+                done, wanted = typed(line, kafka.bootstrap)
+                assert done.code == wanted, f"{line}\n{done.out}\n{done.err}"
+                results.setdefault(line.split(" ")[2], []).append(done)
+    assert names["table"].num_rows == 1_000
+    shown = capsys.readouterr().out
+    assert "first_key" in shown
+    assert "1000 records" in shown
+    (query,) = results["query"]
+    assert re.findall(r"\b(333|667)\b", query.out) == ["333", "667"]
+    exported = results["export"]
+    assert "exported 1,000 records" in exported[0].err
+    assert json.loads(exported[-1].out)["totals"]["records"] == 1_004  # one was late, three were dead letters
+    assert [done.code for done in results["verify"]] == [0, 8, 0]
+    assert "3 records" in results["replay"][0].out
+    assert "0 records" in results["replay"][2].err
+    assert "20,000 records" in results["perf"][0].err
+
+
+def typed(line: str, bootstrap: str) -> tuple[Done, int]:
+    """Runs the line; also the exit code that the page promises. Without a pipe it runs in this process: quicker."""
+    command, _, promise = line.partition("  # ")
+    wanted = int(promise.removeprefix("exit code ")) if promise.startswith("exit code ") else 0
+    if promise == "Ctrl-C":
+        with start(*shlex.split(command)[1:], bootstrap=bootstrap) as running:
+            time.sleep(5)
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=60)
+        return Done(running.returncode, out.decode(), err.decode()), 130
+    if "|" in command or "pipeline query" in command:
+        ran = shell(command, bootstrap=bootstrap)
+        return Done(ran.returncode, ran.stdout.decode(), ran.stderr.decode()), wanted
+    return in_process(*shlex.split(command)[1:], bootstrap=bootstrap), wanted
+
+
+@pytest.mark.parametrize("line", [line for line in lines(REST) if line.startswith("kcli ")])
+def test_lines_of_the_rest_of_the_page_are_valid(line: str) -> None:
+    """What needs a cluster of Spark, or other topics."""
+    _, *words = shlex.split(line, comments=True)
+    group: click.Command = cli
+    ctx = click.Context(cli)
+    while isinstance(group, click.Group):
+        found = group.get_command(ctx, words.pop(0))
+        assert found is not None, line
+        group = found
+    group.make_context(group.name, words, parent=ctx)

@@ -43,7 +43,6 @@ def main() -> None:
         bootstrap = box.up(Settings(port=0, ephemeral=True, die_with_parent=True, extra=extra)).bootstrap
         bench = stack.enter_context(Bench(bootstrap, folder))
         for name, width, megabytes in (("1 KB", 1_000, MEGABYTES), ("100 B", 100, MEGABYTES // 2)):
-            for contest in bench.contests(name, width, megabytes):
-                if ONLY in contest.name:
-                    contest.run(ROUNDS)
-                    print(contest.report(bench.absent), flush=True)
+            for contest in bench.contests(name, width, megabytes, ONLY):
+                contest.run(ROUNDS)
+                print(contest.report(bench.absent), flush=True)

@@ -56,16 +56,21 @@ class Bench:
         self._kernels.close()
         self._frames.close()
 
-    def contests(self, name: str, width: int, megabytes: int) -> Iterator[Contest]:
-        """Those for values of one size."""
-        topic, records = self._topics.source(width, megabytes)
-        size = records * width / 1e9
-        yield self._to_parquet(f"export {name}", size, topic, records)
-        yield self._to_nothing(f"read {name}", size, topic)
-        yield self._copies(f"mirror {name}", size, topic, records)
-        yield self._writes(f"write {name}", size, topic)
-        yield self._compared(f"verify {name}", size, topic, records)
-        yield self._searched(f"key search {name}", size, topic)
+    def contests(self, name: str, width: int, megabytes: int, only: str) -> Iterator[Contest]:
+        """Those for values of one size whose names contain ``only``."""
+        makers: dict[str, Callable[[str, float, str, int], Contest]] = {
+            "export": self._to_parquet,
+            "read": self._to_nothing,
+            "mirror": self._copies,
+            "write": self._writes,
+            "verify": self._compared,
+            "key search": self._searched,
+        }
+        for what, make in makers.items():
+            title = f"{what} {name}"
+            if only in title:
+                topic, records = self._topics.source(width, megabytes)
+                yield make(title, records * width / 1e9, topic, records)
 
     # --- contests --------------------------------------------------------------------------------------
 
@@ -89,7 +94,7 @@ class Bench:
             ],
         )
 
-    def _to_nothing(self, name: str, size: float, topic: str) -> Contest:
+    def _to_nothing(self, name: str, size: float, topic: str, _records: int) -> Contest:
         """S3."""
         connector, source = f"{_CONNECTOR} → noop", f"{_FORMAT} → noop"
 
@@ -134,7 +139,7 @@ class Bench:
             ],
         )
 
-    def _writes(self, name: str, size: float, topic: str) -> Contest:
+    def _writes(self, name: str, size: float, topic: str, _records: int) -> Contest:
         """S6: from Parquet, which both read alike."""
         folder = self._folder / f"rows-{topic}"
         self._kernels.call(
@@ -176,7 +181,7 @@ class Bench:
 
         return Contest(name, size, {plain: consume, own: digest}, [Target("S10", own, plain, 1.3)])
 
-    def _searched(self, name: str, size: float, topic: str) -> Contest:
+    def _searched(self, name: str, size: float, topic: str, _records: int) -> Contest:
         """All records with a key, on two slots and in one process."""
         own, command, plain = "pipeline query, warm", "kcli pipeline query", "kcli consume --grep"
         sql = f"select partition, offset, value from source where key = '{_KEY}'"  # noqa: S608 - no user's text

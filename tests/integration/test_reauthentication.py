@@ -113,7 +113,7 @@ def test_a_token_that_is_not_renewed_is_named_when_it_has_expired(secure_kafka: 
     assert error.exit_code == 4
     assert "the token expired" in error.why
     assert error.do
-    assert len(asked) <= 3  # one for each connection, and one more
+    assert len(asked) <= 4  # one for each connection (a slow start may need another), and one more
     assert secure_kafka.failed_attempts() == failures  # it is not sent
 
 

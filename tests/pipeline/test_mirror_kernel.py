@@ -226,7 +226,7 @@ def test_on_spark_the_results_are_the_same_and_a_killed_worker_costs_an_attempt(
     with Run(Job("copy", settings(source, target), tasks(source, "t", 0)), lambda _slots: spark) as run:
         hold.wait(timeout=PATIENCE)
         for child in psutil.Process(spark.session.jvm_pid).children(recursive=True):
-            if "pyspark" in " ".join(child.cmdline()):
+            if "pyspark" in " ".join(child.cmdline()) and not child.children():  # a worker, not their daemon
                 child.kill()
         hold.lose()
         (result,) = run.results()

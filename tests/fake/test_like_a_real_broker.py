@@ -22,6 +22,7 @@ pytestmark = pytest.mark.integration
 
 _names = itertools.count()
 SCENARIOS = (
+    admin_scenarios.users,  # first: after the others a real broker shows older credentials for long
     producing_scenarios.batches_and_acks,
     producing_scenarios.sequences,
     reading_scenarios.places,
@@ -40,7 +41,6 @@ SCENARIOS = (
     admin_scenarios.throttles,
     admin_scenarios.producers,
     admin_scenarios.disks,
-    admin_scenarios.users,
 )
 
 

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.integration
 
 _names = itertools.count()
 SCENARIOS = (
-    admin_scenarios.users,  # first: after the others a real broker shows older credentials for long
     producing_scenarios.batches_and_acks,
     producing_scenarios.sequences,
     reading_scenarios.places,
@@ -41,6 +40,7 @@ SCENARIOS = (
     admin_scenarios.throttles,
     admin_scenarios.producers,
     admin_scenarios.disks,
+    admin_scenarios.users,
 )
 
 

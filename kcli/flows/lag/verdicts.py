@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Sequence
-from functools import cached_property
+from operator import sub
 from typing import Any, NamedTuple
 
 from kcli.core.types import TopicPartition
@@ -39,24 +39,20 @@ class Trend(NamedTuple):
         return None if self.consumed is None or self.produced is None else self.produced - self.consumed
 
 
-class _Point:
-    """What a sample has of a group, evaluated by partition only where there are several samples.
+class _Reading:
+    """What a sample has of a group, in columns: committed offsets and log ends where both are known.
 
     ``lag`` excludes partitions in which only markers and aborted records are left; ``complete``: the lag is known for
     every partition with a commit.
     """
 
-    def __init__(self, at_ms: int, rows: Collection[PartitionLag]) -> None:
-        self.at_ms = at_ms
+    def __init__(self, rows: Collection[PartitionLag]) -> None:
         self.partitions: Sequence[TopicPartition]
         self.offsets: Sequence[int]
         self.log_ends: Sequence[int]
         if isinstance(rows, LagColumns):
-            self.partitions, self.offsets, self.log_ends = (
-                rows.logs.partitions,
-                rows.committed,
-                rows.logs.ends,
-            )
+            logs = rows.logs
+            self.partitions, self.offsets, self.log_ends = logs.partitions, rows.committed, logs.ends
             self.lag, self.complete = sum(rows.lags), True
         else:
             known = [
@@ -70,38 +66,75 @@ class _Point:
             self.lag = sum(lags)
             self.complete = all(row.lag is not None or _unstarted(row) for row in rows)
 
-    @cached_property
-    def committed(self) -> dict[TopicPartition, int]:
-        return dict(zip(self.partitions, self.offsets, strict=True))
+    def steps_from(self, before: _Reading) -> tuple[list[int], list[int]]:
+        """How far commits and log ends have moved, in the partitions of both readings."""
+        if self.partitions == before.partitions:
+            return (
+                list(map(sub, self.offsets, before.offsets)),
+                list(map(sub, self.log_ends, before.log_ends)),
+            )
+        known = zip(before.partitions, before.offsets, before.log_ends, strict=True)
+        places = {tp: (offset, end) for tp, offset, end in known}
+        both = [
+            (offset - places[tp][0], end - places[tp][1])
+            for tp, offset, end in zip(self.partitions, self.offsets, self.log_ends, strict=True)
+            if tp in places
+        ]
+        return [commit for commit, _ in both], [end for _, end in both]
 
-    @cached_property
-    def ends(self) -> dict[TopicPartition, int]:
-        return dict(zip(self.partitions, self.log_ends, strict=True))
+
+class _Point(NamedTuple):
+    """A sample of a group, and what has happened since the one before: records consumed and produced, and a rewind."""
+
+    at_ms: int
+    lag: int
+    complete: bool
+    consumed: int
+    produced: int
+    went_back: bool
 
 
 class History:
-    """The samples of the last minute, by group; evaluated group by group."""
+    """The samples of the last minute, by group; evaluated group by group. Offsets are kept of the last sample only."""
 
     def __init__(self, window_ms: int = WINDOW_MS) -> None:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
+        self._last: dict[str, _Reading] = {}
 
     def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag]) -> None:
         """Adds a group's rows of one sample."""
         points = self._points.setdefault(group, deque())
-        points.append(_Point(at_ms, rows))
+        reading = _Reading(rows)
+        commits, ends = reading.steps_from(self._last.get(group, reading))
+        points.append(
+            _Point(
+                at_ms,
+                reading.lag,
+                reading.complete,
+                consumed=_advance(commits),
+                produced=_advance(ends),
+                went_back=min(commits, default=0) < 0,
+            )
+        )
+        self._last[group] = reading
         while points[0].at_ms < at_ms - self._window_ms:
             points.popleft()
+
+    def keep(self, groups: Collection[str]) -> None:
+        """Forgets all other groups: they no longer exist."""
+        for group in self._points.keys() - groups:
+            del self._points[group], self._last[group]
 
     def trend(self, group: str) -> Trend:
         """The trend over all samples of the window; unknown after the first."""
         points = self._points.get(group)
         if not points or points[-1].at_ms <= points[0].at_ms:
             return Trend()
-        first, last = points[0], points[-1]
-        seconds = (last.at_ms - first.at_ms) / 1000
-        consumed = _advance(first.committed, last.committed) / seconds
-        produced = _advance(first.ends, last.ends) / seconds
+        last, later = points[-1], list(points)[1:]
+        seconds = (last.at_ms - points[0].at_ms) / 1000
+        consumed = sum(point.consumed for point in later) / seconds
+        produced = sum(point.produced for point in later) / seconds
         gain = consumed - produced
         eta = last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None
         return Trend(consumed, produced, eta)
@@ -109,21 +142,21 @@ class History:
     def verdict(self, group: str, state: str, rows: Collection[PartitionLag]) -> str | None:
         """The verdict on a group; None while it is not known: one sample shows no progress."""
         points = self._points[group]
-        last = points[-1]
+        last, later = points[-1], list(points)[1:]
         if state in _MOVING:
             return REBALANCING
         if not isinstance(rows, LagColumns) and any(row.at_risk for row in rows):
             return LOSS_RISK
-        if any(_went_back(before, after) for before, after in zip(points, list(points)[1:], strict=False)):
+        if any(point.went_back for point in later):
             return REWOUND
         if state in _WITHOUT_MEMBERS:
             return STOPPED if last.lag else EMPTY if last.complete else None
         if not last.lag:
-            return OK if last.partitions and last.complete else None
+            return OK if self._last[group].partitions and last.complete else None
         first = points[0]
         if last.at_ms - first.at_ms < _STALL_MS or not state:
             return None
-        if first.lag and not _advance(first.committed, last.committed):
+        if first.lag and not any(point.consumed for point in later):
             return STALLED
         return SLOW if _has_grown([point.lag for point in points]) else OK
 
@@ -139,9 +172,5 @@ def _has_grown(lags: list[int]) -> bool:
     return min(lags[half:]) > min(lags[:half])
 
 
-def _advance(before: dict[TopicPartition, int], after: dict[TopicPartition, int]) -> int:
-    return sum(max(0, offset - before[tp]) for tp, offset in after.items() if tp in before)
-
-
-def _went_back(before: _Point, after: _Point) -> bool:
-    return any(offset < before.committed.get(tp, offset) for tp, offset in after.committed.items())
+def _advance(steps: list[int]) -> int:
+    return sum(steps) if min(steps, default=0) >= 0 else sum(step for step in steps if step > 0)

@@ -20,7 +20,7 @@ NOT_REPLACED = {
     "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",
     # The user names the file, and what it holds is on the screen too.
     "commands/_reassign_plan_run.py:_write": "a pipe or a device, which a new file must not replace; files are replaced",
-    "flows/lag/recording.py:append_sample": "offsets, appended to the file of --record",
+    "flows/lag/recording.py:append_line": "offsets, appended to the file of --record",
     # The sandbox: below a folder of mode 0700, without secrets.
     "sandbox/fetch.py:Fetcher._fetch": "a published jar, whose digest is compared before it has its name",
     "sandbox/formatting.py:_remove_private_files": "the log of a broker",

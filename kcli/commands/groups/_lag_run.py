@@ -1,6 +1,7 @@
 """What ``kcli groups lag`` does: measures lag once, or repeatedly, and reports limits that are exceeded."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from time import monotonic, sleep
 from typing import Any
 
@@ -22,8 +23,13 @@ class LagRun:
     def __init__(self, inv: Invocation, admin: Admin, cluster: str, flags: Mapping[str, Any]) -> None:
         self.inv, self.admin, self.cluster, self.flags = inv, admin, cluster, flags
         members = flags["by"] in ("partition", "member")
+        self.topics = frozenset[str](flags["topics"])
+        match = flags["match"]
         self.wanted = Wanted(
-            flags["names"], frozenset(flags["topics"]), members=members, match=flags["match"]
+            flags["names"],
+            members,
+            None if match is None else lambda name: fnmatchcase(name, match),
+            self.topics.__contains__ if self.topics else None,
         )
         self.history = History()
         self.limits = (flags["max_lag"], flags["max_lag_time"])
@@ -33,7 +39,7 @@ class LagRun:
         found = self._measure()
         with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
-            if output.empty and not (self.wanted.topics or found.sample.failed):
+            if output.empty and not (self.topics or found.sample.failed):
                 self._remark_empty(found)
         name_nearest(self.admin, found.sample.failed)
         notes, unread = self._unread_topics(found)
@@ -96,7 +102,7 @@ class LagRun:
     def _remark_empty(self, found: Measurement) -> None:
         """Why there are no rows."""
         if not found.sample.groups:
-            self.inv.talk.remark(no_groups(self.wanted.match, partial=bool(found.sample.partial)))
+            self.inv.talk.remark(no_groups(self.flags["match"], partial=bool(found.sample.partial)))
         elif any(one.committed for one in found.sample.groups):
             self.inv.talk.note("there is no lag")
         else:
@@ -134,6 +140,6 @@ class LagRun:
         )
 
     def _topics_without_rows(self, found: Measurement) -> set[str]:
-        if not self.wanted.topics:
+        if not self.topics:
             return set()
-        return set(self.wanted.topics) - {tp.topic for one in found.sample.groups for tp in one.committed}
+        return set(self.topics) - {tp.topic for one in found.sample.groups for tp in one.committed}

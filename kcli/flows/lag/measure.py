@@ -1,6 +1,6 @@
 """A complete measurement of the lag of groups: the sample, the times of records, and open transactions."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -29,9 +29,15 @@ def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
     if time == OFF:
         return Measurement(sample, lags_of(sample))
     # One record per partition is read only where lag in time is shown.
-    from kcli.flows.lag.record_times import estimate_record_times, open_transactions, read_record_times
+    from kcli.flows.lag.record_times import (
+        estimate_record_times,
+        open_transactions,
+        read_record_times,
+        unread_offsets,
+    )
 
-    times = read_record_times(admin, sample) if time == EXACT else estimate_record_times(admin, sample)
+    find = read_record_times if time == EXACT else estimate_record_times
+    times = find(admin, unread_offsets(sample.groups, sample), sample)
     topics = dict.fromkeys(tp.topic for tp, _ in times)
     return Measurement(
         sample, lags_of(sample, times, retention(admin, topics), open_transactions(admin, sample))
@@ -43,12 +49,17 @@ def lags_of(
     times: RecordTimes = _NOTHING,
     retention: Retention = _NOTHING,
     notes: Mapping[TopicPartition, str] = _NOTHING,
+    *,
+    timed: Container[str] | None = None,
 ) -> dict[str, Collection[PartitionLag]]:
-    """The rows of each group, by column where that is enough; see ``partition_lags``."""
+    """The rows of each group, by column where that is enough; see ``partition_lags``.
+
+    ``timed``: the groups that the times and notes are for; None is all.
+    """
     columns = ColumnsOf(sample.bounds)
     special = bool(times or notes)
     return {
-        one.group: (None if special else columns.group(one))
+        one.group: (None if special and (timed is None or one.group in timed) else columns.group(one))
         or list(partition_lags(sample, one, times, retention, notes))
         for one in sample.groups
     }

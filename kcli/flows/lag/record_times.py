@@ -3,7 +3,7 @@
 Times are read from the records themselves, or estimated from the time index.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import ProducerDescription
@@ -12,16 +12,16 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from
-from kcli.flows.lag.sample import LagSample
+from kcli.flows.lag.sample import GroupSample, LagSample
 
 _ROUNDS = 60
 _CLOSE_MS = 1_000
 
 
-def unread_offsets(sample: LagSample) -> dict[PartitionOffset, None]:
-    """The distinct offsets from which groups have records to read."""
+def unread_offsets(groups: Iterable[GroupSample], sample: LagSample) -> dict[PartitionOffset, None]:
+    """The distinct offsets from which these groups have records to read."""
     found: dict[PartitionOffset, None] = {}
-    for one in sample.groups:
+    for one in groups:
         for tp, commit in one.committed.items():
             first = unread_from(commit, sample.bounds[tp])
             if first is not None:
@@ -29,10 +29,12 @@ def unread_offsets(sample: LagSample) -> dict[PartitionOffset, None]:
     return found
 
 
-def read_record_times(admin: Admin, sample: LagSample) -> dict[PartitionOffset, RecordTime]:
+def read_record_times(
+    admin: Admin, offsets: Collection[PartitionOffset], sample: LagSample
+) -> dict[PartitionOffset, RecordTime]:
     """Reads the records; where an open transaction blocks a group, the first record that it waits for."""
     found: dict[PartitionOffset, RecordTime] = {}
-    records = first_unread_records(admin, unread_offsets(sample), sample.bounds)
+    records = first_unread_records(admin, offsets, sample.bounds)
     for offset, record in records.items():
         if isinstance(record, KcliError) or (record is not None and record.timestamp < 0):
             found[offset] = RecordTime(None, UNKNOWN)
@@ -41,7 +43,9 @@ def read_record_times(admin: Admin, sample: LagSample) -> dict[PartitionOffset, 
     return found
 
 
-def estimate_record_times(admin: Admin, sample: LagSample) -> dict[PartitionOffset, RecordTime]:
+def estimate_record_times(
+    admin: Admin, offsets: Iterable[PartitionOffset], sample: LagSample
+) -> dict[PartitionOffset, RecordTime]:
     """Bisects the time of each offset, with one request to all leaders per round, until it is known to a second.
 
     No record is read: leaders look times up in their index. All searches in a partition use each response; the one with
@@ -49,7 +53,7 @@ def estimate_record_times(admin: Admin, sample: LagSample) -> dict[PartitionOffs
     result can be wrong where timestamps do not increase.
     """
     wanted: dict[TopicPartition, list[int]] = {}
-    for tp, at in unread_offsets(sample):
+    for tp, at in offsets:
         wanted.setdefault(tp, []).append(at)
     searches: dict[TopicPartition, list[TimeSearch]] = {}
     for tp, oldest in _look_up(admin, dict.fromkeys(wanted, 0)).items():

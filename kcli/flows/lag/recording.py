@@ -10,7 +10,12 @@ from kcli.flows.lag.sample import LagSample
 
 def append_sample(path: str, cluster: str, sample: LagSample) -> None:
     """Appends one line. Raises ConfigError when the file cannot be written."""
-    line = json.dumps(_document(cluster, sample), ensure_ascii=False, separators=(",", ":"))
+    append_line(path, _document(cluster, sample))
+
+
+def append_line(path: str, document: dict[str, Any]) -> None:
+    """Appends a document. Raises ConfigError when the file cannot be written."""
+    line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(line + "\n")

@@ -6,8 +6,7 @@ group that reads meanwhile is never shown ahead of the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -50,22 +49,29 @@ class LagSample(NamedTuple):
     """Why groups that were not named may be missing."""
 
 
-class Wanted(NamedTuple):
-    """``groups`` empty: all. ``topics`` empty: all, else only groups with partitions of these topics.
+Accepts = Callable[[str], bool]
+"""Whether a name is wanted."""
 
-    ``members``: include members and assignments. ``match``: of all groups, those whose names match this shell pattern.
+
+class Wanted(NamedTuple):
+    """``groups`` empty: all that ``accepts_group`` accepts.
+
+    ``accepts_topic``: partitions of these topics only, and only groups that have some. ``members``: include members and
+    assignments.
     """
 
     groups: Sequence[str] = ()
-    topics: Collection[str] = ()
     members: bool = False
-    match: str | None = None
+    accepts_group: Accepts | None = None
+    accepts_topic: Accepts | None = None
 
 
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
     """Raises an error only if nothing could be read; every other error is part of the sample."""
     states, described, failed, partial = _groups(admin, wanted)
-    return sample_of(admin, states, described, topics=wanted.topics, failed=failed, partial=partial)
+    return sample_of(
+        admin, states, described, accepts_topic=wanted.accepts_topic, failed=failed, partial=partial
+    )
 
 
 def sample_of(
@@ -73,7 +79,7 @@ def sample_of(
     states: Mapping[str, str],
     described: Mapping[str, GroupDescription],
     *,
-    topics: Collection[str] = (),
+    accepts_topic: Accepts | None = None,
     failed: Mapping[str, KcliError] = _NONE,
     partial: Sequence[KcliError] = (),
 ) -> LagSample:
@@ -86,8 +92,8 @@ def sample_of(
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        chosen = _of_topics(offsets, description, topics)
-        if chosen or not topics:
+        chosen = _of_topics(offsets, description, accepts_topic)
+        if chosen or accepts_topic is None:
             groups.append(GroupSample(name, state, chosen, description))
     return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
 
@@ -129,7 +135,7 @@ def _groups(
         for row in listing.groups
         if row.type not in _WITHOUT_COMMITS
         and not is_checkpoint_group(row.group_id)
-        and (wanted.match is None or fnmatchcase(row.group_id, wanted.match))
+        and (wanted.accepts_group is None or wanted.accepts_group(row.group_id))
     ]
     if wanted.members:
         live = [row.group_id for row in listed if row.state != "Empty"]
@@ -143,11 +149,14 @@ def _groups(
 
 
 def _of_topics(
-    offsets: Committed, description: GroupDescription | None, topics: Collection[str]
+    offsets: Committed, description: GroupDescription | None, accepts_topic: Accepts | None
 ) -> Committed:
     """Commits, and partitions that members read without a commit; in order."""
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
-    if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.partitions)):
+    all_topics = accepts_topic is None and isinstance(offsets, CommitColumns)
+    if all_topics and (not read or read <= set(offsets)):
         return offsets
     found = dict.fromkeys(read, None) | dict(offsets)
-    return dict(sorted((tp, at) for tp, at in found.items() if not topics or tp.topic in topics))
+    return dict(
+        sorted((tp, at) for tp, at in found.items() if accepts_topic is None or accepts_topic(tp.topic))
+    )

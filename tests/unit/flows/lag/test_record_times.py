@@ -56,7 +56,9 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
     groups = [GroupSample(f"g{at}", "Empty", {P0: OffsetAndMetadata(at)}) for at in range(0, 2_000, 100)]
     leader = Leader(times)
     found = estimate_record_times(
-        cast("Admin", leader), LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)})
+        cast("Admin", leader),
+        [(P0, at) for at in range(0, 2_000, 100)],
+        LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)}),
     )
     for (_, at), moment in found.items():
         assert moment.time_ms is not None

@@ -1,0 +1,196 @@
+"""From readings to snapshots: trends over a minute, lags over five, verdicts, and events. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection, Mapping
+from typing import NamedTuple, TypeVar
+
+from kcli.core.types import TopicPartition
+from kcli.flows.cluster_state import broker_states
+from kcli.flows.lag.lag_columns import LagColumns
+from kcli.flows.lag.measure import lags_of
+from kcli.flows.lag.partition_lag import INTERPOLATED, PartitionLag
+from kcli.flows.lag.sample import GroupSample
+from kcli.flows.lag.summary import Summary, summary
+from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History
+from kcli.flows.monitor.events import Changes
+from kcli.flows.monitor.reading import Reading
+from kcli.flows.monitor.snapshot import BrokerLine, Event, GroupLine, Snapshot, Totals
+from kcli.flows.monitor.topic_lines import topic_lines
+
+T = TypeVar("T")
+
+RECENT_MS = 300_000
+_EVENTS = 1_000
+_BEHIND = (SLOW, STALLED, STOPPED)
+_HOLD_MS = 30_000  # how long a group's lag in time is still shown while a later one is being looked up
+
+
+class _Age(NamedTuple):
+    """A group's lag in time as it was last known for all its partitions."""
+
+    at_ms: int
+    seconds: float | None
+    margin: float | None
+
+
+class Board:
+    """``add`` takes the readings in the order of their times. ``follow``: the group whose partitions are followed."""
+
+    def __init__(self) -> None:
+        self._history = History()
+        self._changes = Changes()
+        self._recent: dict[str, deque[tuple[int, int | None]]] = {}
+        self._ages: dict[str, _Age] = {}
+        self._risky: dict[str, bool] = {}
+        self._totals: deque[tuple[int, Totals]] = deque()
+        self._events: deque[Event] = deque(maxlen=_EVENTS)
+        self._ends: tuple[int, Mapping[str, int]] = 0, {}
+        self._rates: dict[str, float] = {}
+        self._followed: str | None = None
+        self._lags: dict[TopicPartition, deque[tuple[int, int | None]]] = {}
+
+    def follow(self, group: str | None) -> None:
+        """From the next reading on, the lags of this group's partitions are kept."""
+        if group != self._followed:
+            self._followed, self._lags = group, {}
+
+    def add(self, reading: Reading) -> Snapshot:
+        """The snapshot after this reading."""
+        now = reading.sample.at_ms
+        rows = lags_of(reading.sample, reading.times, reading.retention, reading.notes, timed=reading.timed)
+        lines = {one.group: self._line(now, one, rows[one.group], reading) for one in reading.sample.groups}
+        self._forget(lines.keys())
+        samples = {one.group: one for one in reading.sample.groups}
+        self._events.extend(self._changes.of(now, lines, samples))
+        self._add_rates(now, reading)
+        totals = self._total(lines.values(), reading)
+        _keep(self._totals, now, totals)
+        self._add_lags(now, rows)
+        return Snapshot(
+            reading,
+            list(lines.values()),
+            rows,
+            topic_lines(reading, rows, self._rates),
+            _broker_lines(reading),
+            totals,
+            [one for _, one in self._totals],
+            list(self._events),
+            {tp: [lag for _, lag in some] for tp, some in self._lags.items()},
+        )
+
+    def _line(
+        self, now: int, one: GroupSample, rows: Collection[PartitionLag], reading: Reading
+    ) -> GroupLine:
+        name = one.group
+        self._history.add_rows(now, name, rows)
+        timed = name in reading.timed
+        known = self._aged(now, name, rows, timed=timed)
+        recent = self._recent.setdefault(name, deque())
+        _keep(recent, now, known.lag)
+        description = one.description
+        members = None if description is None else len(description.members)
+        if members is None and one.state == "Empty":
+            members = 0
+        return GroupLine(
+            name,
+            "" if description is None else description.type,
+            one.state,
+            members,
+            members if description is None else sum(1 for member in description.members if member.assignment),
+            _topics_of(rows),
+            known,
+            self._history.trend(name),
+            self._verdict(one, rows, timed=timed),
+            [lag for _, lag in recent],
+        )
+
+    def _aged(self, now: int, name: str, rows: Collection[PartitionLag], *, timed: bool) -> Summary:
+        """With the lag in time as last known, where the group has moved since."""
+        found = summary(rows)
+        if not timed:
+            self._ages.pop(name, None)
+            return found
+        if isinstance(rows, LagColumns):
+            complete = not found.lag
+        else:
+            complete = all(row.seconds is not None for row in rows if row.lag)
+        if complete:
+            self._ages[name] = _Age(now, found.seconds, found.margin)
+            return found
+        age = self._ages.get(name)
+        if age is None or now - age.at_ms > _HOLD_MS:
+            return found
+        return found._replace(seconds=age.seconds, margin=age.margin, method=INTERPOLATED)
+
+    def _verdict(self, one: GroupSample, rows: Collection[PartitionLag], *, timed: bool) -> str | None:
+        """Whether retention may soon delete unread records shows only with times: without them it is as last known."""
+        name = one.group
+        verdict = self._history.verdict(name, one.state, rows)
+        if timed:
+            self._risky[name] = verdict == LOSS_RISK
+        elif verdict in _BEHIND and self._risky.get(name):
+            return LOSS_RISK
+        return verdict
+
+    def _forget(self, groups: Collection[str]) -> None:
+        self._history.keep(groups)
+        for name in self._recent.keys() - groups:
+            del self._recent[name]
+            self._ages.pop(name, None)
+            self._risky.pop(name, None)
+
+    def _add_rates(self, now: int, reading: Reading) -> None:
+        """Records per second by topic, since the reading before."""
+        ends = Counter[str]()
+        for tp, log in reading.ends.items():
+            if log.end is not None:
+                ends[tp.topic] += log.end
+        at, before = self._ends
+        if now > at:
+            seconds = (now - at) / 1000
+            self._rates = {
+                topic: max(0, end - before[topic]) / seconds for topic, end in ends.items() if topic in before
+            }
+            self._ends = now, ends
+
+    def _total(self, lines: Collection[GroupLine], reading: Reading) -> Totals:
+        consumed = [line.trend.consumed for line in lines if line.trend.consumed is not None]
+        read = {tp.topic for tp in reading.sample.bounds}
+        produced = [rate for topic, rate in self._rates.items() if topic in read]
+        return Totals(
+            Counter(line.verdict or "" for line in lines),
+            sum(line.summary.lag or 0 for line in lines),
+            sum(produced) if produced else None,
+            sum(consumed) if consumed else None,
+        )
+
+    def _add_lags(self, now: int, rows: Mapping[str, Collection[PartitionLag]]) -> None:
+        if self._followed is None:
+            return
+        for row in rows.get(self._followed, ()):
+            _keep(self._lags.setdefault(row.tp, deque()), now, row.lag)
+
+
+def _keep(series: deque[tuple[int, T]], now: int, value: T) -> None:
+    series.append((now, value))
+    while series[0][0] < now - RECENT_MS:
+        series.popleft()
+
+
+def _topics_of(rows: Collection[PartitionLag]) -> int:
+    return len(set(rows.logs.topics if isinstance(rows, LagColumns) else (row.tp.topic for row in rows)))
+
+
+def _broker_lines(reading: Reading) -> list[BrokerLine]:
+    facts = reading.cluster
+    return [
+        BrokerLine(
+            broker,
+            facts.topics is not None,
+            broker.number == facts.controller,
+            reading.latencies.get(broker.number),
+        )
+        for broker in broker_states(facts.description, facts.topics or ())
+    ]

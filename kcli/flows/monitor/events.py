@@ -1,0 +1,95 @@
+"""What has changed between two readings: rebalances, members, verdicts, rewinds, groups. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kcli.flows.lag.sample import GroupSample
+from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND
+from kcli.flows.monitor.snapshot import Event, GroupLine
+
+if TYPE_CHECKING:
+    from kcli.core.admin.group_description import MemberDescription
+
+REBALANCE, JOINED, LEFT, VERDICT, REWIND, NEW, GONE = (
+    "rebalance", "joined", "left", "verdict", "rewind", "new group", "group gone",
+)  # fmt: skip
+KINDS = (REBALANCE, JOINED, LEFT, VERDICT, REWIND, NEW, GONE)
+_MOST_NAMES = 3
+
+
+class Changes:
+    """Compares each reading with the one before; the first gives no events."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, GroupLine] | None = None
+        self._samples: dict[str, GroupSample] = {}
+        self._verdicts: dict[str, str] = {}
+
+    def of(
+        self, at_ms: int, lines: Mapping[str, GroupLine], samples: Mapping[str, GroupSample]
+    ) -> Iterator[Event]:
+        """The events of a reading, group by group."""
+        before, self._lines = self._lines, dict(lines)
+        old, self._samples = self._samples, dict(samples)
+        for name in (before or {}).keys() - lines.keys():
+            self._verdicts.pop(name, None)
+            yield Event(at_ms, GONE, name, "the group no longer exists")
+        for name, line in lines.items():
+            known = None if before is None else before.get(name)
+            if before is not None and known is None:
+                yield Event(at_ms, NEW, name, f"a new group: {line.state or 'state unknown'}")
+            if known is not None:
+                yield from _of_members(at_ms, name, old[name], samples[name])
+                yield from _of_state(at_ms, known, line)
+            yield from self._of_verdict(at_ms, line, first=known is None)
+
+    def _of_verdict(self, at_ms: int, line: GroupLine, *, first: bool) -> Iterator[Event]:
+        """Rebalances have events of their own; afterwards the verdict is compared with the last before."""
+        verdict = line.verdict
+        if verdict is None or verdict == REBALANCING:
+            return
+        last = self._verdicts.get(line.group)
+        self._verdicts[line.group] = verdict
+        if verdict == last or (last is None and (first or verdict in (OK, EMPTY))):
+            return
+        if verdict == REWOUND:
+            yield Event(at_ms, REWIND, line.group, f"commits moved back; lag {_lag(line)}")
+        elif last != REWOUND or verdict not in (OK, EMPTY):
+            was = "" if last is None else f", was {last}"
+            yield Event(at_ms, VERDICT, line.group, f"{verdict}{was}; lag {_lag(line)}")
+
+
+def _of_members(at_ms: int, name: str, before: GroupSample, now: GroupSample) -> Iterator[Event]:
+    old, new = _members(before), _members(now)
+    if old is None or new is None:
+        return
+    for kind, some in (
+        (JOINED, [new[one] for one in new.keys() - old.keys()]),
+        (LEFT, [old[one] for one in old.keys() - new.keys()]),
+    ):
+        if some:
+            names = sorted(f"{one.client_id} on {one.host}" for one in some)
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            yield Event(at_ms, kind, name, f"{', '.join(names[:_MOST_NAMES])}{more}: now {len(new)} members")
+
+
+def _members(one: GroupSample) -> Mapping[str, MemberDescription] | None:
+    """By id. An empty group is not described: it has none."""
+    if one.description is None:
+        return {} if one.state == "Empty" else None
+    return {member.member_id: member for member in one.description.members}
+
+
+def _of_state(at_ms: int, before: GroupLine, now: GroupLine) -> Iterator[Event]:
+    moved = before.verdict == REBALANCING, now.verdict == REBALANCING
+    if moved == (False, True):
+        yield Event(at_ms, REBALANCE, now.group, f"rebalance: {before.state} to {now.state}")
+    elif moved == (True, False):
+        members = "" if now.members is None else f" with {now.members} members"
+        yield Event(at_ms, REBALANCE, now.group, f"rebalance over: {now.state}{members}")
+
+
+def _lag(line: GroupLine) -> str:
+    return "unknown" if line.summary.lag is None else f"{line.summary.lag:,}"

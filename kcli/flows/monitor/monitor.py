@@ -1,0 +1,109 @@
+"""Reads a cluster at intervals: what a view wants, with as few requests as that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.offsets import LogEnds, log_ends
+from kcli.flows.lag.sample import LagSample, Wanted, take_sample
+from kcli.flows.monitor.ages import Ages
+from kcli.flows.monitor.latencies import Latencies
+from kcli.flows.monitor.reading import ClusterFacts, Reading, View
+
+if TYPE_CHECKING:
+    from kcli.core.admin.topics import TopicInfo
+    from kcli.flows.topic_sizes import TopicSize
+
+_TOPICS_AGAIN, _SIZES_AGAIN = 10.0, 30.0  # seconds
+
+
+class Monitor:
+    """``latencies`` listens to the hooks of ``admin``. One thread at a time calls ``read``."""
+
+    def __init__(
+        self,
+        admin: Admin,
+        latencies: Latencies,
+        wanted: Wanted,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._admin, self._latencies, self._clock = admin, latencies, clock
+        self._wanted = wanted._replace(members=True)
+        self._ages = Ages(admin)
+        self._topics: tuple[float, Sequence[TopicInfo]] | None = None
+        self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
+        self._controller: int | None = None
+
+    def read(self, view: View) -> Reading:
+        """One reading. Raises a KcliError only if nothing could be read."""
+        began = self._clock()
+        problems: list[KcliError] = []
+        sample = take_sample(self._admin, self._wanted)
+        facts = self._cluster(view, problems)
+        ages = self._ages.of(sample, view)
+        latencies = self._latencies.take()
+        return Reading(
+            sample,
+            facts,
+            timed=frozenset(view.timed),
+            times=ages.times,
+            retention=ages.retention,
+            notes=ages.notes,
+            ends=self._ends(sample, facts) if view.topics else sample.bounds,
+            latencies=latencies,
+            requests=sum(one.requests for one in latencies.values()),
+            seconds=self._clock() - began,
+            problems=(*sample.partial, *sample.failed.values(), *problems, *ages.problems),
+        )
+
+    def _cluster(self, view: View, problems: list[KcliError]) -> ClusterFacts:
+        described = self._admin.describe_cluster()
+        topics: Sequence[TopicInfo] | None = None
+        sizes: Mapping[str, TopicSize] = {}
+        try:
+            if view.topics or view.brokers:
+                topics = self._topic_list(view)
+            if view.topics and topics is not None:
+                sizes = self._topic_sizes(topics, problems)
+        except KcliError as error:
+            problems.append(error)
+        return ClusterFacts(described, self._controller, topics, sizes)
+
+    def _topic_list(self, view: View) -> Sequence[TopicInfo]:
+        now = self._clock()
+        if self._topics is None or now - self._topics[0] >= _TOPICS_AGAIN:
+            self._topics = now, self._admin.list_topics()
+            if view.brokers:
+                self._controller = self._active_controller()
+        return self._topics[1]
+
+    def _active_controller(self) -> int | None:
+        """With KRaft metadata names any broker as the controller; the quorum has the active one."""
+        try:
+            return self._admin.describe_quorum().leader
+        except KcliError:
+            return None
+
+    def _topic_sizes(self, topics: Sequence[TopicInfo], problems: list[KcliError]) -> Mapping[str, TopicSize]:
+        from kcli.flows.topic_sizes import topic_sizes  # only for the screen of topics
+
+        now = self._clock()
+        if self._sizes is None or now - self._sizes[0] >= _SIZES_AGAIN:
+            sizes, errors = topic_sizes(self._admin, topics)
+            problems += errors
+            self._sizes = now, sizes
+        return self._sizes[1]
+
+    def _ends(self, sample: LagSample, facts: ClusterFacts) -> Mapping[TopicPartition, LogEnds]:
+        """With those of the topics that no group reads."""
+        rest = {
+            TopicPartition(topic.name, part.partition)
+            for topic in facts.topics or ()
+            for part in topic.partitions
+        } - sample.bounds.keys()
+        return {**sample.bounds, **log_ends(self._admin, rest)} if rest else sample.bounds

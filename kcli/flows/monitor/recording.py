@@ -1,0 +1,224 @@
+"""Readings in a file, one line of JSON each: written by ``top --record``, played by ``top --replay``.
+
+The commits of a topic are an array where the group has all partitions from 0 on, else an object by partition; null is
+a partition that is read without a commit. Lines of ``groups lag --record`` are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.recording import append_line
+from kcli.flows.lag.sample import GroupSample, LagSample
+from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
+from kcli.flows.topic_sizes import TopicSize
+
+KIND = "MonitorReading"
+_LAG_SAMPLE = "LagSample"
+T = TypeVar("T")
+Document = dict[str, Any]
+
+
+def append_reading(path: str, reading: Reading) -> None:
+    """Appends one line. Raises ConfigError when the file cannot be written."""
+    append_line(path, document_of(reading))
+
+
+def read_line(line: bytes, where: str) -> Reading:
+    """The reading of a line. Raises ConfigError, with ``where`` in the file, for anything else."""
+    try:
+        document = json.loads(line)
+        if document["kind"] == _LAG_SAMPLE:
+            return _reading_of_sample(document)
+        if document["kind"] == KIND:
+            return reading_of(document)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=_DO) from None
+    raise ConfigError(f"{where} is not a recorded sample", why=f"its kind is {document['kind']!r}", do=_DO)
+
+
+_DO = "give a file written by kcli top --record or kcli groups lag --record"
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}"
+    return str(error)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def document_of(reading: Reading) -> Document:
+    """What ``reading_of`` reads again; errors of commits and problems are kept as text."""
+    facts, sample = reading.cluster, reading.sample
+    return {
+        "kind": KIND,
+        "api": "kcli/v1",
+        "cluster": facts.description.cluster_id,
+        "at_ms": sample.at_ms,
+        "seconds": round(reading.seconds, 3),
+        "requests": reading.requests,
+        "groups": [_group(one) for one in sample.groups],
+        "logs": _nested(reading.ends, lambda log: [log.start, log.end, log.stable, log.note]),
+        "brokers": [
+            [*broker.node[:3], broker.node.rack, broker.is_fenced] for broker in facts.description.brokers
+        ],
+        "latencies": {str(number): list(one) for number, one in reading.latencies.items()},
+        "controller": facts.controller,
+        "topics": None if facts.topics is None else [_topic(topic, facts.sizes) for topic in facts.topics],
+        "timed": sorted(reading.timed),
+        "times": [[*tp, at, *time] for (tp, at), time in reading.times.items()],
+        "retention": dict(reading.retention),
+        "notes": [[*tp, note] for tp, note in reading.notes.items()],
+        "problems": [str(problem) for problem in reading.problems],
+    }
+
+
+def _group(one: GroupSample) -> Document:
+    commits = _nested(one.committed, lambda at: at.offset if isinstance(at, OffsetAndMetadata) else None)
+    found: Document = {"group": one.group, "state": one.state, "commits": commits}
+    if (description := one.description) is not None:
+        found["type"] = description.type
+        found["members"] = [_member(member) for member in description.members]
+    return found
+
+
+def _member(member: MemberDescription) -> Document:
+    assignment = None if member.assignment is None else _by_topic(member.assignment)
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "host": member.client_host,
+        "assignment": assignment,
+    }
+
+
+def _topic(topic: TopicInfo, sizes: Mapping[str, TopicSize]) -> Document:
+    size = sizes.get(topic.name)
+    return {
+        "topic": topic.name,
+        "internal": topic.internal,
+        "partitions": [[one.partition, one.leader, one.replicas, one.isr] for one in topic.partitions],
+        "bytes": None if size is None else list(size),
+    }
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for tp in partitions:
+        found.setdefault(tp.topic, []).append(tp.partition)
+    return found
+
+
+def _nested(values: Mapping[TopicPartition, T], value_of: Callable[[T], Any]) -> dict[str, Any]:
+    by_topic: dict[str, dict[int, Any]] = {}
+    for tp, value in values.items():
+        by_topic.setdefault(tp.topic, {})[tp.partition] = value_of(value)
+    return {topic: _dense(some) for topic, some in by_topic.items()}
+
+
+def _dense(values: dict[int, Any]) -> list[Any] | dict[int, Any]:
+    in_order = dict(sorted(values.items()))
+    return list(in_order.values()) if list(in_order) == list(range(len(in_order))) else in_order
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def reading_of(document: Document) -> Reading:
+    """The reading of a document; see ``document_of``."""
+    ends = {tp: LogEnds(*log) for tp, log in _flat(document["logs"])}
+    sample = LagSample(document["at_ms"], [_group_of(one) for one in document["groups"]], ends)
+    topics = document["topics"]
+    facts = ClusterFacts(
+        ClusterDescription(
+            document["cluster"],
+            -1,
+            tuple(
+                BrokerDescription(Node(number, host, port, rack), is_fenced)
+                for number, host, port, rack, is_fenced in document["brokers"]
+            ),
+        ),
+        document["controller"],
+        None if topics is None else [_topic_of(topic) for topic in topics],
+        {one["topic"]: TopicSize(*one["bytes"]) for one in topics or () if one["bytes"] is not None},
+    )
+    return Reading(
+        sample,
+        facts,
+        timed=frozenset(document["timed"]),
+        times={
+            (TopicPartition(topic, partition), at): RecordTime(time, how)
+            for topic, partition, at, time, how in document["times"]
+        },
+        retention=document["retention"],
+        notes={TopicPartition(topic, partition): note for topic, partition, note in document["notes"]},
+        ends=ends,
+        latencies={int(number): Latency(*one) for number, one in document["latencies"].items()},
+        requests=document["requests"],
+        seconds=document["seconds"],
+        problems=[KcliError(text) for text in document["problems"]],
+    )
+
+
+def _reading_of_sample(document: Document) -> Reading:
+    ends: dict[TopicPartition, LogEnds] = {}
+    groups = []
+    for one in document["groups"]:
+        committed: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
+        for topic, partition, offset, start, end, stable in one["partitions"]:
+            tp = TopicPartition(topic, partition)
+            ends[tp] = LogEnds(start, end, stable)
+            committed[tp] = _commit_of(offset)
+        groups.append(GroupSample(one["group"], one["state"] or "", committed))
+    facts = ClusterFacts(ClusterDescription(document["cluster"], -1, ()))
+    return Reading(LagSample(document["at_ms"], groups, ends), facts, ends=ends)
+
+
+def _group_of(one: Document) -> GroupSample:
+    description = None
+    if "members" in one:
+        members = tuple(_member_of(member) for member in one["members"])
+        description = GroupDescription(one["group"], one["type"], one["state"], "consumer", "", -1, members)
+    committed = {tp: _commit_of(at) for tp, at in _flat(one["commits"])}
+    return GroupSample(one["group"], one["state"], committed, description)
+
+
+def _member_of(one: Document) -> MemberDescription:
+    places = one["assignment"]
+    assignment = None
+    if places is not None:
+        assignment = tuple(TopicPartition(topic, number) for topic, some in places.items() for number in some)
+    return MemberDescription(
+        one["member_id"], one["instance_id"], one["client_id"], one["host"], assignment=assignment
+    )
+
+
+def _topic_of(one: Document) -> TopicInfo:
+    partitions = tuple(
+        PartitionView(number, leader, replicas=tuple(replicas), isr=tuple(isr))
+        for number, leader, replicas, isr in one["partitions"]
+    )
+    return TopicInfo(one["topic"], "", one["internal"], partitions)
+
+
+def _commit_of(offset: int | None) -> OffsetAndMetadata | None:
+    return None if offset is None else OffsetAndMetadata(offset)
+
+
+def _flat(by_topic: dict[str, Any]) -> Iterable[tuple[TopicPartition, Any]]:
+    for topic, values in by_topic.items():
+        pairs = enumerate(values) if isinstance(values, list) else values.items()
+        yield from ((TopicPartition(topic, int(number)), value) for number, value in pairs)

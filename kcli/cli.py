@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "make preferred replicas leaders of their partitions",
     ),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
+    "top": ("kcli.commands.top:top", "watch groups, topics and brokers live"),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "users": ("kcli.commands.users:users", "list, set and delete users: their SCRAM credentials"),
@@ -54,6 +55,7 @@ ALIASES = {
     "quota": "quotas",
     "user": "users",
     "transactions": "txn",
+    "tui": "top",
 }
 """Singular nouns, and other words for a command, hidden."""
 

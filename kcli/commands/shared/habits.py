@@ -74,8 +74,6 @@ _FUTURE = {
     "kcli": {
         "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
-        "top": "`kcli groups lag --watch` shows lag as it changes",
-        "tui": "`kcli groups lag --watch` shows lag as it changes",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },

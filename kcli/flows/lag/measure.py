@@ -13,7 +13,7 @@ from kcli.flows.lag.sample import LagSample, Wanted, sample_of, take_sample
 from kcli.flows.lag.summary import summary
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
-EXACT, OFF = "exact", "off"
+EXACT, ESTIMATE, OFF = "exact", "estimate", "off"
 
 
 class Measurement(NamedTuple):

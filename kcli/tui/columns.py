@@ -1,0 +1,87 @@
+"""Columns of a table: what a row shows, how it is sorted, and which columns a narrow terminal drops. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kcli.tui.cells import Cell, Line, fitted
+
+R = TypeVar("R")
+GAP = 1
+
+
+@dataclass(frozen=True)
+class Column(Generic[R]):
+    """``width`` in columns of the terminal; ``grows``: takes what is left over. ``order`` sorts, None: last.
+
+    ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped.
+    """
+
+    title: str
+    width: int
+    cell: Callable[[R], Cell]
+    order: Callable[[R], Any]
+    drop: int = 0
+    right: bool = False
+    grows: bool = False
+    falling: bool = False
+    """Whether its usual order is the largest first."""
+
+
+@dataclass(frozen=True)
+class Layout(Generic[R]):
+    """The columns that fit, and their widths."""
+
+    columns: Sequence[Column[R]]
+    widths: Sequence[int]
+
+    def head(self, sorted_by: str, *, falling: bool) -> Line:
+        """The titles; that of the sorted column has an arrow."""
+        return tuple(
+            Cell(
+                fitted(_title(column, sorted_by, falling=falling), width, right=column.right) + " " * GAP,
+                "head",
+            )
+            for column, width in zip(self.columns, self.widths, strict=True)
+        )
+
+    def line(self, row: R) -> Line:
+        """The cells of a row, in their widths."""
+        found = []
+        for column, width in zip(self.columns, self.widths, strict=True):
+            cell = column.cell(row)
+            found.append(Cell(fitted(cell.text, width, right=column.right) + " " * GAP, cell.style))
+        return tuple(found)
+
+
+def layout(columns: Sequence[Column[R]], width: int) -> Layout[R]:
+    """The layout for a terminal of this width."""
+    kept = list(columns)
+    while _width(kept) > width and any(column.drop for column in kept):
+        kept.remove(max(kept, key=lambda column: column.drop))
+    left = max(0, width - _width(kept))
+    growing = [column for column in kept if column.grows]
+    widths = []
+    for column in kept:
+        more = left // len(growing) if column.grows else 0
+        if growing and column is growing[0]:
+            more += left % len(growing)
+        widths.append(column.width + more)
+    return Layout(kept, widths)
+
+
+def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
+    """Sorted by a column; rows of which the value is not known come last in both directions."""
+    known = [(value, row) for row in rows if (value := column.order(row)) is not None]
+    unknown = [row for row in rows if column.order(row) is None]
+    return [row for _, row in sorted(known, key=lambda pair: pair[0], reverse=falling)] + unknown
+
+
+def _title(column: Column[Any], sorted_by: str, *, falling: bool) -> str:
+    return column.title + ("▼" if falling else "▲") if column.title == sorted_by else column.title
+
+
+def _width(columns: Sequence[Column[Any]]) -> int:
+    return sum(column.width + GAP for column in columns)

@@ -1,0 +1,83 @@
+"""Numbers, durations and courses as the screen shows them. Pure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from kcli.flows.lag.partition_lag import INTERPOLATED
+from kcli.flows.lag.verdicts import Trend
+from kcli.output.progress import duration_text
+
+UNKNOWN = "–"
+_BARS = "▁▂▃▄▅▆▇█"
+_LARGE = 10_000_000
+
+
+def count(number: int | None) -> str:
+    """``812,410``; from ten millions on ``12.3 M``."""
+    if number is None:
+        return UNKNOWN
+    return f"{number:,}" if number < _LARGE else short(number)
+
+
+def short(number: float | None) -> str:
+    """At most six columns: ``950``, ``3.1 k``, ``48.2 k``, ``1.31 M``."""
+    if number is None:
+        return UNKNOWN
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            value = number / size
+            places = 2 if value < 10 else 1 if value < 100 else 0
+            return f"{value:.{places}f} {unit}"
+    return f"{number:.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
+
+
+def rate(per_second: float | None) -> str:
+    """``3.1 k/s``."""
+    return UNKNOWN if per_second is None else f"{short(per_second)}/s"
+
+
+def age(seconds: float | None, method: str) -> str:
+    """``≈12m04s`` where it is not from a record."""
+    if seconds is None:
+        return UNKNOWN
+    return ("≈" if method == INTERPOLATED and seconds else "") + duration_text(seconds)
+
+
+def time_to_drain(trend: Trend) -> str:
+    """How long until nothing is unread; ``growing`` where the lag grows."""
+    if trend.eta is not None:
+        return duration_text(trend.eta)
+    return "growing" if trend.net is not None and trend.net > 0 else UNKNOWN
+
+
+def course(values: Sequence[float | None], width: int) -> str:
+    """A sparkline: the last value of each of ``width`` equal parts, from the least to the largest.
+
+    Blank where nothing is known; a course that does not change is drawn in the middle, or at the bottom if it is 0.
+    """
+    if not values or width <= 0:
+        return " " * max(0, width)
+    shown = _sampled(values, width)
+    known = [value for value in shown if value is not None]
+    if not known:
+        return " " * width
+    low, high = min(known), max(known)
+    text = "".join(" " if value is None else _bar(value, low, high) for value in shown)
+    return text.rjust(width)
+
+
+def clock(at_ms: int) -> str:
+    """The local time of day."""
+    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M:%S")
+
+
+def _sampled(values: Sequence[float | None], width: int) -> list[float | None]:
+    if len(values) <= width:
+        return list(values)
+    return [values[(index + 1) * len(values) // width - 1] for index in range(width)]
+
+
+def _bar(value: float, low: float, high: float) -> str:
+    if high == low:
+        return _BARS[3] if high else _BARS[0]
+    return _BARS[round((value - low) / (high - low) * (len(_BARS) - 1))]

@@ -1,0 +1,23 @@
+"""Styles by name, from the colours of a theme."""
+
+from rich.style import Style
+from textual.theme import Theme
+
+STYLES = ("", "head", "dim", "ok", "warn", "bad", "accent", "title", "key", "stale")
+
+
+def look(theme: Theme) -> dict[str, Style]:
+    """The styles of ``STYLES``."""
+    dark = theme.dark
+    return {
+        "": Style(),
+        "head": Style(bold=True, color=theme.secondary or theme.primary),
+        "dim": Style(dim=True),
+        "ok": Style(color=theme.success or ("green" if dark else "dark_green")),
+        "warn": Style(color=theme.warning or "yellow"),
+        "bad": Style(color=theme.error or "red", bold=True),
+        "accent": Style(color=theme.accent or theme.primary),
+        "title": Style(bold=True),
+        "key": Style(bold=True, color=theme.accent or theme.primary),
+        "stale": Style(dim=True, italic=True),
+    }

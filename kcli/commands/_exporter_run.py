@@ -23,7 +23,7 @@ from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from kcli.flows.lag.measure import EXACT
 from kcli.flows.lag.sample import Wanted
-from kcli.flows.monitor.ages import Lookups
+from kcli.flows.monitor.ages import USUAL, Lookups
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 from kcli.output.sanitise import visible_line
@@ -57,7 +57,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
     if flags["tls_certificate"] is not None:
         tls = ServerTls(flags["tls_certificate"], flags["tls_key"], flags["tls_client_ca"], warn)
     options = admin_options(inv)
-    lookups = Lookups() if flags["time"] == EXACT else _ESTIMATES
+    lookups = USUAL if flags["time"] == EXACT else _ESTIMATES
     loop = Loop(
         lambda: _monitor(inv, options, wanted, lookups),
         interval=flags["interval"],

@@ -34,6 +34,9 @@ class Lookups(NamedTuple):
     again_ms: int = 10_000
 
 
+USUAL = Lookups()
+
+
 class Known(NamedTuple):
     """What is known for the groups of a view, and why something is not."""
 
@@ -44,9 +47,9 @@ class Known(NamedTuple):
 
 
 class Ages:
-    """Looks up what is missing or out of date: first for the groups whose turn is longest ago, in the order of the view."""
+    """Looks up what is missing or out of date: groups whose turn is longest ago first, in the order of the view."""
 
-    def __init__(self, admin: Admin, lookups: Lookups = Lookups()) -> None:
+    def __init__(self, admin: Admin, lookups: Lookups = USUAL) -> None:
         self._admin, self._lookups = admin, lookups
         self._how = OFF
         self._times: dict[PartitionOffset, RecordTime] = {}

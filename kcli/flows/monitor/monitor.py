@@ -11,7 +11,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.lag.sample import LagSample, Wanted, take_sample
-from kcli.flows.monitor.ages import Ages, Lookups
+from kcli.flows.monitor.ages import USUAL, Ages, Lookups
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.reading import ClusterFacts, Reading, View
 
@@ -34,7 +34,7 @@ class Monitor:
         latencies: Latencies,
         wanted: Wanted,
         clock: Callable[[], float] = monotonic,
-        lookups: Lookups = Lookups(),
+        lookups: Lookups = USUAL,
     ) -> None:
         self._admin, self._latencies, self._clock = admin, latencies, clock
         self._wanted = wanted._replace(members=True)

@@ -23,7 +23,7 @@ def parse_address(text: str) -> Address:
     """Raises ConfigError."""
     found = _FORM.fullmatch(text)
     if found is None or int(found["port"]) > 65_535:
-        several = text.count(":") > 1 and "[" not in text
+        several = re.fullmatch(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", text)
         raise ConfigError(
             f"--listen {text} is not an address",
             why="an IPv6 address must be in brackets"

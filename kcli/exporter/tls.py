@@ -8,6 +8,8 @@ from collections.abc import Callable
 from threading import Lock
 
 from kcli.core.errors import AuthError, ConfigError
+from kcli.files.reading import file_state
+from kcli.profiles.file_safety import refusal
 
 
 class ServerTls:
@@ -46,6 +48,12 @@ class ServerTls:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         for path in filter(None, self._files):
             _check_readable(path)
+        if (
+            unsafe := refusal(
+                key or certificate, file_state(key or certificate), os.getuid(), "a private key"
+            )
+        ) is not None:
+            raise unsafe
         try:
             context.load_cert_chain(certificate, key, password=_no_password)
         except (ssl.SSLError, OSError, ValueError) as error:

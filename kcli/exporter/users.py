@@ -12,6 +12,7 @@ from threading import Lock
 from kcli.core.errors import ConfigError
 from kcli.exporter.sha_crypt import MOST_ROUNDS, is_hash, matches
 from kcli.files.reading import read_bounded
+from kcli.profiles.file_safety import refusal
 
 _NOBODY = "$6$" + "0" * 16 + "$" + "." * 86
 _DO = "write NAME:HASH, a line for each user; `openssl passwd -6` asks for a password and prints its hash"
@@ -77,10 +78,8 @@ def read_users(path: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"cannot read the users in {path}", why=why, do=_DO) from None
-    if state.is_file and state.mode & 0o002:
-        raise ConfigError(
-            f"the users in {path} are not used", why="everyone may change that file", do=f"chmod o-w {path}"
-        )
+    if (unsafe := refusal(path, state, os.getuid(), "hashes of passwords")) is not None:
+        raise unsafe
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

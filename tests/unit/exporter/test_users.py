@@ -123,7 +123,7 @@ def test_files_that_cannot_be_used_are_refused_without_their_text(
 def test_a_file_that_everyone_may_change_is_refused(tmp_path: Path) -> None:
     path = users(tmp_path, f"prom:{HASH}\n")
     os.chmod(path, 0o646)
-    with pytest.raises(ConfigError, match="are not used"):
+    with pytest.raises(ConfigError, match="every user can change it"):
         Users(path)
 
 

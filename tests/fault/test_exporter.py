@@ -405,6 +405,15 @@ def test_systemd_is_told_when_it_is_ready_and_when_it_stops(
     assert cluster.node_ids
 
 
+@pytest.mark.usefixtures("groups")
+def test_client_options_are_those_of_all_its_clients(cluster: FakeCluster) -> None:
+    """Of the first contact, and of the thread that takes samples."""
+    with command(cluster.bootstrap, "-X", "client.id=somebody") as (_, url):
+        until(lambda: get(url, "/healthz").status == 200)
+    assert {one.client_id for one in cluster.requests} == {"somebody"}
+    assert len(cluster.connections) > len(cluster.node_ids), "two clients"
+
+
 WRONG = [
     (["--listen", "nonsense"], 2, "is not an address"),
     (["--listen", "192.0.2.1:0"], 2, "cannot listen on 192.0.2.1:0"),

@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,6 +25,7 @@ from prometheus_client.registry import Collector
 
 from benchmarks._measure import machine
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
@@ -67,10 +69,13 @@ class _Exporter:
         self._view = View(time=how, topics=True, all_timed=True)
         self.state = State(3600)
 
-    def sample(self) -> float:
-        """Seconds of CPU."""
+    def sample(self, at_ms: int | None = None) -> float:
+        """Seconds of CPU. ``at_ms``: as if it were taken then."""
         before = time.thread_time()
-        page = self._pages.of(self._board.add(self._monitor.read(self._view)))
+        reading = self._monitor.read(self._view)
+        if at_ms is not None:
+            reading = replace(reading, sample=reading.sample._replace(at_ms=at_ms))
+        page = self._pages.of(self._board.add(reading))
         self.state = State(3600, page, read_at=time.monotonic(), wall=time.time(), seconds=0.0)
         return time.thread_time() - before
 
@@ -127,16 +132,15 @@ def _library(samples: int) -> None:
 
 def _memory(bootstrap: str, brokers: Connection) -> None:
     with _exporter(bootstrap, "estimate") as exporter:
-        sizes = []
+        sizes, began = [], wall_ms()
         for number in range(SAMPLES):
             if number % 10 == 0:
                 _move(brokers, FEW // 2)
-            exporter.sample()
+            exporter.sample(began + 15_000 * number)  # what is kept for a minute, or five, is of few samples
             if number % (SAMPLES // 10) == SAMPLES // 10 - 1:
                 gc.collect()
                 sizes.append(_resident())
         print(f"memory over {SAMPLES:,} samples, MiB: {', '.join(f'{size / _MIB:.1f}' for size in sizes)}")
-        # the verdicts have a window of a minute and the board one of five: both are full in the later samples only
         _judge("  growth in the second half", sizes[-1] / sizes[len(sizes) // 2] - 1, GROWTH_TARGET)
 
 

@@ -15,7 +15,6 @@ from kcli.exporter.metrics import Metric
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import WORDS
-from kcli.flows.monitor.reading import Latency
 from kcli.flows.monitor.snapshot import GroupLine, Snapshot, TopicLine
 
 _OF_GROUP = len(metrics.OF_GROUPS) + len(metrics.STATES) + len(WORDS)
@@ -51,7 +50,7 @@ class Pages:
         chosen = _within(self._most, snapshot)
         found: _Samples = {metric: [] for metric in metrics.METRICS}
         _add_cluster(found, snapshot)
-        self._add_brokers(found, snapshot.reading.latencies)
+        self._add_brokers(found, snapshot)
         for line in snapshot.groups:
             if line.group in chosen.groups:
                 _add_group(found, line)
@@ -59,12 +58,15 @@ class Pages:
         _add_topics(found, snapshot, chosen.topics)
         return Page(Text(Family(*one) for one in found.items()), chosen.dropped)
 
-    def _add_brokers(self, found: _Samples, latencies: Mapping[int, Latency]) -> None:
+    def _add_brokers(self, found: _Samples, snapshot: Snapshot) -> None:
+        latencies = snapshot.reading.latencies
         for broker, one in latencies.items():
             before = self._answered.get(broker, Answered())
             self._answered[broker] = Answered(
                 before.requests + one.requests, before.seconds + one.requests * one.mean_ms / 1000
             )
+        there = {one.node.id for one in snapshot.reading.cluster.description.brokers}
+        self._answered = {broker: one for broker, one in self._answered.items() if broker in there}
         name = metrics.REQUESTS.name
         for broker, so_far in sorted(self._answered.items()):
             labels = labels_of(("broker",), (broker,))

@@ -7,6 +7,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from kcli.exporter.server import Server
 from kcli.exporter.state import State
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
+from tests import in_process
 from tests.certificates import Authority
 from tests.command import kcli
 from tests.exporting import command, exporting, get, until
@@ -437,6 +439,15 @@ def test_wrong_input_is_named_before_anything_is_served(
     done = kcli("exporter", *flags, bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (code, b"")
     assert text in done.stderr.decode()
+
+
+def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("prometheus_client", "kcli.exporter"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    done = in_process.kcli("exporter", bootstrap="127.0.0.1:1")
+    assert (done.code, done.out) == (2, "")
+    assert "pip install 'kcli-kafka[exporter]'" in done.err
 
 
 def test_a_port_in_use_is_refused_with_7(cluster: FakeCluster) -> None:

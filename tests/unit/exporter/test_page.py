@@ -158,6 +158,14 @@ def test_requests_of_brokers_are_counted_on_from_page_to_page() -> None:
     assert found["kcli_broker_max_request_seconds"] == {one: 0.009}, "nothing was measured of the other"
 
 
+def test_series_of_a_broker_end_when_it_is_no_longer_registered() -> None:
+    board, pages = Board(), Pages(1_000_000)
+    pages.of(board.add(reading(0, ends={}, latencies={1: Latency(4, 2.5, 7.0), 2: Latency(1, 1.0, 1.0)})))
+    one = ClusterFacts(ClusterDescription("c", 1, BROKERS[:1]))
+    found = parsed(text_of(pages.of(board.add(reading(15, ends={}, cluster=one)))))
+    assert found["kcli_broker_request_seconds_count"] == {labels(broker=1): 4}
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_read_as_they_are(name: str, form: str) -> None:

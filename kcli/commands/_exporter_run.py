@@ -148,7 +148,7 @@ def _warn_of_strangers(inv: Invocation, address: Address, *, tls: bool, users: b
         inv.talk.warn("passwords cross the network readable: --tls-certificate encrypts them")
     elif not users:
         inv.talk.warn(
-            "whoever reaches this address can read the figures, unless --users or --tls-client-ca is given"
+            "any client that reaches this address can read the figures, unless --users or --tls-client-ca is given"
         )
 
 

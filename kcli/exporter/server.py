@@ -70,7 +70,7 @@ class Server:
     def url(self) -> str:
         """Of the page; a server for all addresses names this machine."""
         host, port = self.address
-        shown = Address(host or socket.gethostname(), port)
+        shown = Address(socket.gethostname() if host in ("", "0.0.0.0", "::") else host, port)  # noqa: S104 - compared
         return f"http{'s' if self.tls else ''}://{shown}/metrics"
 
     def start(self) -> None:

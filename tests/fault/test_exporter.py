@@ -428,6 +428,7 @@ WRONG = [
     (["--tls-client-ca", "k"], 2, "--tls-client-ca without --tls-certificate"),
     (["--tls-certificate", "none.pem"], 2, "cannot read none.pem"),
     (["--users", "none"], 2, "cannot read the users in none"),
+    (["-o", "table"], 2, "there is no output format 'table'"),
     (["--max-series", "0"], 2, "must be at least 1"),
 ]
 
@@ -469,4 +470,13 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
     server.start()
     assert server.url.startswith("http://[::1]:")
     assert get(server.url).status == 200
+    server.close()
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0"])
+def test_a_server_for_all_addresses_names_this_machine(host: str) -> None:
+    server = Server(Address(host, 0), lambda: State(15))
+    server.start()
+    assert server.url == f"http://{socket.gethostname()}:{server.address.port}/metrics"
+    assert get(f"http://127.0.0.1:{server.address.port}").status == 200
     server.close()

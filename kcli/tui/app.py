@@ -13,8 +13,12 @@ from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.messages import Broken, Lost, Taken
+from kcli.tui.screens.brokers import Brokers
+from kcli.tui.screens.events import Events
+from kcli.tui.screens.group_partitions import GroupPartitions
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.topics import Topics
 
 _REPAINT = 0.05
 """Seconds in which several snapshots become one repaint."""
@@ -33,18 +37,22 @@ class TopApp(App[None]):
         Binding("plus", "pace(1)", "slower"),
         Binding("minus", "pace(-1)", "faster"),
         Binding("t", "time", "exact or estimated time"),
-        Binding("1", "show('groups')", "groups"),
+        Binding("1", "list('groups')", "groups"),
+        Binding("2", "list('topics')", "topics"),
+        Binding("3", "list('brokers')", "brokers"),
+        Binding("4", "list('events')", "events"),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
+    SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
     CSS = """
     Lines { height: auto; width: 100%; }
     #head { background: $panel; }
     #keys { background: $panel; dock: bottom; }
     """
 
-    def __init__(self, feed: Feed, facts: Facts) -> None:
+    def __init__(self, feed: Feed, facts: Facts, first: str = "groups") -> None:
         super().__init__(ansi_color=False)
-        self.feed, self.facts = feed, facts
+        self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
         self.snapshot: Snapshot | None = None
         self.lost: tuple[int, KcliError] | None = None
@@ -55,7 +63,7 @@ class TopApp(App[None]):
 
     def on_mount(self) -> None:
         """The first screen, and the first reading."""
-        self.push_screen(Groups())
+        self.push_screen(self.first)
         self.set_interval(1.0, self._tick)
         self.feed.start(self.post_message)
 
@@ -126,10 +134,15 @@ class TopApp(App[None]):
             self.pop_screen()
 
     def open_group(self, name: str) -> None:
-        """The screen of a group."""
+        """The partitions of a group."""
+        if name:
+            self.push_screen(GroupPartitions(name))
 
-    def action_show(self, name: str) -> None:
-        """One of the lists."""
+    def action_list(self, name: str) -> None:
+        """One of the lists: it takes the place of the one before, and of what was opened from that."""
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+        self.switch_screen(name)
 
     def action_pause(self) -> None:
         """Stops reading, or goes on."""

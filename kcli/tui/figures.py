@@ -19,6 +19,11 @@ def count(number: int | None) -> str:
     return f"{number:,}" if number < _LARGE else short(number)
 
 
+def offset(number: int | None) -> str:
+    """All digits."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
 def short(number: float | None) -> str:
     """At most six columns: ``950``, ``3.1 k``, ``48.2 k``, ``1.31 M``."""
     if number is None:

@@ -47,7 +47,7 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
         parts.append((Cell("REPLAY", "warn"),))
     elif facts.read_only is not None:
         parts.append((Cell("READ ONLY", "warn"),))
-    return _joined(parts, " ─ ", width)
+    return joined(parts, " ─ ", width)
 
 
 def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
@@ -75,7 +75,7 @@ def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
     if snapshot.reading.problems:
         first, more = str(snapshot.reading.problems[0]), len(snapshot.reading.problems) - 1
         rates.append((Cell(first + (f" (and {more} more)" if more else ""), "bad"),))
-    return _joined(parts, "  ", width), _joined(rates, "   ", width)
+    return joined(parts, "  ", width), joined(rates, "   ", width)
 
 
 def event_lines(events: Sequence[Event], count: int, width: int) -> list[Line]:
@@ -85,10 +85,13 @@ def event_lines(events: Sequence[Event], count: int, width: int) -> list[Line]:
 
 def event_line(event: Event, width: int) -> Line:
     """Time, group and what has happened."""
-    word = event.text.partition(",")[0].partition(";")[0]
-    style = VERDICT_STYLES.get(word, "")
     text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 10))
-    return Cell(figures.clock(event.at_ms), "dim"), Cell("  "), Cell(text, style)
+    return Cell(figures.clock(event.at_ms), "dim"), Cell("  "), Cell(text, event_style(event))
+
+
+def event_style(event: Event) -> str:
+    """That of the verdict, where it is about one."""
+    return VERDICT_STYLES.get(event.text.partition(",")[0].partition(";")[0], "")
 
 
 def keys_line(keys: Sequence[tuple[str, str]], status: Status, width: int) -> Line:
@@ -124,7 +127,7 @@ def _shortened(cluster_id: str) -> str:
     return cluster_id if len(cluster_id) <= 8 else f"{cluster_id[:3]}…{cluster_id[-2:]}"
 
 
-def _joined(parts: Sequence[Sequence[Cell]], between: str, width: int) -> Line:
+def joined(parts: Sequence[Sequence[Cell]], between: str, width: int) -> Line:
     """The parts that fit; the last one is cut."""
     cells: list[Cell] = []
     left = width

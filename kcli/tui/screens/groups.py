@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.snapshot import GroupLine, Snapshot
 from kcli.tui.group_columns import COLUMNS
-from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.listing import LISTS, Listing
 from kcli.tui.widgets.table import Table
 
 
@@ -15,10 +15,7 @@ class Groups(Listing[GroupLine]):
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no group"
-    KEYS = (
-        ("↵", "open"), ("/", "filter"), ("s", "sort"), ("1", "groups"), ("2", "topics"), ("3", "brokers"),
-        ("space", "pause"), ("+/-", "pace"), ("e", "export"), ("?", "help"),
-    )  # fmt: skip
+    KEYS = (("↵", "open"), ("/", "filter"), ("s", "sort"), *LISTS)
 
     def key(self, row: GroupLine) -> str:
         return row.group

@@ -12,8 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from kcli.flows.monitor.reading import View
-from kcli.flows.monitor.snapshot import Snapshot
-from kcli.tui.cells import Cell
+from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
 from kcli.tui.head import event_lines, keys_line, title_line, totals_lines
 from kcli.tui.widgets.lines import Lines
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _EVENTS = 2
+LISTS = (
+    ("1", "groups"),
+    ("2", "topics"),
+    ("3", "brokers"),
+    ("4", "events"),
+    ("space", "pause"),
+    ("+/-", "pace"),
+    ("e", "export"),
+    ("?", "help"),
+)
+"""The keys of every list."""
 
 
 class Listing(Screen[None], Generic[R]):
@@ -68,6 +79,14 @@ class Listing(Screen[None], Generic[R]):
         """What is wanted now, and the group whose partitions are followed."""
         raise NotImplementedError
 
+    def summary(self, snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
+        """The two lines below the title: those of the whole cluster."""
+        return totals_lines(snapshot, width)
+
+    def events(self, snapshot: Snapshot) -> Sequence[Event]:
+        """Those that the last lines are taken from."""
+        return snapshot.events
+
     # --- frame -------------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
@@ -108,11 +127,11 @@ class Listing(Screen[None], Generic[R]):
             return
         status = app.status()
         shown = f"  filter: {self.wanted}" if self.wanted else ""
-        first, second = totals_lines(app.snapshot, max(0, width - len(shown)))
+        first, second = self.summary(app.snapshot, max(0, width - len(shown)))
         self.head.show(
             (title_line(app.facts, status, app.snapshot, width), first, (*second, Cell(shown, "warn")))
         )
-        events = [] if app.snapshot is None else app.snapshot.events
+        events = self.events(app.snapshot) if app.snapshot is not None else []
         rule = (Cell("─" * width, "dim"),)
         self.strip.show((rule, *event_lines(events, _EVENTS if self.size.height > 15 else 0, width)))
         self.keys.show((keys_line(self.KEYS, status, width),))

@@ -1,0 +1,26 @@
+"""All brokers."""
+
+from collections.abc import Sequence
+
+from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.snapshot import BrokerLine, Snapshot
+from kcli.tui.broker_columns import COLUMNS
+from kcli.tui.screens.listing import LISTS, Listing
+
+
+class Brokers(Listing[BrokerLine]):
+    """One line a broker: its replicas, and how long it takes to answer."""
+
+    COLUMNS = COLUMNS
+    SORTED_BY = "ID"
+    NOTHING = "no broker"
+    KEYS = (("/", "filter"), ("s", "sort"), *LISTS)
+
+    def key(self, row: BrokerLine) -> str:
+        return str(row.broker.number)
+
+    def rows(self, snapshot: Snapshot) -> Sequence[BrokerLine]:
+        return snapshot.brokers
+
+    def view(self) -> tuple[View, str | None]:
+        return View(brokers=True), None

@@ -1,0 +1,26 @@
+"""All topics."""
+
+from collections.abc import Sequence
+
+from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.snapshot import Snapshot, TopicLine
+from kcli.tui.screens.listing import LISTS, Listing
+from kcli.tui.topic_columns import COLUMNS
+
+
+class Topics(Listing[TopicLine]):
+    """One line a topic, also of those that no group reads."""
+
+    COLUMNS = COLUMNS
+    SORTED_BY = "IN"
+    NOTHING = "no topic"
+    KEYS = (("/", "filter"), ("s", "sort"), *LISTS)
+
+    def key(self, row: TopicLine) -> str:
+        return row.topic
+
+    def rows(self, snapshot: Snapshot) -> Sequence[TopicLine]:
+        return snapshot.topics
+
+    def view(self) -> tuple[View, str | None]:
+        return View(topics=True), None

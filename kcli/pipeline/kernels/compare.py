@@ -10,6 +10,7 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.records.run import RUN_BYTES
 from kcli.flows.mirror.verify import Difference, Extent, Pair, compare
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -57,9 +58,10 @@ class _Stop(Stop):
 
 def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> dict[str, Any]:
     """See ``Kernel``."""
+    joins = 0 if settings.compacted else RUN_BYTES
     with ExitStack() as stack:
         source, target = (
-            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading())))
+            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading()), joins=joins))
             for cluster in (settings.source, settings.target)
         )
         found: Difference | KeyDifference | None

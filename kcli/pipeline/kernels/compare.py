@@ -19,6 +19,7 @@ from kcli.pipeline.last_values import KEYS_AT_ONCE, KeyDifference, LastValues, k
 from kcli.pipeline.plan import Slice
 
 _POLL = 0.2  # seconds
+_FETCH_BYTES = 8 << 20  # a task reads one partition; with the default of 4 MiB it takes a sixth more CPU time
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,11 @@ def difference_row(found: Difference | KeyDifference) -> dict[str, Any]:
 
 def reading() -> dict[str, Any]:
     """The options of a consumer that compares, by field name."""
-    return {"isolation_level": "read_committed", "max_poll_records": WHOLE_BATCHES}
+    return {
+        "isolation_level": "read_committed",
+        "max_poll_records": WHOLE_BATCHES,
+        "max_partition_fetch_bytes": _FETCH_BYTES,
+    }
 
 
 def compare_records(

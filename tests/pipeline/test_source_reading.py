@@ -1,12 +1,15 @@
 """What a query's filters spare: the records that the tasks of ``format("kcli")`` fetch, without a session of Spark."""
 
-from dataclasses import dataclass
+import gc
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from kcli.core.consumer.arrow_reader import ArrowReader
 from kcli.core.types import Record, TopicPartition
+from kcli.pipeline.plan import Slice
+from kcli.pipeline.spark import worker_process
 from kcli.pipeline.spark.source_reading import BatchReader
 from kcli.pipeline.spark.source_settings import settings_of
 from tests.batches import batch_of
@@ -28,16 +31,22 @@ class GreaterThanOrEqual(EqualTo): ...
 class LessThanOrEqual(EqualTo): ...
 
 
-def test_a_query_of_a_range_fetches_only_that_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``where partition = 2 and offset between 1000 and 2000``: of 9,000 records, in batches of 10, 1,001 are decoded."""
-    readers: list[ArrowReader] = []
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> list[ArrowReader]:
+    """Those that are made."""
+    found: list[ArrowReader] = []
     made = ArrowReader.__init__
 
     def counting(self: ArrowReader, *arguments: Any, **options: Any) -> None:
-        readers.append(self)
+        found.append(self)
         made(self, *arguments, **options)
 
     monkeypatch.setattr(ArrowReader, "__init__", counting)
+    return found
+
+
+def test_a_query_of_a_range_fetches_only_that_range(readers: list[ArrowReader]) -> None:
+    """``where partition = 2 and offset between 1000 and 2000``: of 9,000 records, in batches of 10, 1,001 are decoded."""
     with FakeCluster(1, topics={"orders": 3}) as cluster:
         for partition in range(3):
             for first in range(0, COUNT, 10):
@@ -67,6 +76,54 @@ def test_a_query_of_a_range_fetches_only_that_range(monkeypatch: pytest.MonkeyPa
     offsets = [offset for batch in batches for offset in batch.column("offset").to_pylist()]
     assert offsets == list(range(1000, 2001))
     assert [one.seen for one in readers] == [1001]
+
+
+def test_a_search_for_a_key_copies_no_other_value(
+    readers: list[ArrowReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has another key is neither in a batch for Spark nor in its buffers; garbage is collected without imports."""
+    frozen: list[bool] = []
+    monkeypatch.setattr(worker_process, "_spared", False)
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    with FakeCluster(1, topics={"orders": 2}) as cluster:
+        for partition in range(2):
+            for first in range(0, COUNT, 10):
+                cluster.append("orders", partition, bytes(batch_of(records(first)).raw))
+        options = {
+            "bootstrap.servers": cluster.bootstrap,
+            "topic": "orders",
+            "columns": "value",
+            "pushdown": "true",
+        }
+        reader = BatchReader(settings_of(options))
+        assert reader.pushFilters([EqualTo(("key",), b"k3")]) == []
+        batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    wanted = [b"v%d" % number for number in range(COUNT) if number % 7 == 3]
+    assert [value for batch in batches for value in batch.column("value").to_pylist()] == wanted * 2
+    assert [one.seen for one in readers] == [COUNT, COUNT]
+    assert sum(one.rows for one in readers) == 2 * len(wanted)
+    assert sum(batch.nbytes for batch in batches) < 2 * len(wanted) * 16  # values, positions, validity
+    assert frozen == [True]
+
+
+@pytest.mark.parametrize(
+    ("filters", "at_once", "count"),
+    [
+        ([], 0, 2),
+        ([], 50_000, 20),
+        ([EqualTo(("key",), b"k")], 50_000, 4),
+        ([EqualTo(("offset",), 7)], 50_000, 1),
+    ],
+)
+def test_a_query_has_as_few_tasks_as_the_memory_of_the_driver_allows(
+    filters: list[Any], at_once: int, count: int
+) -> None:
+    """A task costs 50 ms. Rows that a filter leaves out need no memory."""
+    settings = settings_of({"bootstrap.servers": "127.0.0.1:1", "topic": "orders", "pushdown": "true"})
+    pinned = (Slice("orders", bytes(16), 0, 0, 1_000_000),)
+    reader = BatchReader(replace(settings, slices=pinned, slots=2, at_once=at_once))
+    assert reader.pushFilters(filters) == []
+    assert len(reader.plan()) == count
 
 
 def records(first: int) -> list[Record]:

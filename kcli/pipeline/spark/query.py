@@ -23,7 +23,7 @@ from kcli.pipeline.sql_text import Rewritten
 
 VIEW = "source"
 _ROWS = 1000
-_AT_ONCE = 50_000  # offsets: the driver holds the rows of two tasks
+_AT_ONCE = 50_000  # rows of a task: the driver holds those of two
 _AHEAD = 8  # portions of rows that wait to be written
 _TURN = 0.1  # seconds
 _FAILED = "the query failed"
@@ -47,8 +47,8 @@ class Query:
     ) -> None:
         self._session = session
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
-        slots = settings.slots if query.joins_rows else max(settings.slots, _offsets(settings) // _AT_ONCE)
-        settings = replace(settings, pushdown=query.reads_once, slots=slots)
+        at_once = 0 if query.joins_rows else _AT_ONCE
+        settings = replace(settings, pushdown=query.reads_once, at_once=at_once)
         try:
             spark = session.sql
             register(spark)
@@ -153,10 +153,6 @@ class _Portions:
     def close(self) -> None:
         """Ends the reading."""
         self._closed.set()
-
-
-def _offsets(settings: SourceSettings) -> int:
-    return sum(each.offsets for each in settings.slices or ())
 
 
 def _unique(names: Iterator[str]) -> list[str]:

@@ -20,10 +20,12 @@ from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.spark.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.pipeline.spark.worker_process import spare_imports
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 
 _SLOTS = 8  # slices of a reading whose number of tasks at a time is not known
+_OF_KEYS = 5  # records for each one that has a key of those searched for, at least; a task costs 50 ms
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,16 @@ class BatchReader(DataSourceReader):
                 )
                 if pushed.since_ms is not None:
                     found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
-        return split(found, settings.slots or _SLOTS)
+        return split(found, max(settings.slots or _SLOTS, self._parts(found)))
+
+    def _parts(self, found: list[Slice]) -> int:
+        """In how many parts the driver can hold the rows of each task that reads one."""
+        at_once = self.settings.at_once * (_OF_KEYS if self.pushed.keys is not None else 1)
+        return sum(each.offsets for each in found) // at_once if at_once else 1
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Runs in a task of Spark."""
+        spare_imports()
         if isinstance(partition, SlicePartition):  # not if there is nothing to read
             pushed = self.pushed
             keys = (

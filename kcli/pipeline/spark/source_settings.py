@@ -49,7 +49,8 @@ _ALL = RangeSpec(None)
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
     """``topics`` are names, ``pattern`` a regular expression in their place. ``slices``: ranges that were pinned before.
-    ``packed``: the column ``headers`` has header blocks as bytes.
+    ``packed``: the column ``headers`` has header blocks as bytes. ``at_once``: how many rows of one task the driver can
+    hold, 0 if it holds none.
 
     ``pushdown``: filters limit what is read. Spark up to 4.3 keeps the ranges of the last pushdown with the relation, and
     reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
@@ -70,6 +71,7 @@ class SourceSettings:
     fail_on_loss: bool = True
     pushdown: bool = False
     slices: tuple[Slice, ...] | None = None
+    at_once: int = 0
 
     @property
     def serdes(self) -> tuple[str, ...]:

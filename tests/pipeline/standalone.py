@@ -1,19 +1,23 @@
 """A real cluster of Spark on this machine: a master and workers, each a process, from the pip package alone."""
 
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 import psutil
 import pyspark
 
 from kcli.pipeline.spark.java import spark_java
+from tests.chaos.workload import SEED
 
 ROOT = Path(__file__).parents[2]
 _HOST = "127.0.0.1"
@@ -124,6 +128,40 @@ class Standalone:
                     if any(word in part for part in process.cmdline()):
                         found.append(process)
         return found
+
+
+class Killer:
+    """Kills a Python worker, a daemon or an executor every few seconds, ``most`` in all, until ``close``."""
+
+    def __init__(self, cluster: Standalone, most: int) -> None:
+        self.killed: list[str] = []
+        self._cluster, self._most = cluster, most
+        self._chance = random.Random(SEED)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kills no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._chance.uniform(0.5, 3.0)) and len(self.killed) < self._most:
+            kind = self._chance.choice(("worker", "worker", "daemon", "executor"))
+            with suppress(psutil.NoSuchProcess):
+                found = self._cluster.executors() if kind == "executor" else self._cluster.daemons()
+                if kind == "worker":
+                    found = [child for daemon in found for child in daemon.children(recursive=True)]
+                if found:
+                    self._chance.choice(found).kill()
+                    self.killed.append(kind)
 
 
 @contextmanager

@@ -1,13 +1,10 @@
 """Mirrors on a real cluster of Spark, whose processes are killed at random: each record is there once, in order."""
 
 import dataclasses
-import random
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from pathlib import Path
 
-import psutil
 import pytest
 
 from kcli.core.admin.admin import Admin
@@ -24,8 +21,11 @@ from kcli.pipeline.spark.runner import open_runner
 from tests.chaos.mirror_audit import CommittedReader, assert_equal, assert_judged
 from tests.chaos.transactional_source import TransactionalSource
 from tests.chaos.workload import SEED
+from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import Kafka
-from tests.pipeline.standalone import Standalone, standalone
+from tests.pipeline.mirror_driver import STEPS, copied, kill_at
+from tests.pipeline.standalone import Killer, Standalone, standalone
+from tests.proxy.proxy import Proxy
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
 
@@ -33,6 +33,7 @@ RECORDS = 160_000
 PACE = 2_500.0  # records a second
 PARTITIONS = 4
 KILLS = 12
+COUNT = 300
 CONF = {
     "spark.task.maxFailures": "20",
     "spark.executor.memory": "512m",
@@ -44,33 +45,6 @@ CONF = {
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     with standalone(tmp_path_factory.mktemp("standalone")) as found:
         yield found
-
-
-class Killer:
-    """Kills a Python worker, a daemon or an executor every few seconds, until ``close``."""
-
-    def __init__(self, cluster: Standalone) -> None:
-        self.killed: list[str] = []
-        self._cluster = cluster
-        self._chance = random.Random(SEED)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ended.wait(self._chance.uniform(0.5, 3.0)) and len(self.killed) < KILLS:
-            kind = self._chance.choice(("worker", "worker", "daemon", "executor"))
-            with suppress(psutil.NoSuchProcess):
-                found = self._cluster.executors() if kind == "executor" else self._cluster.daemons()
-                if kind == "worker":
-                    found = [child for daemon in found for child in daemon.children(recursive=True)]
-                if found:
-                    self._chance.choice(found).kill()
-                    self.killed.append(kind)
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join()
 
 
 def one_slice(
@@ -107,7 +81,7 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
         CommittedReader(kafka.bootstrap, topic, PARTITIONS) as here,
         CommittedReader(kafka.bootstrap, copy, PARTITIONS) as there,
     ):  # fmt: skip
-        killer = Killer(cluster)
+        killer = Killer(cluster, KILLS)
         try:
             began, part = time.monotonic(), 0
             while len(killer.killed) < KILLS or writer.committed < RECORDS // 2:
@@ -131,3 +105,21 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
         assert_equal(here, there)
         assert_judged(writer, topic, there, SEED)
         assert records == writer.committed
+
+
+@pytest.mark.case("K4", "R23")
+def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
+    cluster: Standalone, kafka: Kafka, tmp_path: Path
+) -> None:
+    """Its executors live on for a while: what they still hold may reach the broker when the next driver runs."""
+    topic, job = kafka.topic("driver"), kafka.unused_name("job")
+    on_spark = ["--master", cluster.url]
+    on_spark += [word for key, value in CONF.items() for word in ("--spark-conf", f"{key}={value}")]
+    with Proxy(kafka.bootstrap) as proxy:
+        for step in STEPS:
+            write(kafka, topic, numbered(COUNT), batch=50)
+            output = tmp_path / f"{step.name}.err"
+            kill_at(step, proxy, kafka, job, *on_spark, topic=topic, output=output, patience=120)
+    copied(kafka, job, *on_spark, topics=[topic], timeout=300)
+    check_equal(kafka, topic, kafka, f"{job}-{topic}", [COUNT * len(STEPS)])
+    assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0]}

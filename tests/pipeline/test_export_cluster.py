@@ -1,5 +1,5 @@
 """Exports on a real cluster of Spark, whose processes and drivers are killed: the same command completes them, and the
-files are those of a run without kills.
+files are those of a run without kills. And all jobs, while the broker is killed and started again.
 """
 
 import json
@@ -15,14 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.pipeline.new_file import digest_of
 from tests.command import environment, kcli, ok, start
-from tests.integration.mirroring import numbered, write
-from tests.kafka import Kafka
+from tests.integration.mirroring import check_equal, numbered, write
+from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
 from tests.pipeline.dying_driver import STEPS
 from tests.pipeline.exporting import files, manifest
 from tests.pipeline.standalone import Killer, Standalone, standalone
 from tests.proxy.proxy import Proxy
+from tests.proxy.rules import Hold
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
 
@@ -43,6 +45,12 @@ CONF = {
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     with standalone(tmp_path_factory.mktemp("standalone")) as found:
         yield found
+
+
+def on_spark(cluster: Standalone) -> list[str]:
+    """The options of a job on the cluster, which allow for many kills."""
+    conf = [word for key, value in CONF.items() for word in ("--spark-conf", f"{key}={value}")]
+    return ["--master", cluster.url, *conf, "-o", "json"]
 
 
 def tables(folder: Path) -> dict[str, pa.Table]:
@@ -91,10 +99,17 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
         proxy.delay(FetchRequest, DELAY)
 
         def command(folder: Path) -> list[str]:
-            spark = [word for key, value in CONF.items() for word in ("--spark-conf", f"{key}={value}")]
             small = ["-X", "max.partition.fetch.bytes=1", "-X", "fetch.min.bytes=1"]
-            job = ["pipeline", "export", topic, str(folder), "--master", cluster.url, *spark]
-            return ["-b", proxy.bootstrap, *small, *job, "-o", "json"]
+            return [
+                "-b",
+                proxy.bootstrap,
+                *small,
+                "pipeline",
+                "export",
+                topic,
+                str(folder),
+                *on_spark(cluster),
+            ]
 
         for step in STEPS:
             died = subprocess.run(
@@ -126,3 +141,52 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
             assert tables(folder) == expected
             assert json.loads(ok(kcli(*command(folder), timeout=PATIENCE)))["totals"]["tasks"] == 0
     print(f"killed: {killed}, and {len(STEPS)} drivers, in {len(runs)} exports")
+
+
+@pytest.mark.case("K9", "R23")
+def test_a_broker_that_is_killed_and_started_again_changes_no_result(
+    cluster: Standalone, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    settings = ["--yes", *on_spark(cluster)]
+    with (
+        sandboxed(version=version_of(pytestconfig), jvm_options=QUICK_JVM) as own,
+        Proxy(own.bootstrap) as proxy,
+    ):
+        topic = own.topic("restarted", partitions=4)
+        for partition in range(4):
+            write(own, topic, numbered(COUNT), partition=partition, batch=BATCH)
+
+        def run(*words: str, hold: Hold) -> None:
+            """The broker is gone while a request of a task, or its response, is on the way."""
+            with start("pipeline", *words, *settings, stdin=subprocess.DEVNULL) as process:
+                while not hold.held:
+                    assert process.poll() is None, process.communicate()
+                    time.sleep(0.01)
+                own.nodes[0].kill()
+                hold.drop()
+                own.nodes[0].start()
+                out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err.decode()[-2_000:]
+            assert json.loads(out)["totals"]["records"] == 4 * COUNT
+
+        there = [
+            "--from",
+            own.bootstrap,
+            "--to",
+            proxy.bootstrap,
+            "-t",
+            topic,
+            "--map-topic",
+            f"{topic}=copy",
+        ]
+        run("mirror", *there, hold=proxy.hold(ProduceRequest, "response"))
+        check_equal(own, topic, own, "copy", [COUNT] * 4)
+        folder = tmp_path / "whole"
+        ok(kcli("-b", own.bootstrap, "pipeline", "export", topic, str(folder), "--runner", "inline"))
+        whole, folder = tables(folder), tmp_path / "restarted"
+        records = proxy.hold(FetchRequest, "response")
+        run("export", topic, str(folder), "-b", proxy.bootstrap, hold=records)
+        assert tables(folder) == whole
+        restored = ["--map-topic", f"{topic}=restored", "-b", proxy.bootstrap]
+        run("import", str(folder), *restored, hold=proxy.hold(ProduceRequest, "response"))
+        check_equal(own, topic, own, "restored", [COUNT] * 4)

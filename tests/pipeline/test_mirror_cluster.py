@@ -160,9 +160,19 @@ def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_store
             nth=1,
             when=lambda one: any(batch.partition == 0 for batch in one.batches),
         )
+
+        def copy_begins() -> bool:
+            """Whether a producer that had no id yet has got that of the first one."""
+            return any(
+                one.at > held.at and one.body.producer_id == -1 and one.body.transactional_id.endswith("-0")
+                for held in first.held
+                for one in proxy.exchanges(InitProducerIdRequest)
+                if one.answered_at is not None
+            )
+
         command = arguments(kafka, job, *on_spark(cluster, conf), topics=[topic], to=proxy.bootstrap)
         with start(*command, stdin=subprocess.DEVNULL) as process:
-            proxy.wait_for(lambda: len(proxy.exchanges(InitProducerIdRequest)) > len(counts), 180, "a copy")
+            proxy.wait_for(copy_begins, 180, "a copy")
             first.release()
             out, err = process.communicate(timeout=180)
     assert process.returncode == 0, err.decode()[-2_000:]

@@ -26,14 +26,14 @@ from tests.pipeline.standalone import Killer, Standalone, standalone
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold
 
-pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
 
 PARTITIONS = 12
 COUNT = 600
 KILLS = 12
 BATCH = 50  # records
 DELAY = 0.4  # seconds for a fetch, which brings a batch: a partition takes 5 s
-PATIENCE = 300
+PATIENCE = 600
 CONF = {
     "spark.task.maxFailures": "20",
     "spark.executor.memory": "512m",

@@ -32,7 +32,7 @@ from tests.pipeline.mirror_driver import STEPS, arguments, copied, kill_at
 from tests.pipeline.standalone import Killer, Standalone, standalone
 from tests.proxy.proxy import Proxy
 
-pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
 
 RECORDS = 160_000
 PACE = 2_500.0  # records a second
@@ -132,8 +132,8 @@ def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
         for step in STEPS:
             write(kafka, topic, numbered(COUNT), batch=50)
             output = tmp_path / f"{step.name}.err"
-            kill_at(step, proxy, kafka, job, *options, topic=topic, output=output, patience=120)
-    copied(kafka, job, *options, topics=[topic], timeout=300)
+            kill_at(step, proxy, kafka, job, *options, topic=topic, output=output, patience=300)
+    copied(kafka, job, *options, topics=[topic], timeout=600)
     check_equal(kafka, topic, kafka, f"{job}-{topic}", [COUNT * len(STEPS)])
     assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0]}
 
@@ -172,9 +172,9 @@ def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_store
 
         command = arguments(kafka, job, *on_spark(cluster, conf), topics=[topic], to=proxy.bootstrap)
         with start(*command, stdin=subprocess.DEVNULL) as process:
-            proxy.wait_for(copy_begins, 180, "a copy")
+            proxy.wait_for(copy_begins, 300, "a copy")
             first.release()
-            out, err = process.communicate(timeout=180)
+            out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err.decode()[-2_000:]
     assert [item["records"] for item in json.loads(out)["items"]] == counts
     check_equal(kafka, topic, kafka, f"{job}-{topic}", counts)

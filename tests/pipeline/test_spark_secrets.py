@@ -19,10 +19,10 @@ from tests.fake.raw_client import batch
 from tests.fake.sasl import Sasl
 from tests.warm_kcli import KCLI
 
-pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(600)]
 
 PASSWORD, STORE, SEEN = "canary-of-kafka-3b81", "canary-of-a-store-90d2", "visible-27c4"
-PATIENCE = 120
+PATIENCE = 240
 LISTS = (
     "jobs",
     "stages?details=true",

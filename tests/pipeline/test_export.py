@@ -7,11 +7,13 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.commands.pipeline import _export_run
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -453,6 +455,23 @@ def test_spark_writes_the_same_bytes_and_restores_them(
         done, _ = import_(target, tmp_path / "spark", "--runner", "spark")
         assert done.code == 0, done.err
         assert contents(target.bootstrap, "t") == ROWS
+
+
+def test_what_an_attempt_that_was_killed_has_left_is_removed_when_the_export_is_complete(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_tasks = _export_run.run_tasks
+
+    def leaving(*arguments: Any, **named: Any) -> Any:
+        results = run_tasks(*arguments, **named)
+        (tmp_path / "x" / "topic=t" / "partition=0" / ".0-1.ndjson.4711.tmp").touch()
+        return results
+
+    monkeypatch.setattr(_export_run, "run_tasks", leaving)
+    done, _ = export(cluster, tmp_path / "x", "--format", "ndjson", "-p", "0")
+    assert done.code == 0, done.err
+    (file,) = manifest(tmp_path / "x")["topics"][0]["partitions"][0]["files"]
+    assert set(files(tmp_path / "x")) == {"_kcli_manifest.json", file["path"]}
 
 
 @pytest.mark.case("K9")

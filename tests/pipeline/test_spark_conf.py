@@ -1,5 +1,6 @@
 """The configuration of a session, and what of the user's is refused or joined."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_a_folder_with_a_long_path_has_no_sockets() -> None:
     """The path of a socket is limited, to 103 bytes on macOS."""
     assert "spark.python.unix.domain.socket.enabled" in conf(folder="/" * 60)
     assert "spark.python.unix.domain.socket.enabled" not in conf(folder="/" * 61)
+
+
+@pytest.mark.case("K10", "X30")
+@pytest.mark.parametrize(
+    "name", ["spark.hadoop.store.password", "spark.my.sasl.jaas.config", "fs.s3a.access.key"]
+)
+def test_what_pages_and_event_logs_show_is_redacted(name: str) -> None:
+    for found in (conf(), conf(spark_redaction_regex="mine", spark_sql_redaction_options_regex="mine")):
+        for key in ("spark.redaction.regex", "spark.sql.redaction.options.regex"):
+            assert re.search(found[key], name)
+            assert not re.search(found[key], "spark.app.name")
 
 
 def test_the_users_settings_win_and_are_joined_where_kcli_needs_its_own() -> None:

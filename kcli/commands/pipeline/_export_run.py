@@ -277,6 +277,7 @@ class _Export:
         after = finished(plan, manifest, files)
         save(self.folder, after)
         os.unlink(os.path.join(self.folder, PLAN))
+        remove_temporary_files(self.folder)  # of attempts that were killed
         return after
 
     # what is printed

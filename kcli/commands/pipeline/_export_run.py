@@ -26,7 +26,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import ConfigError, DataLossError, KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
@@ -173,10 +173,7 @@ class _Export:
         names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
         partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
-        try:
-            slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
-        except DataLossError as error:
-            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+        slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         topics = planned_topics(slices, self._configs(names), manifest)
         return new_plan(

@@ -50,8 +50,11 @@ def spans(
     until_end: bool,
     timeout: float,
     on_out_of_range: str = "fail",
+    do: str = "choose another --offset, or --on-out-of-range earliest or latest",
 ) -> dict[TopicPartition, Span]:
-    """The offsets to be read in each partition. ``until_end`` limits them to the current ends."""
+    """The offsets to be read in each partition. ``until_end`` limits them to the current ends. DataLossError, with the
+    remedy ``do``, for a start beyond these.
+    """
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
     starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
@@ -60,7 +63,7 @@ def spans(
     for tp in wanted:
         start = starts[tp]
         if until_end and start > now.ends[tp]:
-            start = _beyond(tp, start, now, on_out_of_range)
+            start = _beyond(tp, start, now, on_out_of_range, do)
         result[tp] = Span(start, stops.get(tp))
     return result
 
@@ -104,7 +107,7 @@ def _stops(
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
 
 
-def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
+def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:
     """The start if it is beyond the pinned end, where nothing could ever be read."""
     if on_out_of_range == "earliest":
         return now.starts[tp]
@@ -113,7 +116,7 @@ def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -
     raise DataLossError(
         f"{tp}: offset {start} is out of range",
         why=f"the log goes from {now.starts[tp]} to {now.ends[tp]}",
-        do="choose another --offset, or --on-out-of-range earliest or latest",
+        do=do,
     )
 
 

@@ -1,7 +1,7 @@
 """The batch reader of ``format("kcli")``: plans ranges on the driver, and reads one of them in each task."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +20,7 @@ from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.spark.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.pipeline.spark.undecoded import report_undecoded
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 
@@ -97,8 +98,12 @@ def read_slice(
         batches = RowBatches(settings, serdes)
         spans = {slice_.tp: Span(slice_.start, slice_.end)}
         with ArrowReader(consumer, spans, columns=batches.needed, where=where) as reader:
-            for batch in reader:
-                yield batches.rows(batch)
+            try:
+                for batch in reader:
+                    yield batches.rows(batch)
+            finally:  # also where a limit of the query ends the reading
+                if settings.undecoded is not None:
+                    report_undecoded(settings.undecoded, slice_, batches.undecoded)
 
 
 def open_consumer(settings: SourceSettings) -> Consumer:
@@ -111,7 +116,21 @@ def pinned(settings: SourceSettings, consumer: Consumer) -> list[Slice]:
     """The range of each partition, as it is now."""
     limit = consumer.options.default_api_timeout_ms / 1000
     consumer.connect(limit)
-    return pin(consumer, topics_of(settings, consumer), settings.range, limit, partitions=settings.partitions)
+    return pinned_topics(settings, consumer, topics_of(settings, consumer), limit)
+
+
+def pinned_topics(
+    settings: SourceSettings, consumer: Consumer, topics: Sequence[str], limit: float
+) -> list[Slice]:
+    """The range of each partition of these topics, as it is now."""
+    return pin(
+        consumer,
+        topics,
+        settings.range,
+        limit,
+        partitions=settings.partitions,
+        do='choose another .option("offset", …)',
+    )
 
 
 def topics_of(settings: SourceSettings, consumer: Consumer) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 
 from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
-from kcli.commands.pipeline._export_report import COLUMNS, report_of_manifest, with_empty
+from kcli.commands.pipeline._export_report import COLUMNS, NOTHING_DONE, of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
     cluster_of,
@@ -139,7 +139,8 @@ class _Export:
         if plan is None:
             assert manifest is not None
             inv.talk.note(f"{self.folder} is complete, as an earlier run has reported: nothing is read again")
-            return self._print(report_of_manifest(manifest), Stop(), "exported", self.flags["runner"])
+            report = of_manifest(NOTHING_DONE, manifest)
+            return self._print(report, Stop(), "exported", self.flags["runner"])
         with runner_of(inv, self.flags) as runner, Stop() as stop:
             stop.wake(self.consumer.wakeup)
             return self._rounds(manifest, plan, runner, stop)
@@ -219,7 +220,11 @@ class _Export:
                     break
                 plan = _divided(following, runner.slots) if after else plan
         report = report_of(self.results, self.places, time.monotonic() - started)
-        return self._print(with_empty(report, plan), stop, "exported", runner.name)
+        if after is not None and not self.flags["continuous"]:
+            report = of_manifest(report, after)
+        else:
+            report = with_empty(report, plan)
+        return self._print(report, stop, "exported", runner.name)
 
     def _may_repeat(self, known: int) -> bool:
         """Whether what failed in this round may succeed later: then its results are forgotten, and it is repeated."""

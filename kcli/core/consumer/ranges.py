@@ -37,8 +37,8 @@ def choose_partitions(
 def bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
     """Start and end of each partition, both pinned now."""
     wanted = list(partitions)
-    starts = _offsets(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
-    ends = _offsets(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
+    starts = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
+    ends = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
     return Bounds(starts, ends)
 
 
@@ -134,14 +134,15 @@ def _resolve(
     if spec.kind == "from_end":
         return {tp: max(now.starts[tp], now.ends[tp] - spec.value) for tp in wanted}
     if spec.kind == "timestamp":
-        found = _offsets(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
+        found = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
         return {tp: found[tp] if found[tp] >= 0 else now.ends[tp] for tp in wanted}
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
     )
 
 
-def _offsets(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
+def offsets_in(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
+    """The offsets of a ``list_offsets``; raises the error of a partition that has one."""
     found = {}
     for tp, result in results.items():
         if isinstance(result, KcliError):

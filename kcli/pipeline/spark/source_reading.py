@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.ranges import offsets_in
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
@@ -175,13 +176,7 @@ def _first_since(consumer: Consumer, slices: list[Slice], since_ms: int) -> dict
         return {}
     limit = consumer.options.default_api_timeout_ms / 1000
     consumer.connect(limit)
-    found = consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit)
-    offsets = {}
-    for tp, info in found.items():
-        if isinstance(info, KcliError):
-            raise info
-        offsets[tp] = info.offset
-    return offsets
+    return offsets_in(consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit))
 
 
 def _serdes(settings: SourceSettings) -> Serdes:

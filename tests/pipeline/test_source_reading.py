@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from kcli.core.consumer.arrow_reader import ArrowReader
+from kcli.core.consumer.subscription import Span
 from kcli.core.types import Record, TopicPartition
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.spark import worker_process
-from kcli.pipeline.spark.source_reading import BatchReader
+from kcli.pipeline.spark.source_columns import RowBatches
+from kcli.pipeline.spark.source_reading import BatchReader, open_consumer
 from kcli.pipeline.spark.source_settings import settings_of
+from kcli.pipeline.spark.undecoded import Undecoded, UndecodedParam, undecoded_warnings
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 
@@ -124,6 +129,40 @@ def test_a_query_has_as_few_tasks_as_the_memory_of_the_driver_allows(
     reader = BatchReader(replace(settings, slices=pinned, slots=2, at_once=at_once))
     assert reader.pushFilters(filters) == []
     assert len(reader.plan()) == count
+
+
+def test_values_that_cannot_be_decoded_are_null_and_counted_with_the_first_offset() -> None:
+    values = [b"{}", b"no", None, b"also no", b"[1]"]
+    with FakeCluster(1, topics={"orders": 1}) as cluster:
+        made = [Record("orders", 0, n, START, 0, b"k", value) for n, value in enumerate(values)]
+        for one in made:  # batches of one, of which a reading makes one or more of Arrow
+            cluster.append("orders", 0, bytes(batch_of([one]).raw))
+        settings = settings_of(
+            {
+                "bootstrap.servers": cluster.bootstrap,
+                "topic": "orders",
+                "columns": "value_json",
+                "value.serde": "json",
+            }
+        )
+        found: dict[str, Undecoded] = {}
+        with open_consumer(settings) as consumer, open_serdes(parse_serdes(settings.serdes), {}) as serdes:
+            batches = RowBatches(settings, serdes)
+            spans = {TopicPartition("orders", 0): Span(0, len(values))}
+            with ArrowReader(consumer, spans, columns=batches.needed, batch_rows=2) as reader:
+                rows = [row for batch in reader for row in batches.rows(batch).column(0).to_pylist()]
+            found = batches.undecoded
+    assert rows == ["{}", None, None, None, "[1]"]
+    assert [(part, one.failed, one.offset) for part, one in found.items()] == [("value", 2, 1)]
+
+
+def test_counts_of_ranges_are_joined_once_each() -> None:
+    param, where = UndecodedParam(), ("value", "orders", 0, 0)
+    found = param.addInPlace({where: Undecoded(2, 7, "x")}, {where: Undecoded(2, 7, "x")})
+    found = param.addInPlace(found, {("value", "orders", 1, 0): Undecoded(1, 3, "y")})
+    assert list(undecoded_warnings(found, {"key": "", "value": "json"})) == [
+        "3 values could not be decoded with json and are null; the first at orders-0@7: x"
+    ]
 
 
 def records(first: int) -> list[Record]:

@@ -19,7 +19,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import DataLossError, KcliError
+from kcli.core.errors import KcliError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
@@ -192,20 +192,17 @@ class _Mirror:
         targets = dict(routes)
         with Consumer(options, hooks=inv.hooks) as consumer:
             consumer.connect(inv.timeout)
-            try:
-                new = [topic for topic in targets if topic not in seen]
-                found = pin(consumer, new, spec, inv.timeout) if new else []
-                whole = RangeSpec(OffsetSpec("earliest"), spec.stop)
-                for one in pin(consumer, seen, whole, inv.timeout) if seen else ():
-                    begun = positions.get(TopicPartition(targets[one.topic], one.partition))
-                    if begun is not None:
-                        found.append(one._replace(start=begun.offset))
-                    elif one.partition < seen[one.topic]:  # it had no time to begin
-                        found += pin(consumer, [one.topic], spec, inv.timeout, partitions=[one.partition])
-                    else:
-                        found.append(one)
-            except DataLossError as error:
-                raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+            new = [topic for topic in targets if topic not in seen]
+            found = pin(consumer, new, spec, inv.timeout) if new else []
+            whole = RangeSpec(OffsetSpec("earliest"), spec.stop)
+            for one in pin(consumer, seen, whole, inv.timeout) if seen else ():
+                begun = positions.get(TopicPartition(targets[one.topic], one.partition))
+                if begun is not None:
+                    found.append(one._replace(start=begun.offset))
+                elif one.partition < seen[one.topic]:  # it had no time to begin
+                    found += pin(consumer, [one.topic], spec, inv.timeout, partitions=[one.partition])
+                else:
+                    found.append(one)
         return found
 
     def _may_begin(
@@ -265,15 +262,19 @@ class _Mirror:
         inv, flags = self._inv, self._flags
         if stop:
             inv.talk.note("stopped; the same command continues from here")
-        elif report.totals["records"] and not report.failures:
+        elif (
+            report.totals["records"]
+            and not report.failures
+            and all(flags[name] is None for name in ("span", "since", "until"))
+        ):
             words = [
                 "kcli",
                 "pipeline",
                 "verify",
                 "--from",
-                self._source.servers,
+                self._source.named,
                 "--to",
-                self._target.servers,
+                self._target.named,
             ]
             for option, values in (("-t", flags["topics"]), ("--map-topic", flags["renames"])):
                 words += [word for value in values for word in (option, value)]

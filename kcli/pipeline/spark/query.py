@@ -18,6 +18,7 @@ from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source import register
 from kcli.pipeline.spark.source_settings import SETTINGS, SOURCE_COLUMNS, SourceSettings, settings_to_json
 from kcli.pipeline.spark.sql_errors import sql_error
+from kcli.pipeline.spark.undecoded import ByRange, UndecodedParam
 from kcli.pipeline.spark.watching import StageCounts, Watched, run_watched
 from kcli.pipeline.sql_text import Rewritten
 
@@ -40,7 +41,10 @@ class ResultColumn(NamedTuple):
 
 
 class Query:
-    """A statement that Spark has accepted; nothing has been read yet. ``columns`` are those of the result."""
+    """A statement that Spark has accepted; nothing has been read yet. ``columns`` are those of the result.
+
+    ``undecoded`` counts the keys and values that could not be decoded, while and after it is read.
+    """
 
     def __init__(
         self, session: Session, settings: SourceSettings, query: Rewritten, limit: int | None
@@ -49,7 +53,11 @@ class Query:
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
         at_once = 0 if query.joins_rows else _AT_ONCE
         settings = replace(settings, pushdown=query.reads_once, at_once=at_once)
+        self.undecoded: ByRange = {}
         try:
+            if settings.serdes:
+                accumulator = session.context.accumulator(self.undecoded, UndecodedParam())
+                settings = replace(settings, undecoded=accumulator.aid)
             spark = session.sql
             register(spark)
             source = spark.read.format("kcli").option(SETTINGS, settings_to_json(settings)).load()

@@ -55,6 +55,8 @@ class SourceSettings:
     ``pushdown``: filters limit what is read. Spark up to 4.3 keeps the ranges of the last pushdown with the relation, and
     reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
     query. So it is only for a relation that is read once.
+
+    ``undecoded``: the id of the accumulator that receives counts of what serdes cannot decode (``undecoded.py``).
     """
 
     cluster: ClusterRef
@@ -72,6 +74,7 @@ class SourceSettings:
     pushdown: bool = False
     slices: tuple[Slice, ...] | None = None
     at_once: int = 0
+    undecoded: int | None = None
 
     @property
     def serdes(self) -> tuple[str, ...]:

@@ -18,17 +18,21 @@ from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import PATIENCE, fill, offsets, tp
 
 PARTITIONS, RECORDS = 2, 5_000
+SHORT, LONG = 250, 10_000
+"""Session timeouts in ms: of a reader that is killed, because the next one has its partitions after that; and of one that
+is not to be evicted even on a busy machine.
+"""
 
 _READER = """
 import os, sys, time
 from kcli.core import Consumer
 from kcli.core.errors import CommitFailedError
-servers, path, how, protocol = sys.argv[1:]
+servers, path, how, protocol, session = sys.argv[1:]
 out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 consumer = Consumer(
     bootstrap_servers=servers, group_id="g", group_protocol=protocol, auto_offset_reset="earliest",
     enable_auto_commit=how.startswith("auto"), auto_commit_interval_ms=5, max_poll_records=15,
-    session_timeout_ms=250, heartbeat_interval_ms=50, fetch_max_wait_ms=50, retry_backoff_ms=20,
+    session_timeout_ms=int(session), heartbeat_interval_ms=50, fetch_max_wait_ms=50, retry_backoff_ms=20,
     reconnect_backoff_ms=10,
 )
 consumer.subscribe("t")
@@ -72,11 +76,13 @@ elif how == "too early":
 
 
 @contextmanager
-def reader(cluster: FakeCluster, path: Path, how: str, protocol: str) -> Iterator["subprocess.Popen[bytes]"]:
+def reader(
+    cluster: FakeCluster, path: Path, how: str, protocol: str, session: int = SHORT
+) -> Iterator["subprocess.Popen[bytes]"]:
     """A process that reads; killed at the end."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", _READER, cluster.bootstrap, str(path), how, protocol], env=environment()
-    )
+    cluster.configure_groups(consumer_session_timeout=session / 1000)
+    arguments = [cluster.bootstrap, str(path), how, protocol, str(session)]
+    child = subprocess.Popen([sys.executable, "-c", _READER, *arguments], env=environment())
     try:
         yield child
     finally:
@@ -126,11 +132,17 @@ def too_much(cluster: FakeCluster, path: Path) -> dict[TopicPartition, list[int]
     }
 
 
-def kill_once(cluster: FakeCluster, path: Path, how: str, protocol: str, wait: float) -> None:
+def kill_once(
+    cluster: FakeCluster, path: Path, how: str, protocol: str, wait: float, *, to_commit: bool = False
+) -> None:
+    """Kills a reader ``wait`` seconds after its first record; ``to_commit``: not before some reader has committed."""
     before = lines(path)
     with reader(cluster, path, how, protocol) as child:
         wait_for_more(path, before, child)
         time.sleep(wait)
+        end = time.monotonic() + PATIENCE
+        while to_commit and not any(offsets(cluster).values()) and time.monotonic() < end:
+            time.sleep(0.005)
 
 
 @pytest.mark.case("O2")
@@ -149,17 +161,17 @@ def test_what_is_committed_was_written_whenever_the_reader_is_killed(
 ) -> None:
     """No commit covers a record that was not written, and in the end all are."""
     path, moments = tmp_path / "written", random.Random(how)
-    with FakeCluster(1, topics={"t": PARTITIONS}, groups={"consumer_session_timeout": 0.25}) as cluster:
+    with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         fill(cluster, PARTITIONS, RECORDS // PARTITIONS)
         reached: list[int] = []
         for kill in range(kills):
-            kill_once(cluster, path, how, protocol, moments.uniform(0.0, 0.06))
+            kill_once(cluster, path, how, protocol, moments.uniform(0.0, 0.06), to_commit=kill == kills - 1)
             assert too_much(cluster, path) == {}, f"after kill {kill}"
             reached.append(sum(offsets(cluster).values()))
         assert reached == sorted(reached), "a commit went back"
         assert reached[-1] > 0, "nothing was ever committed"
         assert reached[0] < RECORDS, "all was read before the first kill"
-        with reader(cluster, path, how, protocol) as child:
+        with reader(cluster, path, how, protocol, LONG) as child:
             wait_for_all(path, RECORDS // PARTITIONS, child)
         assert too_much(cluster, path) == {}
 

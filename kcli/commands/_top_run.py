@@ -4,13 +4,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from kcli.commands._top_rewind import TopActions
 from kcli.commands.shared.cluster import admin_options, connect, open_admin, unique
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.protection import read_only_refusal
 from kcli.core.admin.admin import Admin
 from kcli.core.options import ClientOptions
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
+from kcli.profiles.secret_keys import holds_secret
+from kcli.tui.actions import Result
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import LiveFeed
@@ -22,12 +26,57 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
     options = admin_options(inv)
+    actions = TopActions(inv, options, cluster)
     feed = LiveFeed(lambda: _monitor(inv, options, names), flags["interval"])
-    app = TopApp(feed, Facts("cluster", cluster))
+    app = TopApp(feed, _facts(inv, cluster, names, flags), actions=actions)
     app.run()
+    _finish(inv, app)
     if app.error is not None:
         raise app.error
     return inv.finish(done=True)
+
+
+def _facts(inv: Invocation, cluster: str, names: Sequence[str], flags: dict[str, Any]) -> Facts:
+    profile = inv.resolved.profile
+    refusal = read_only_refusal(profile, "a change")
+    why = None
+    if flags["read_only"] or inv.dry_run:
+        why = "--read-only was given" if flags["read_only"] else "--dry-run was given"
+    elif refusal is not None:
+        why = f"profile {profile.name} is read-only ({refusal.why})" if profile is not None else refusal.why
+    color = profile.color if profile is not None else ""
+    return Facts(inv.cluster_name.name, cluster, color or None, why, tuple(names), cluster_options(inv))
+
+
+def cluster_options(inv: Invocation) -> tuple[str, ...]:
+    """The options that lead another command to this cluster. Secrets of the command line are left out."""
+    values, resolved = inv.values, inv.resolved
+    words: list[str] = []
+    if resolved.profile is not None:
+        words += ["--profile", resolved.profile.name]
+    if values.bootstrap_server or resolved.profile is None:
+        words += ["-b", values.bootstrap_server or str(resolved.values["bootstrap_servers"])]
+    for path in values.command_config:
+        words += ["-F", path]
+    for pair in values.command_property:
+        key, _, text = pair.partition("=")
+        if not holds_secret(key.strip(), text):
+            words += ["-X", pair]
+    return *words, *(("--allow-plaintext-secrets",) if values.allow_plaintext_secrets else ())
+
+
+def _finish(inv: Invocation, app: TopApp) -> None:
+    """What was begun in the screen, and has no other way to be reported, once the screen is left."""
+    for errands in app.errands:
+        errands.close()
+        errands.join()
+        for done in errands.ended:
+            if isinstance(done.result, Result):
+                for verdict in done.result.verdicts:
+                    inv.talk.note(verdict)
+                for trouble in done.result.troubles:
+                    text = "; ".join(filter(None, (trouble.what, trouble.why, trouble.do)))
+                    inv.talk.warn(text)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from kcli.commands.shared.types import DURATION, GROUP
 @click.option(
     "--interval", type=DURATION, default="2s", metavar="DUR", help="time between two readings  [default: 2s]"
 )
+@click.option("--read-only", is_flag=True, help="no key changes the cluster")
 @pass_invocation
 def top(inv: Invocation, /, **flags: Any) -> int:
     """Watch groups, topics and brokers live."""

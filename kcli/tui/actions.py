@@ -1,4 +1,4 @@
-"""What can be done from the screen: how it is asked for, and what comes of it. The command hands in an object that does it.
+"""What can be done from the screen, and what comes of it. The command hands in an object that does it.
 
 All calls of an object from ``Actions`` come from one worker thread, which owns its clients (``errands.py``).
 """
@@ -48,7 +48,9 @@ class Wish:
         target: tuple[str, ...] = (f"--{self.by}", self.value)
         if self.by == UNDO:
             target = (f"--undo={self.value}" if self.value else "--undo",)
-        scope = ("--all-topics",) if self.all_topics else tuple(w for t in self.topics for w in ("--topic", t))
+        scope = (
+            ("--all-topics",) if self.all_topics else tuple(w for t in self.topics for w in ("--topic", t))
+        )
         return *target, *scope, "--live" if self.live else "--wait"
 
 
@@ -130,5 +132,3 @@ class Actions(Protocol):
 
     def trouble(self, error: BaseException) -> Trouble:
         """An error in its three parts."""
-
-

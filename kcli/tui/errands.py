@@ -34,13 +34,15 @@ class Said(Message):
 class Errands(Generic[D]):
     """``open_desk`` is called by the thread when there is something to do; its object is closed by it, too.
 
-    It is the ``Voice`` of what it runs. ``cancel`` ends waiting; an errand that does not wait is not interrupted.
+    ``ended``: what no screen has seen yet. It is the ``Voice`` of what it runs. ``cancel`` ends waiting; an errand that
+    does not wait is not interrupted.
     """
 
     def __init__(
         self, open_desk: Callable[[Errands[D]], AbstractContextManager[D]], post: Callable[[Message], object]
     ) -> None:
         self._open, self._post = open_desk, post
+        self.ended: list[Done] = []
         self._todo: SimpleQueue[tuple[str, Callable[[D], object]] | None] = SimpleQueue()
         self._cancelled = Event()
         self._thread = Thread(target=self._run, name="kcli-top-errands", daemon=True)
@@ -91,10 +93,15 @@ class Errands(Generic[D]):
                 while (one := self._todo.get()) is not None:
                     self._do(desk, *one)
         except BaseException as error:  # noqa: BLE001 - shown where it was asked for
-            self._post(Done(first[0], error=error))
+            self._report(Done(first[0], error=error))
 
     def _do(self, desk: D, errand: str, work: Callable[[D], object]) -> None:
         try:
-            self._post(Done(errand, work(desk)))
+            done = Done(errand, work(desk))
         except BaseException as error:  # noqa: BLE001 - as above
-            self._post(Done(errand, error=error))
+            done = Done(errand, error=error)
+        self._report(done)
+
+    def _report(self, done: Done) -> None:
+        self.ended.append(done)
+        self._post(done)

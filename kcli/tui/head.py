@@ -96,16 +96,22 @@ def event_style(event: Event) -> str:
 
 def keys_line(keys: Sequence[tuple[str, str]], status: Status, width: int) -> Line:
     """Keys with what they do, and the cost of the last reading at the right."""
+    cost = "" if status.requests is None else f"{status.requests:.1f} requests/s"
+    cells = key_cells(keys, width - len(cost) - 1)
+    used = sum(width_of(cell.text) for cell in cells)
+    return *cells, Cell(" " * max(0, width - used - len(cost))), Cell(cost, "dim")
+
+
+def key_cells(keys: Sequence[tuple[str, str]], width: int) -> Line:
+    """The first keys that fit, with what they do."""
     cells: list[Cell] = []
     used = 0
-    cost = "" if status.requests is None else f"{status.requests:.1f} requests/s"
     for key, word in keys:
-        size = width_of(key) + width_of(word) + 3
-        if used + size > width - len(cost) - 1:
+        used += width_of(key) + width_of(word) + 3
+        if used > width:
             break
         cells += [Cell(key, "key"), Cell(f" {word}  ")]
-        used += size
-    return *cells, Cell(" " * max(0, width - used - len(cost))), Cell(cost, "dim")
+    return tuple(cells)
 
 
 def _age(status: Status, snapshot: Snapshot | None) -> Cell:

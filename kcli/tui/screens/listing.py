@@ -16,6 +16,7 @@ from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
 from kcli.tui.head import event_lines, keys_line, title_line, totals_lines
+from kcli.tui.rewind_form import Scope
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
 
@@ -49,6 +50,9 @@ class Listing(Screen[None], Generic[R]):
         Binding("slash", "filter", "filter"),
         Binding("escape", "back", "back", show=False),
         Binding("s", "choose_order", "sort"),
+        Binding("w", "rewind", "rewind"),
+        Binding("u", "undo", "undo the last rewind"),
+        Binding("c", "copy", "copy the command"),
     ]
     DEFAULT_CSS = """
     Listing { layout: vertical; }
@@ -86,6 +90,14 @@ class Listing(Screen[None], Generic[R]):
     def events(self, snapshot: Snapshot) -> Sequence[Event]:
         """Those that the last lines are taken from."""
         return snapshot.events
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        """The group under the cursor, and what of it can be chosen; None on lists without groups."""
+        return None
+
+    def copied(self) -> str | None:
+        """The command that shows the row under the cursor."""
+        return None
 
     # --- frame -------------------------------------------------------------------------------------------------------
 
@@ -134,11 +146,26 @@ class Listing(Screen[None], Generic[R]):
         events = self.events(app.snapshot) if app.snapshot is not None else []
         rule = (Cell("─" * width, "dim"),)
         self.strip.show((rule, *event_lines(events, _EVENTS if self.size.height > 15 else 0, width)))
-        self.keys.show((keys_line(self.KEYS, status, width),))
+        self.keys.show((app.note_line(width) or keys_line(self.KEYS, status, width),))
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""
         self.app.look()
+
+    # --- the row under the cursor ------------------------------------------------------------------------------------
+
+    def action_rewind(self) -> None:
+        """The dialog of a rewind."""
+        self.app.open_rewind(self.rewind_target())
+
+    def action_undo(self) -> None:
+        """The dialog, for an undo of the last rewind."""
+        self.app.open_rewind(self.rewind_target(), undo=True)
+
+    def action_copy(self) -> None:
+        """Puts the command that shows the row into the clipboard."""
+        if (text := self.copied()) is not None:
+            self.app.note(self.app.copy(text))
 
     # --- filter ------------------------------------------------------------------------------------------------------
 

@@ -41,22 +41,29 @@ def _part(title: str, part: Part, view: str, width: int) -> list[Line]:
         return [_line(f"{title}: empty", width, "head")]
     number = schema_id(part)
     frame = f", perhaps of schema {number} in a registry" if number is not None else ""
-    lines = [_line(f"{title}: {part.size:,} byte{'s' if part.size > 1 else ''}{frame}", width, "head")]
-    lines += [(Cell(fitted(row, width)),) for row in _rows(part, view, width)]
+    text = _json_of(part) if view == JSON else None
+    remark = ", not shown as JSON" if view == JSON and text is None else ""
+    size = f"{part.size:,} byte{'s' if part.size > 1 else ''}"
+    lines = [_line(f"{title}: {size}{frame}{remark}", width, "head")]
+    lines += [(Cell(fitted(row, width)),) for row in _rows(part.data, text, view, width)]
     if part.hidden:
         lines.append(_line(f"{part.hidden:,} of {part.size:,} bytes are not shown", width, "warn"))
     return lines
 
 
-def _rows(part: Part, view: str, width: int) -> list[str]:
-    data = part.data or b""
+def _rows(data: bytes, text: str | None, view: str, width: int) -> list[str]:
     if view == HEX:
         return [f"  {row}" for row in dump_rows(data)]
-    text = None if view == TEXT or part.hidden else _json(data)
-    if view == JSON and text is None and not part.hidden and schema_id(part) is not None:
-        text = _json(data[_FRAMED:])
     shown = data.decode("utf-8", "backslashreplace") if text is None else text
     return [row for line in shown.split("\n") for row in wrapped(f"  {line}", width, "  ")]
+
+
+def _json_of(part: Part) -> str | None:
+    """None for what is no JSON, or not all here; a value in the registry's frame may be JSON behind it."""
+    if part.data is None or part.hidden:
+        return None
+    text = _json(part.data)
+    return _json(part.data[_FRAMED:]) if text is None and schema_id(part) is not None else text
 
 
 def _json(data: bytes) -> str | None:

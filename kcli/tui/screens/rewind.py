@@ -96,7 +96,7 @@ class Rewind(ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     Rewind { align: center middle; }
-    Rewind #frame { width: 100%; max-width: 124; height: 100%; max-height: 32; }
+    Rewind #frame { width: 100%; max-width: 124; height: 80%; min-height: 12; max-height: 32; }
     Rewind #frame { border: round $accent; background: $surface; }
     Rewind #body { height: 1fr; }
     Rewind Input { display: none; }

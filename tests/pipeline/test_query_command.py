@@ -116,6 +116,23 @@ def test_the_whole_record_as_lines(query: Any, topic: str) -> None:
 
 
 @pytest.mark.integration
+def test_values_that_cannot_be_decoded_are_counted(query: Any, topic: str) -> None:
+    warning = f"1 value could not be decoded with json and is null; the first at {topic}-0@0: "
+    done = query(
+        "select *, value:n from source where partition = 0 and offset < 2 order by offset",
+        "-s", "value=json", "-o", "json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [text[: len(warning)] for text in found["warnings"]] == [warning]
+    assert warning in done.err
+    assert [item["value:n"] for item in found["items"]] == [None, "3"]
+    assert "value_text" not in found["columns"]
+    done = query("select headers from source limit 1", "-o", "plain")
+    assert done.out.splitlines()[1] == '[["h","1"]]'
+
+
+@pytest.mark.integration
 def test_a_range_is_counted(query: Any) -> None:
     """That nothing else is read: ``test_source_reading.py``."""
     done = query(

@@ -22,18 +22,22 @@ from kcli.tui.feed import LiveFeed
 
 def run(inv: Invocation, flags: dict[str, Any]) -> int:
     """The exit status."""
-    names = unique(flags["names"])
-    with open_admin(inv) as admin:
-        cluster = connect(inv, admin)
-    options = admin_options(inv)
-    actions = TopActions(inv, options, cluster)
-    feed = LiveFeed(lambda: _monitor(inv, options, names), flags["interval"])
-    app = TopApp(feed, _facts(inv, cluster, names, flags), actions=actions)
+    app = new_app(inv, flags)
     app.run()
     _finish(inv, app)
     if app.error is not None:
         raise app.error
     return inv.finish(done=True)
+
+
+def new_app(inv: Invocation, flags: dict[str, Any]) -> TopApp:
+    """The application, after the first contact."""
+    names = unique(flags["names"])
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+    options = admin_options(inv)
+    feed = LiveFeed(lambda: _monitor(inv, options, names), flags["interval"])
+    return TopApp(feed, _facts(inv, cluster, names, flags), actions=TopActions(inv, options, cluster))
 
 
 def _facts(inv: Invocation, cluster: str, names: Sequence[str], flags: dict[str, Any]) -> Facts:

@@ -59,7 +59,11 @@ class Driver:
 
 
 def drive(
-    bootstrap: str, use: Callable[[Driver], Awaitable[None]], *, values: dict[str, Any] | None = None, **flags: Any
+    bootstrap: str,
+    use: Callable[[Driver], Awaitable[None]],
+    *,
+    values: dict[str, Any] | None = None,
+    **flags: Any,
 ) -> TopApp:
     """Opens the application as the command does, and ends it when ``use`` has ended."""
 

@@ -39,12 +39,17 @@ async def confirm(screen: Driver) -> None:
 
 
 @pytest.mark.case("T8")
-def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
     async def use(screen: Driver) -> None:
         await screen.press("w")
         await screen.until_stage(Stage.FORM)
         await screen.press("c")
-        assert screen.app.clipboard == f"kcli groups rewind g --to earliest --all-topics --wait -b {cluster.bootstrap}"
+        assert (
+            screen.app.clipboard
+            == f"kcli groups rewind g --to earliest --all-topics --wait -b {cluster.bootstrap}"
+        )
         await screen.press("enter")
         await screen.until_stage(Stage.REVIEW)
         await screen.shows("2 partitions, at most 31 records will be read again")
@@ -68,7 +73,9 @@ def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(cluster: FakeC
         (journal,) = (tmp_path / "state").glob("kcli/rewind/*/*.json")
         assert screen.app.clipboard.startswith(f"kcli groups rewind g --undo={journal.stem} --wait")
         await screen.press("escape")
-        assert any(event.kind == "rewind" and journal.stem in event.text for event in screen.app.snapshot.events)
+        assert any(
+            event.kind == "rewind" and journal.stem in event.text for event in screen.app.snapshot.events
+        )
         await screen.press("u")
         await screen.until_stage(Stage.REVIEW)
         await screen.shows(f"to: what was committed before {journal.stem}")

@@ -18,7 +18,7 @@ from kcli.tui.screens.rewind import Rewind, Stage
 from kcli.tui.widgets.lines import Lines
 
 SIZE = (120, 30)
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 
 
 class Driver:

@@ -9,6 +9,7 @@ from kcli.commands.shared.cluster import admin_options, connect, open_admin, uni
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.protection import read_only_refusal
 from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.latencies import Latencies
@@ -70,17 +71,22 @@ def cluster_options(inv: Invocation) -> tuple[str, ...]:
 
 
 def _finish(inv: Invocation, app: TopApp) -> None:
-    """What was begun in the screen, and has no other way to be reported, once the screen is left."""
+    """What was being changed when the screen was left is ended in order, and reported here."""
     for errands in app.errands:
         errands.close()
-        errands.join()
+        if not errands.vital:
+            continue
+        if not errands.over:
+            inv.talk.note("a rewind is being ended in order …")
+            errands.join()
         for done in errands.ended:
-            if isinstance(done.result, Result):
+            if isinstance(done.error, KcliError):
+                inv.failed(done.error)
+            elif isinstance(done.result, Result):
                 for verdict in done.result.verdicts:
                     inv.talk.note(verdict)
                 for trouble in done.result.troubles:
-                    text = "; ".join(filter(None, (trouble.what, trouble.why, trouble.do)))
-                    inv.talk.warn(text)
+                    inv.talk.warn("; ".join(filter(None, (trouble.what, trouble.why, trouble.do))))
 
 
 @contextmanager

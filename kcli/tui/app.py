@@ -160,6 +160,10 @@ class TopApp(App[None]):
             if isinstance(screen, Listing | RecordView):
                 screen.paint_status()
 
+    def hire(self, errands: Errands[Any]) -> None:
+        """Those that are not over when the application ends are ended by who started it."""
+        self.errands = [one for one in self.errands if not one.over or one.ended] + [errands]
+
     # --- notes -------------------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:

@@ -34,8 +34,8 @@ class Said(Message):
 class Errands(Generic[D]):
     """``open_desk`` is called by the thread when there is something to do; its object is closed by it, too.
 
-    ``ended``: what no screen has seen yet. It is the ``Voice`` of what it runs. ``cancel`` ends waiting; an errand that
-    does not wait is not interrupted.
+    ``ended``: what no screen has seen yet. ``vital``: something is being changed, which has to end in order. It is the
+    ``Voice`` of what it runs. ``cancel`` ends waiting; an errand that does not wait is not interrupted.
     """
 
     def __init__(
@@ -43,13 +43,15 @@ class Errands(Generic[D]):
     ) -> None:
         self._open, self._post = open_desk, post
         self.ended: list[Done] = []
+        self.vital = False
         self._todo: SimpleQueue[tuple[str, Callable[[D], object]] | None] = SimpleQueue()
         self._cancelled = Event()
         self._thread = Thread(target=self._run, name="kcli-top-errands", daemon=True)
 
-    def do(self, errand: str, work: Callable[[D], object]) -> None:
+    def do(self, errand: str, work: Callable[[D], object], *, vital: bool = False) -> None:
         """Adds an errand; ``Done`` is posted when it has ended."""
         self._cancelled.clear()
+        self.vital = vital
         self._todo.put((errand, work))
         if self._thread.ident is None:
             self._thread.start()
@@ -67,6 +69,11 @@ class Errands(Generic[D]):
         """Waits until it has ended."""
         if self._thread.ident is not None:
             self._thread.join()
+
+    @property
+    def over(self) -> bool:
+        """Whether the thread has ended."""
+        return self._thread.ident is not None and not self._thread.is_alive()
 
     # as Voice
 

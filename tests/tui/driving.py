@@ -9,7 +9,7 @@ from typing import Any
 import click
 from textual.pilot import Pilot
 
-from kcli.commands._top_run import new_app
+from kcli.commands._top_run import _finish, new_app
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.top import top
@@ -59,7 +59,7 @@ class Driver:
 
 
 def drive(
-    bootstrap: str,
+    bootstrap: str | None,
     use: Callable[[Driver], Awaitable[None]],
     *,
     values: dict[str, Any] | None = None,
@@ -82,8 +82,7 @@ def drive(
         inv = Invocation(given)
         app = new_app(inv, {"names": (), "interval": 0.5, "read_only": False, **flags})
         asyncio.run(run())
-    for errands in app.errands:
-        errands.join()
+        _finish(inv, app)
     if app.error is not None:
         raise app.error
     return app

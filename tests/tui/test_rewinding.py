@@ -135,7 +135,18 @@ def test_a_failed_plan_is_shown_in_three_parts(cluster: FakeCluster) -> None:
     drive(cluster.bootstrap, use)
 
 
-def test_what_is_read_only_opens_no_dialog(cluster: FakeCluster) -> None:
+PROFILES = """
+[profiles.prod]
+bootstrap.servers = "{brokers}"
+protected = true
+
+[profiles.archive]
+bootstrap.servers = "{brokers}"
+read_only = true
+"""
+
+
+def test_what_is_read_only_opens_no_dialog_and_says_why(cluster: FakeCluster) -> None:
     async def use(screen: Driver) -> None:
         await screen.press("w")
         await screen.shows("nothing can be changed: --read-only was given")
@@ -143,3 +154,61 @@ def test_what_is_read_only_opens_no_dialog(cluster: FakeCluster) -> None:
         assert not isinstance(screen.app.screen, Rewind)
 
     drive(cluster.bootstrap, use, read_only=True)
+
+
+def test_marks_of_profiles_count_as_for_the_command(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kcli").mkdir()
+    file = tmp_path / "kcli" / "config.toml"
+    file.write_text(PROFILES.format(brokers=cluster.bootstrap))
+    file.chmod(0o600)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    async def archive(screen: Driver) -> None:
+        await screen.press("w")
+        await screen.shows("nothing can be changed: profile archive is read-only")
+        assert not isinstance(screen.app.screen, Rewind)
+
+    async def prod(screen: Driver) -> None:
+        await screen.press("w", "enter")
+        await screen.until_stage(Stage.REVIEW)
+        await screen.shows("Profile prod is protected.")
+        await screen.shows("on prod (cluster ")
+        await screen.press("c")
+        assert screen.app.clipboard == "kcli groups rewind g --to earliest --all-topics --wait --profile prod"
+
+    drive(None, archive, values={"profile": "archive"})
+    drive(None, prod, values={"profile": "prod"})
+
+
+def test_a_rewind_that_runs_when_the_screen_is_left_is_ended_and_reported(
+    cluster: FakeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def use(screen: Driver) -> None:
+        await screen.press("w", "enter")
+        await screen.until_stage(Stage.REVIEW)
+        await screen.press("x")
+        await screen.until_stage(Stage.CONFIRM)
+        await screen.press("g")
+        await screen.pause(0.2)
+        await screen.press("enter")
+        await screen.until_stage(Stage.RUNNING)
+
+    drive(cluster.bootstrap, use)
+    assert offsets(cluster) == [0, 0]
+    told = capsys.readouterr().err
+    assert "group g: 2 partitions set and read back; undo with: kcli groups rewind g --undo=" in told
+
+
+def test_a_group_that_moves_after_the_plan_is_left_as_it_is(cluster: FakeCluster) -> None:
+    async def use(screen: Driver) -> None:
+        await screen.press("w", "enter")
+        await screen.until_stage(Stage.REVIEW)
+        commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(17)})
+        await confirm(screen)
+        await screen.shows("the offsets of group g have changed since the plan was made")
+        await screen.shows("do: nothing was done; review the plan again")
+
+    drive(cluster.bootstrap, use)
+    assert offsets(cluster) == [17, 16]

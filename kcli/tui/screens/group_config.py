@@ -35,7 +35,7 @@ class GroupConfig(OfGroup[ConfigRow]):
             self._answer = ConfigRow(99, "configuration", "only of a live cluster", "", "dim")
             return
         self._errands = Errands(lambda _voice: actions.open_admin(), self.post_message)
-        self.app.errands.append(self._errands)
+        self.app.hire(self._errands)
         resource = ConfigResource(ConfigKind.GROUP, self.group)
         self._errands.do("config", lambda admin: admin.describe_configs([resource])[resource])
 

@@ -154,6 +154,12 @@ class Listing(Screen[None], Generic[R]):
 
     # --- the row under the cursor ------------------------------------------------------------------------------------
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for groups do nothing on lists without groups."""
+        if action in ("rewind", "undo"):
+            return type(self).rewind_target is not Listing.rewind_target
+        return super().check_action(action, parameters)
+
     def action_rewind(self) -> None:
         """The dialog of a rewind."""
         self.app.open_rewind(self.rewind_target())

@@ -78,7 +78,7 @@ class RecordView(Screen[None]):
 
     def on_mount(self) -> None:
         """Reads the first records."""
-        self.app.errands.append(self._errands)
+        self.app.hire(self._errands)
         self._read(_FIRST, self.committed, _AROUND, _AROUND)
 
     def on_unmount(self) -> None:

@@ -15,7 +15,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kcli.core.errors import KcliError
 from kcli.flows.monitor.snapshot import Event
 from kcli.output.sanitise import visible_line
 from kcli.tui.actions import Actions, CancelledError, Proposal, Result, Rewinding, Wish
@@ -131,7 +130,7 @@ class Rewind(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """The thread ends with the application at the latest."""
-        self.app.errands.append(self._errands)
+        self.app.hire(self._errands)
         if self._at_once:
             self._propose(wait=False)
         else:
@@ -227,7 +226,7 @@ class Rewind(ModalScreen[None]):
     def on_typed_name_confirmed(self) -> None:
         """Does it."""
         if self.stage is Stage.CONFIRM:
-            self._begin(_EXECUTE, Stage.RUNNING)
+            self._execute()
 
     def action_back(self) -> None:
         """One step back; what runs is ended in order."""
@@ -264,11 +263,15 @@ class Rewind(ModalScreen[None]):
     def _propose(self, *, wait: bool) -> None:
         wish = self.form.wish
         self.proposal = None
-        self._begin(_PLAN, Stage.PLANNING, lambda desk: desk.propose(wish, wait=wait))
+        self._begin(Stage.PLANNING)
+        self._errands.do(_PLAN, lambda desk: desk.propose(wish, wait=wait))
 
-    def _begin(self, errand: str, stage: Stage, work: object = None) -> None:
+    def _execute(self) -> None:
+        self._begin(Stage.RUNNING)
+        self._errands.do(_EXECUTE, lambda desk: desk.execute(), vital=True)
+
+    def _begin(self, stage: Stage) -> None:
         self._said, self._passing, self._answer, self._notice = [], "", [], ("", "")
-        self._errands.do(errand, work if callable(work) else lambda desk: desk.execute())
         self._to(stage)
 
     def on_said(self, message: Said) -> None:
@@ -292,8 +295,6 @@ class Rewind(ModalScreen[None]):
             self._answer = trouble_lines(trouble, self._width)
             self.proposal = None
             self._to(Stage.FORM if message.errand == _PLAN else Stage.REPORT)
-            if not isinstance(message.error, KcliError):
-                self.log.error(trouble.what)
         elif isinstance(message.result, Proposal):
             self.proposal = message.result
             self._to(Stage.REVIEW)

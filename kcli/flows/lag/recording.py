@@ -1,6 +1,8 @@
 """Samples recorded in a file, one line of JSON each, for later analysis by programs."""
 
+import contextlib
 import json
+import os
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -14,11 +16,20 @@ def append_sample(path: str, cluster: str, sample: LagSample) -> None:
 
 
 def append_line(path: str, document: dict[str, Any]) -> None:
-    """Appends a document. Raises ConfigError when the file cannot be written."""
-    line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    """Appends a document, as a whole or not at all. Raises ConfigError when the file cannot be written."""
+    line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(line + "\n")
+        with open(path, "ab", buffering=0) as file:
+            before = file.seek(0, os.SEEK_END) if file.seekable() else None
+            try:
+                left = memoryview(line.encode("utf-8", "backslashreplace"))
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                with contextlib.suppress(OSError):
+                    if before is not None:  # a part of a line would spoil the next one, too
+                        file.truncate(before)
+                raise
     except OSError as error:
         raise ConfigError(f"cannot write {path}", why=(error.strerror or "").lower()) from None
 

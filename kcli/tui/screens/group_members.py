@@ -12,6 +12,8 @@ from kcli.tui.screens.of_group import OfGroup
 class GroupMembers(OfGroup[MemberRow]):
     """Who they are, where they run, and how far behind each is."""
 
+    NAME = "members"
+    ITEM = "TopMember"
     COLUMNS = COLUMNS
     SORTED_BY = "CLIENT"
     NOTHING = "no members"

@@ -12,6 +12,8 @@ from kcli.tui.screens.of_group import OfGroup
 class GroupPartitions(OfGroup[PartitionRow]):
     """Committed offset, end and lag of each, and who reads it."""
 
+    NAME = "partitions"
+    ITEM = "TopPartition"
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no committed offset, and no member reads a partition"

@@ -66,7 +66,7 @@ class LiveFeed:
     """``open_monitor`` is called by the thread of the feed, which owns the clients.
 
     ``record`` takes each reading, which then has all topics and brokers, whatever is on the screen. Its KcliErrors do not
-    end the feed: ``unrecorded`` counts them, and ``record_error`` is the last one. A reading that takes long delays the
+    end the feed: ``unrecorded`` counts them, ``record_failure`` is the last one. A reading that takes long delays the
     next one: at most half of a core is used.
     """
 
@@ -81,7 +81,8 @@ class LiveFeed:
         self.interval, self.paused = interval, False
         self._open_monitor, self._record = open_monitor, record
         self.recorded, self.unrecorded = 0, 0
-        self.record_error: KcliError | None = None
+        self.record_failure: KcliError | None = None
+        self._recording = True
         self._board = Board()
         self._view = View()
         self._follow: str | None = None
@@ -94,10 +95,9 @@ class LiveFeed:
     def note(self) -> str:
         if self._record is None:
             return ""
+        failure = self.record_failure
         return (
-            "recording"
-            if self.record_error is None
-            else f"NOT RECORDED: {self.record_error.why or self.record_error}"
+            "recording" if self._recording or failure is None else f"NOT RECORDED: {failure.why or failure}"
         )
 
     def clock(self) -> int:
@@ -171,10 +171,10 @@ class LiveFeed:
             self._record(reading)
         except KcliError as error:
             self.unrecorded += 1
-            self.record_error = error
+            self.record_failure, self._recording = error, False
         else:
             self.recorded += 1
-            self.record_error = None
+            self._recording = True
 
     def _wait(self, began: float, at_least: float) -> None:
         """Until the next reading is due, or something was asked for."""

@@ -15,6 +15,16 @@ def append_sample(path: str, cluster: str, sample: LagSample) -> None:
     append_line(path, _document(cluster, sample))
 
 
+def check_appendable(path: str) -> None:
+    """Raises ConfigError when nothing can be appended to the file. A new one is created."""
+    try:
+        with open(path, "ab"):
+            pass
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"cannot write {path}", why=(why or "").lower()) from None
+
+
 def append_line(path: str, document: dict[str, Any]) -> None:
     """Appends a document, as a whole or not at all. Raises ConfigError when the file cannot be written."""
     line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -148,10 +148,16 @@ class TopApp(App[None]):
         self.error = message.error
         self.exit(return_code=1)
 
+    @property
+    def listing(self) -> Listing[Any] | None:
+        """The table on the screen; None under another screen, and after the last one is closed."""
+        top = self.screen_stack[-1] if self.screen_stack else None
+        return top if isinstance(top, Listing) else None
+
     def look(self) -> None:
         """Tells the feed what the screen wants."""
-        if isinstance(self.screen, Listing):
-            self.feed.look(*self.screen.view())
+        if (listing := self.listing) is not None:
+            self.feed.look(*listing.view())
 
     def _repaint_soon(self) -> None:
         if not self._repaint_due:
@@ -160,13 +166,13 @@ class TopApp(App[None]):
 
     def _repaint(self) -> None:
         self._repaint_due = False
-        if isinstance(self.screen, Listing):
-            self.screen.repaint()
+        if (listing := self.listing) is not None:
+            listing.repaint()
             self.look()
 
     def _tick(self) -> None:
-        if isinstance(self.screen, Listing):
-            self.screen.paint_status()
+        if (listing := self.listing) is not None:
+            listing.paint_status()
 
     # --- keys --------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kcli.output.sanitise import visible_line
 from kcli.tui.cells import Cell, Line, fitted, width_of
 
 
@@ -42,6 +43,7 @@ def cut(line: Line, width: int) -> Line:
 
 def spread(left: Line, right: Line, width: int) -> Line:
     """``left`` at the left, ``right`` at the right, where there is room for both; else ``left``."""
+    left, right = visible(left), visible(right)
     room = width - line_width(left) - line_width(right)
     if not right or room < 2:
         return left
@@ -59,4 +61,9 @@ def _joined(parts: Sequence[Part], between: str) -> Line:
         if cells:
             cells.append(Cell(" " if part.glued else between, "dim"))
         cells += part.cells
-    return tuple(cells)
+    return visible(cells)
+
+
+def visible(line: Sequence[Cell]) -> Line:
+    """The line with control characters as visible escapes."""
+    return tuple(Cell(visible_line(cell.text), cell.style) for cell in line)

@@ -77,7 +77,7 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
 def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
     """How many groups there are of each verdict, their lag, and the records in and out."""
     if snapshot is None:
-        return (Cell("reading the cluster …", "dim"),), ()
+        return cut((Cell("reading the cluster …", "dim"),), width), ()
     totals, past = snapshot.totals, snapshot.recent
     counts = [Part((Cell(f"groups {len(snapshot.groups):,}", "title"),))]
     counts += [

@@ -17,7 +17,7 @@ class Events(Listing[EventRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "TIME"
     NOTHING = "nothing has happened yet"
-    KEYS = (("↵", "open the group"), ("/", "filter"), *LISTS)
+    KEYS = (("↵", "open the group"), ("/", "filter"), ("s", "sort"), *LISTS)
 
     def key(self, row: EventRow) -> str:
         event = row.event

@@ -17,7 +17,7 @@ class GroupMembers(OfGroup[MemberRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "CLIENT"
     NOTHING = "no members"
-    KEYS = (("tab", "partitions"), ("w", "rewind"), ("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("tab", "partitions"), ("/", "filter"), ("s", "sort"), *LISTS)
 
     def key(self, row: MemberRow) -> str:
         return f"{row.member.client_id} {row.member.member_id}"

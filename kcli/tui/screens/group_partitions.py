@@ -17,7 +17,7 @@ class GroupPartitions(OfGroup[PartitionRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no committed offset, and no member reads a partition"
-    KEYS = (("↵", "records"), ("tab", "members"), ("w", "rewind"), ("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("tab", "members"), ("/", "filter"), ("s", "sort"), *LISTS)
 
     def key(self, row: PartitionRow) -> str:
         return f"{row.lag.tp.topic}-{row.lag.tp.partition}"

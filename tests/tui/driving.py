@@ -9,7 +9,7 @@ from typing import Any
 import click
 from textual.pilot import Pilot
 
-from kcli.commands._top_run import _finish, new_app
+from kcli.commands._top_run import finish_rewinds, new_app
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.top import top
@@ -19,6 +19,9 @@ from kcli.tui.widgets.lines import Lines
 
 SIZE = (120, 30)
 _PATIENCE = 60.0
+_FLAGS: dict[str, Any] = {
+    "names": (), "interval": 0.5, "read_only": False, "record": None, "replay": None, "screen": "groups",
+}  # fmt: skip
 
 
 class Driver:
@@ -80,9 +83,10 @@ def drive(
     given = GlobalValues(bootstrap_server=bootstrap, **(values or {}))
     with click.Context(top, obj=given):
         inv = Invocation(given)
-        app = new_app(inv, {"names": (), "interval": 0.5, "read_only": False, **flags})
+        app = new_app(inv, _FLAGS | flags)
+        assert app is not None
         asyncio.run(run())
-        _finish(inv, app)
+        finish_rewinds(inv, app)
     if app.error is not None:
         raise app.error
     return app

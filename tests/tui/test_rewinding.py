@@ -149,7 +149,7 @@ read_only = true
 def test_what_is_read_only_opens_no_dialog_and_says_why(cluster: FakeCluster) -> None:
     async def use(screen: Driver) -> None:
         await screen.press("w")
-        await screen.shows("nothing can be changed: --read-only was given")
+        await screen.shows("nothing can be changed: --read-only is given")
         await screen.press("u")
         assert not isinstance(screen.app.screen, Rewind)
 

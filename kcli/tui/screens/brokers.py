@@ -12,6 +12,8 @@ from kcli.tui.shell import command
 class Brokers(Listing[BrokerLine]):
     """One line a broker: its replicas, and how long it takes to answer."""
 
+    NAME = "brokers"
+    ITEM = "TopBroker"
     COLUMNS = COLUMNS
     SORTED_BY = "ID"
     NOTHING = "no broker"
@@ -22,6 +24,9 @@ class Brokers(Listing[BrokerLine]):
 
     def rows(self, snapshot: Snapshot) -> Sequence[BrokerLine]:
         return snapshot.brokers
+
+    def nothing(self, snapshot: Snapshot) -> str:  # noqa: ARG002
+        return self.NOTHING if self.app.replay is None else "the recording has no brokers"
 
     def view(self) -> tuple[View, str | None]:
         return View(brokers=True), None

@@ -13,6 +13,8 @@ from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
 class GroupMembers(OfGroup[MemberRow]):
     """Who they are, where they run, and how far behind each is."""
 
+    NAME = "members"
+    ITEM = "TopMember"
     COLUMNS = COLUMNS
     SORTED_BY = "CLIENT"
     NOTHING = "no members"

@@ -14,6 +14,8 @@ from kcli.tui.widgets.table import Table
 class GroupPartitions(OfGroup[PartitionRow]):
     """Committed offset, end and lag of each, and who reads it."""
 
+    NAME = "partitions"
+    ITEM = "TopPartition"
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no committed offset, and no member reads a partition"

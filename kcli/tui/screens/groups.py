@@ -14,6 +14,8 @@ from kcli.tui.widgets.table import Table
 class Groups(Listing[GroupLine]):
     """One line a group. Lag in time is looked up for those in sight; for all, where the table is sorted by it."""
 
+    NAME = "groups"
+    ITEM = "TopGroup"
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no group"

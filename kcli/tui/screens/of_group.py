@@ -39,7 +39,7 @@ class OfGroup(Listing[R]):
 
     BINDINGS = [
         Binding("tab", "next", "partitions, members, configuration", priority=True),
-        Binding("l", "course", "lag over time"),
+        Binding("l", "course", "show the lag over time, or hide it"),
     ]
 
     def __init__(self, group: str) -> None:

@@ -12,6 +12,8 @@ from kcli.tui.topic_columns import COLUMNS
 class Topics(Listing[TopicLine]):
     """One line a topic, also of those that no group reads."""
 
+    NAME = "topics"
+    ITEM = "TopTopic"
     COLUMNS = COLUMNS
     SORTED_BY = "IN"
     NOTHING = "no topic"
@@ -22,6 +24,11 @@ class Topics(Listing[TopicLine]):
 
     def rows(self, snapshot: Snapshot) -> Sequence[TopicLine]:
         return snapshot.topics
+
+    def nothing(self, snapshot: Snapshot) -> str:
+        if snapshot.reading.cluster.topics is not None:
+            return self.NOTHING
+        return "reading the topics …" if self.app.replay is None else "the recording has no topics"
 
     def view(self) -> tuple[View, str | None]:
         return View(topics=True), None

@@ -25,9 +25,33 @@ class ConfigRow(NamedTuple):
 
 
 COLUMNS: tuple[Column[ConfigRow], ...] = (
-    Column("NAME", 36, lambda one: Cell(one.name), lambda one: one.order),
-    Column("VALUE", 20, lambda one: Cell(one.value, one.style), lambda one: one.value, grows=True),
-    Column("FROM", 16, lambda one: Cell(one.source, "dim"), lambda one: one.source, drop=1),
+    Column(
+        "NAME",
+        36,
+        lambda one: Cell(one.name),
+        lambda one: one.order,
+        least=16,
+        about="a fact about the group, or a key of its configuration",
+        data={"name": lambda one: one.name},
+    ),
+    Column(
+        "VALUE",
+        20,
+        lambda one: Cell(one.value, one.style),
+        lambda one: one.value,
+        grows=True,
+        about="the value in use; coloured where it is set for this group",
+        data={"value": lambda one: one.value},
+    ),
+    Column(
+        "FROM",
+        16,
+        lambda one: Cell(one.source, "dim"),
+        lambda one: one.source,
+        drop=1,
+        about="who says so, or where the key is set",
+        data={"source": lambda one: one.source},
+    ),
 )
 
 

@@ -17,6 +17,8 @@ from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
 class GroupConfig(OfGroup[ConfigRow]):
     """Facts of the last reading; the configuration is read once, when the screen is opened."""
 
+    NAME = "configuration"
+    ITEM = "TopConfig"
     COLUMNS = COLUMNS
     SORTED_BY = "NAME"
     NOTHING = "the group does not exist, or may not be described"

@@ -42,15 +42,15 @@ class RecordView(Screen[None]):
         ("esc", "back"),
     )
     BINDINGS = [
-        Binding("n,right", "step(1)", "next record"),
-        Binding("p,left", "step(-1)", "previous record"),
-        Binding("v", "view", "text, JSON, hex"),
-        Binding("c", "copy", "copy"),
-        Binding("j,down", "row(1)", show=False),
-        Binding("k,up", "row(-1)", show=False),
-        Binding("pagedown,ctrl+f", "page(1)", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", show=False),
-        Binding("escape", "back", show=False),
+        Binding("n,right", "step(1)", "the next record"),
+        Binding("p,left", "step(-1)", "the record before"),
+        Binding("v", "view", "key, value and headers as text, JSON or hex"),
+        Binding("c", "copy", "copy the command that prints the record"),
+        Binding("j,down", "row(1)", "a line down", show=False),
+        Binding("k,up", "row(-1)", "a line up", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "a page down", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "a page up", show=False),
+        Binding("escape", "back", "back", show=False),
     ]
     DEFAULT_CSS = "RecordView { layout: vertical; } RecordView #body { height: 1fr; }"
 

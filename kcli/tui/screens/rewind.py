@@ -81,17 +81,22 @@ class Rewind(ModalScreen[None]):
     app: TopApp
     AUTO_FOCUS = ""
     BINDINGS = [
-        Binding("up,k", "row(-1)", show=False),
-        Binding("down,j", "row(1)", show=False),
-        Binding("left", "choose(-1)", show=False),
-        Binding("right", "choose(1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("enter", "plan", show=False),
-        Binding("x", "go", show=False),
-        Binding("l", "live", show=False),
-        Binding("c", "copy", show=False),
-        Binding("escape", "back", show=False),
+        Binding("up,k", "row(-1)", "the row above", show=False),
+        Binding("down,j", "row(1)", "the row below", show=False),
+        Binding("left", "choose(-1)", "the choice before, in this row", show=False),
+        Binding("right", "choose(1)", "the next choice", show=False),
+        Binding("pagedown", "page(1)", "a page down", show=False),
+        Binding("pageup", "page(-1)", "a page up", show=False),
+        Binding("enter", "plan", "show the plan, which changes nothing", show=False),
+        Binding("l", "live", "rewind the group as it runs, or wait until it has no members", show=False),
+        Binding("x", "go", "execute the plan: the name of the group has to be typed", show=False),
+        Binding("c", "copy", "copy the command that does it; in the end, that undoes it", show=False),
+        Binding(
+            "escape",
+            "back",
+            "a step back; what waits is cancelled, what is being set ends in order",
+            show=False,
+        ),
     ]
     DEFAULT_CSS = """
     Rewind { align: center middle; }

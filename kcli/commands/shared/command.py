@@ -82,6 +82,13 @@ class Command(WithGlobals):
     def invoke(self, ctx: click.Context) -> Any:
         """Checks ``-o`` against what this command can print, then runs it."""
         chosen = ctx.ensure_object(GlobalValues).output
+        if chosen is not None and not self.outputs:
+            raise usage(
+                f"{where(ctx)}there is no output format {chosen!r}",
+                why="this command prints nothing: it has the whole terminal",
+                do="leave out -o",
+                ctx=ctx,
+            )
         if chosen is not None and chosen not in self.outputs:
             raise usage(
                 f"{where(ctx)}there is no output format {chosen!r}",

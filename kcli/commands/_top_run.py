@@ -91,7 +91,7 @@ def _colour(inv: Invocation) -> bool:
 def _read_only(inv: Invocation, *, given: bool) -> str | None:
     """Why nothing may be changed."""
     if given:
-        return "--read-only is given"
+        return "--read-only"
     profile = inv.profile
     return f"profile {profile.name} is read-only" if profile is not None and profile.read_only else None
 

@@ -62,12 +62,17 @@ demo: venv
 # These targets share out all tests by their markers (pyproject.toml); tests/checks/test_targets.py reads these
 # command lines. pytest's 5, "no tests", is what PYTEST_ARGS may leave of one of them.
 #
-# First everything that needs no Kafka, several at a time because most of it waits; then what runs on real brokers, a
-# node for each process and one cluster of three.
+# What needs no Kafka runs several at a time because most of it waits; then what runs on real brokers, a node for each
+# process and one cluster of three. Tests that only compute run beside both, in the time that these leave; their output
+# comes last.
+BESIDE := $(CACHE)/computing.log
+NONE_IS_FINE = || [ $$? -eq 5 ]
 test: check
 	@$(COMPILE_TESTS)
-	@$(PYTEST) -n 6 --dist worksteal -m 'not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@{ nice $(PYTEST) -n 2 --dist worksteal -m 'computing and not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } >$(BESIDE) 2>&1 & beside=$$!; \
+	{ $(PYTEST) -n 6 --dist worksteal -m 'not integration and not computing and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } && \
+	{ $(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); }; waited=$$?; \
+	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ]
 
 # The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
 # is supported.

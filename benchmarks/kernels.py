@@ -21,6 +21,7 @@ from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import IMPLEMENTATION, encode_headers
 from kcli.core.kernels.arrow_ops import ArrowPart
+from kcli.core.kernels.digest_ops import NO_RECORDS
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.builder import BatchBuilder
 
@@ -110,6 +111,7 @@ def calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], object]]:
     for name, columns in (("value", (arrow_ops.VALUE,)), ("7 columns", EXPORTED)):
         predicates = (None, None, None, False, b"topic", 0)
         found[f"arrow_columns, {name}"] = partial(kernels.arrow_columns, [part], columns, *predicates)
+    found["digest_records"] = partial(kernels.digest_records, part, True, NO_RECORDS, NO_LIMIT, NO_LIMIT)
     if shape.keys[0] is None:
         for name, room in (("1 MB", 1_000_000), ("16 KB", 16_384)):
             found[f"encode_lines, {name}"] = partial(fill, kernels, shape, room)

@@ -195,8 +195,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli top")
-            names="--interval -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--interval -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--interval --screen --record --replay --read-only -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--interval --screen --record --replay -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli exporter")
@@ -769,6 +769,9 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli top --screen") reply="groups topics brokers events" ;;
+        "kcli top --record") files=1 ;;
+        "kcli top --replay") files=1 ;;
         "kcli top -F" | "kcli top --command-config") files=1 ;;
         "kcli top -X" | "kcli top --command-property") keys="$_kcli_keys" ;;
         "kcli top --profile") asked=profiles ;;

@@ -42,6 +42,8 @@ ON_REAL_BROKERS = (
 """Where all tests with the mark ``integration`` are: a run of these alone reads no other file."""
 ON_NOTHING_ELSE = "tests/integration"
 """Where no others are: a run without them does not read it."""
+COMPUTING = ("tests/checks", "tests/parity", "tests/protocol", "tests/unit")
+"""Where tests only compute: all of them have the mark ``computing``, and no others."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,10 +70,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of a broker as an integration test; those of the cluster come first, then long ones."""
+    """Mark every test of a broker as an integration test; those of the cluster come first, then long ones.
+
+    Those that only compute are marked too.
+    """
     for item in items:
-        if FIXTURES & _fixtures_of(item) or _below_root(item.path).startswith(ON_NOTHING_ELSE):
+        where = _below_root(item.path)
+        if FIXTURES & _fixtures_of(item) or where.startswith(ON_NOTHING_ELSE):
             item.add_marker("integration")
+        if where.startswith(COMPUTING):
+            item.add_marker("computing")
     items.sort(key=lambda item: rank(item.path, "kafka3" in _fixtures_of(item)))
 
 
@@ -85,17 +93,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that have nothing of what ``-m`` chooses, in the two phases of ``make test``."""
+    """Files that have nothing of what ``-m`` chooses, in the three runs of ``make test``."""
     if not collection_path.name.startswith("test_") or collection_path.is_dir():
         return None
     expression, where = str(config.getoption("markexpr")), _below_root(collection_path)
     if " or " in expression:
         return None
-    if expression.startswith("integration and "):
-        return True if not where.startswith(ON_REAL_BROKERS) else None
-    return (
-        True if expression.startswith("not integration and ") and where.startswith(ON_NOTHING_ELSE) else None
+    words = expression.split(" and ")
+    wanted = not (
+        ("integration" in words and not where.startswith(ON_REAL_BROKERS))
+        or ("not integration" in words and where.startswith(ON_NOTHING_ELSE))
+        or ("computing" in words and not where.startswith(COMPUTING))
+        or ("not computing" in words and where.startswith(COMPUTING))
     )
+    return None if wanted else True
 
 
 def _below_root(path: Path) -> str:

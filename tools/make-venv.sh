@@ -158,8 +158,13 @@ if ! usable; then
 fi
 say "installing kcli[$extras] into $venv; this needs PyPI, later runs do not"
 rm -f .cache/pip.log # pip appends
-$venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check \
+# A wheel that is built here and unpacked at once is not compressed: pyspark is 500 MB of jars, and published as source.
+printf '[bdist_wheel]\ncompression = stored\n' > $venv/wheels.cfg
+DIST_EXTRA_CONFIG=$(pwd -P)/$venv/wheels.cfg \
+    $venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check --no-compile \
     --prefer-binary --log .cache/pip.log --editable ".[$extras]" ||
     die "the installation failed; .cache/pip.log has the details"
+# On all processors, not on one as pip does.
+$venv/bin/python -m compileall -qq -j 0 $venv/lib >/dev/null || :
 { echo "$wanted"; fingerprint; } > $stamp
 finish_kernels

@@ -36,7 +36,7 @@ _SOME_SECRET = Secret("x" * 8)
 
 
 def check(inv: Invocation) -> int:
-    """Lists the problems; 2 if there are any."""
+    """Lists the problems; 2 if commands would refuse one of them, 0 for warnings."""
     errors: list[ConfigError] = []
     warnings: list[str] = []
     sources = sources_of(inv.values, lambda: None)
@@ -63,7 +63,7 @@ def check(inv: Invocation) -> int:
         if count
         else f"nothing is wrong{' in ' + ', '.join(read) if read else ''}"
     )
-    return _FOUND if count else 0
+    return _FOUND if errors else 0
 
 
 def _only_profile(sources: Sources, name: str) -> Sources:

@@ -26,10 +26,13 @@ _FROM_FLAGS = {
 
 
 class Side:
-    """One cluster; ``servers`` are its brokers. ``changes``: whether the command writes to it."""
+    """One cluster; ``servers`` are its brokers, ``named`` is what the option says. ``changes``: whether the command
+    writes to it.
+    """
 
     def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
         self._inv = inv
+        self.named = named
         for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
             if given is not None:
                 raise usage(

@@ -25,7 +25,6 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
     ConfigError,
-    DataLossError,
     KcliError,
     NotFoundError,
     ProducerFencedError,
@@ -282,12 +281,14 @@ class _Run:
     def _resolve(
         self, consumer: Consumer, partitions: Sequence[TopicPartition], wanted: RangeSpec
     ) -> dict[TopicPartition, Span]:
-        try:
-            return ranges.spans(
-                consumer, partitions, wanted, until_end=bool(self.bounded), timeout=self.inv.timeout
-            )
-        except DataLossError as error:
-            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+        return ranges.spans(
+            consumer,
+            partitions,
+            wanted,
+            until_end=bool(self.bounded),
+            timeout=self.inv.timeout,
+            do="choose another --offset",
+        )
 
     # the copy
 

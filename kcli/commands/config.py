@@ -55,7 +55,7 @@ def check_config(inv: Invocation, /) -> int:
     else that every command refuses before it connects.
 
     All profiles are checked, not only the one in use. Commands that print secrets are looked for, but not run. Exit
-    code 0 if nothing is wrong, 2 otherwise. No broker is contacted.
+    code 2 if there is an error; warnings alone are 0. No broker is contacted.
     """
     from kcli.commands._config_check import check  # client options are loaded when the command runs
 

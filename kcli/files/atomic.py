@@ -4,6 +4,7 @@ import contextlib
 import os
 
 from kcli.core.errors import KcliError
+from kcli.files.system_errors import naming
 
 
 class FileError(KcliError):
@@ -13,7 +14,7 @@ class FileError(KcliError):
 def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
     """Writes ``data`` to ``path`` and to disk; on OSError the previous content stays.
 
-    Without ``sync``, for content that can be recreated, it does not wait for the disk.
+    Without ``sync``, for content that can be recreated, it does not wait for the disk. An OSError names ``path``.
     """
     temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
@@ -31,7 +32,8 @@ def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise
+        with naming(path):
+            raise
 
 
 def sync_folder(path: str) -> None:

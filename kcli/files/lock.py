@@ -6,6 +6,7 @@ from os import getpid
 from pathlib import Path
 
 from kcli.core.errors import KcliError
+from kcli.files.system_errors import naming
 
 
 class LockedError(KcliError):
@@ -36,7 +37,8 @@ def file_lock(
     except Timeout:
         raise _locked_error(path, doing) from None
     try:
-        path.write_bytes(b"%d\n" % getpid())
+        with naming(str(path)):
+            path.write_bytes(b"%d\n" % getpid())
         yield
     finally:
         lock.release()

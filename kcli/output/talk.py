@@ -7,7 +7,8 @@ two threads never mix.
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO
 
 from kcli.output.colour import heading_start, is_terminal, wants_colour
@@ -78,6 +79,16 @@ class Talk:
         now = time.time()
         stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
         self.write(f"{stamp} {text}", DIM)
+
+    @contextmanager
+    def sent_to(self, stream: IO[str]) -> Iterator[None]:
+        """Writes to another stream meanwhile, without colour: a screen has the terminal."""
+        before = self.stream, self.isatty, self.colour
+        self.stream, self.isatty, self.colour = stream, False, False
+        try:
+            yield
+        finally:
+            self.stream, self.isatty, self.colour = before
 
     def _width(self) -> int:
         return terminal_size(self.stream).columns

@@ -1,5 +1,6 @@
 """A job, its tasks and their results: what all runners share."""
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,11 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 from kcli.core.cluster.retry import classify_error
 from kcli.core.errors import ConnectError, KcliError, TimedOutError
+from kcli.files.system_errors import described
 
 ATTEMPTS = 4
 """How often a task is begun, as ``spark.task.maxFailures``."""
 
 KERNELS = "kcli.pipeline.kernels"
+_LASTING = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS))
+"""Errors of a file system that last: another attempt would read everything again in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +129,10 @@ def run_task(job: Job, index: int, context: TaskContext) -> TaskResult:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether another attempt may succeed: a broker that is away, an election; and what is no error of Kafka's."""
+    """Whether another attempt may succeed: a broker that is away, an election; and what is no error of Kafka's, but
+    for a file system that is full."""
     if not isinstance(error, KcliError):
-        return True
+        return not (isinstance(error, OSError) and error.errno in _LASTING)
     return isinstance(error, ConnectError | TimedOutError) or classify_error(error).retriable
 
 
@@ -140,7 +145,7 @@ def task_error(error: BaseException) -> TaskError:
             1, "a task is out of memory", "its process has no more", "run fewer tasks at once: --local N"
         )
     if isinstance(error, OSError):
-        return TaskError(1, str(error), "")
+        return TaskError(1, *described(error)) if error.filename is not None else TaskError(1, str(error))
     return TaskError(
         1,
         f"internal error in a task: {type(error).__name__}: {error}",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.files.atomic import sync_folder
+from kcli.files.system_errors import naming
 
 TEMPORARY = ".tmp"
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -37,9 +38,9 @@ class NewFile(io.RawIOBase):
         folder, name = os.path.split(path)
         os.makedirs(folder, exist_ok=True)
         self._temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}{TEMPORARY}")
-        self._descriptor = os.open(
-            self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
-        )
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        with naming(path):
+            self._descriptor = os.open(self._temporary, flags, 0o666)
 
     def __exit__(self, *_exc: object) -> None:
         self.discard()
@@ -54,7 +55,7 @@ class NewFile(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Writes all of ``data``."""
-        with memoryview(data).cast("B") as view:
+        with naming(self.path), memoryview(data).cast("B") as view:
             self._hash.update(view)
             at = 0
             while at < len(view):
@@ -67,8 +68,9 @@ class NewFile(io.RawIOBase):
 
     def commit(self) -> bool:
         """Gives the file its name; False if there is one of that name already: this one is discarded then."""
-        os.fsync(self._descriptor)
-        won = self._named()
+        with naming(self.path):
+            os.fsync(self._descriptor)
+            won = self._named()
         self.discard()
         sync_folder(os.path.dirname(self.path))
         return won

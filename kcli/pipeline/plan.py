@@ -45,12 +45,13 @@ def pin(
     timeout: float,
     *,
     partitions: Iterable[int] | None = None,
+    do: str = "choose another --offset",
 ) -> list[Slice]:
-    """One slice for each partition, up to its current end, also for empty ones; DataLossError for a start that was
-    removed, NotFoundError for a topic or partition that does not exist.
+    """One slice for each partition, up to its current end, also for empty ones; DataLossError, with the remedy ``do``,
+    for a start beyond the end, NotFoundError for a topic or partition that does not exist.
     """
     chosen = ranges.choose_partitions(consumer, topics, partitions, timeout)
-    spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout)
+    spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout, do=do)
     known = consumer.cluster.view.topics
     return [
         Slice(tp.topic, known[tp.topic].id, tp.partition, int(span.start or 0), int(span.stop or 0))

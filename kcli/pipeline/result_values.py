@@ -3,6 +3,7 @@
 Bytes are text where they are UTF-8, else base64; headers of a record are pairs, as in all of kcli's outputs.
 """
 
+import json
 import math
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -72,6 +73,16 @@ def item_maker(columns: Sequence[tuple[str, str]]) -> Callable[[Sequence[Any]], 
         return found
 
     return item
+
+
+def with_text_cells(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The item for tables, where a list or a struct is one cell: its JSON."""
+    return {
+        name: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if isinstance(value, list | dict)
+        else value
+        for name, value in item.items()
+    }
 
 
 def _number(value: Decimal) -> Any:

@@ -25,6 +25,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _JSON_OF = {"value": "value_text", "key": "key_text"}
+_TEXTS = frozenset(_JSON_OF.values())
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
 _INDEX = re.compile(r"\[\s*(?:(\d+)|(\*)|'((?:''|[^'])*)'|\"((?:\"\"|[^\"])*)\")\s*\]")
 _QUERIES = frozenset({"select", "with", "from", "table", "values", "explain", "describe", "desc", "("})
@@ -102,6 +103,7 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
     _check_query(tokens)
     pieces: list[Piece] = []
     used: set[str] = set(columns) if tokens[0].word in ("describe", "desc") else set()
+    stars: list[int] = []
     types = 0
     at = 0
     while at < len(tokens):
@@ -120,7 +122,10 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
             used.add(word)
         elif token.text == "*" and _is_all(tokens, at):
             used.update(columns)
+            stars.append(token.end)
         at += 1
+    pieces += _without(stars, sorted(used & _TEXTS - set(columns)), tokens)
+    pieces.sort()
     made = _replaced(sql, pieces)
     return Rewritten(
         made,
@@ -130,6 +135,18 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
         _reads_once(tokens),
         _joins_rows(made),
     )
+
+
+def _without(stars: Sequence[int], names: Sequence[str], tokens: Sequence[Token]) -> Iterator[Piece]:
+    """Lets ``*`` stand for the columns of a record, also where the SQL uses others: in a query that has no other columns
+    than those of ``source``.
+    """
+    words = [token.word for token in tokens if token.kind == "name"]
+    if names and words.count("select") == 1 and not {"join", "lateral", "pivot", "unpivot"} & set(words):
+        for end in stars:
+            if not any(token.start >= end and token.word == "except" for token in tokens):
+                text = f" except ({', '.join(names)})"
+                yield Piece(end, end, text, text)
 
 
 def _scan(sql: str) -> Iterator[Token]:

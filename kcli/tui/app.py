@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
-from textual.app import App
-from textual.binding import Binding
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from kcli.core.clock import wall_ms
+from rich.segment import Segment
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.widgets import Input
+
+from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
 from kcli.flows.lag.measure import ESTIMATE, EXACT
-from kcli.flows.monitor.snapshot import Snapshot
+from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.tui.actions import Actions
+from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.errands import Errands
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
+from kcli.tui.keys import key_rows
 from kcli.tui.messages import Broken, Lost, Taken
+from kcli.tui.replay import ReplayFeed
+from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
+from kcli.tui.screens.brokers import Brokers
+from kcli.tui.screens.events import Events
+from kcli.tui.screens.group_partitions import GroupPartitions
 from kcli.tui.screens.groups import Groups
+from kcli.tui.screens.help import Help
+from kcli.tui.screens.help_sections import help_sections
 from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.record import RecordView
+from kcli.tui.screens.rewind import Rewind
+from kcli.tui.screens.topics import Topics
 
 _REPAINT = 0.05
 """Seconds in which several snapshots become one repaint."""
-_STEPS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
+_NOTED = 5.0
+"""Seconds for which a note is shown."""
+_MINUTE_MS = 60_000
+REPLAY_KEYS = [
+    Binding("left", "seek(-1)", "a reading back", show=False, priority=True),
+    Binding("right", "seek(1)", "a reading on", show=False, priority=True),
+    Binding("shift+left", "seek_minute(-1)", "a minute back", show=False, priority=True),
+    Binding("shift+right", "seek_minute(1)", "a minute on", show=False, priority=True),
+    Binding("home", "seek_end(-1)", "to the first reading", show=False, priority=True),
+    Binding("end", "seek_end(1)", "to the last reading", show=False, priority=True),
+]
+"""Only while a recording is played."""
 
 
 class TopApp(App[None]):
@@ -27,24 +63,45 @@ class TopApp(App[None]):
     TITLE = "kcli top"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = [
-        Binding("q", "quit", "quit"),
-        Binding("space", "pause", "pause"),
+        Binding("1", "list('groups')", "groups"),
+        Binding("2", "list('topics')", "topics"),
+        Binding("3", "list('brokers')", "brokers"),
+        Binding("4", "list('events')", "events"),
+        Binding("space", "pause", "pause, or go on"),
         Binding("r", "now", "read now"),
-        Binding("plus", "pace(1)", "slower"),
-        Binding("minus", "pace(-1)", "faster"),
-        Binding("t", "time", "exact or estimated time"),
-        Binding("1", "show('groups')", "groups"),
-        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+        Binding("plus", "pace(1)", "a longer time between two readings; of a recording: slower"),
+        Binding("minus", "pace(-1)", "a shorter time; of a recording: faster"),
+        Binding("t", "time", "lag in time from the records themselves, or estimated"),
+        Binding("question_mark", "help", "help"),
+        Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend: fg continues", show=False, priority=True),
+        Binding("q,ctrl+q,ctrl+c", "quit", "quit", priority=False),
+        *REPLAY_KEYS,
     ]
+    SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
     CSS = """
     Lines { height: auto; width: 100%; }
     #head { background: $panel; }
     #keys { background: $panel; dock: bottom; }
     """
 
-    def __init__(self, feed: Feed, facts: Facts) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        facts: Facts,
+        first: str = "groups",
+        *,
+        colour: bool = True,
+        actions: Actions | None = None,
+    ) -> None:
         super().__init__(ansi_color=False)
-        self.feed, self.facts = feed, facts
+        self._colour, self.actions = colour, actions
+        self.replay = feed if isinstance(feed, ReplayFeed) else None
+        self.errands: list[Errands[Any]] = []
+        self.course_shown = False
+        self._own_events: list[Event] = []
+        self._note: tuple[float, str] = 0.0, ""
+        self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
         self.snapshot: Snapshot | None = None
         self.lost: tuple[int, KcliError] | None = None
@@ -55,7 +112,7 @@ class TopApp(App[None]):
 
     def on_mount(self) -> None:
         """The first screen, and the first reading."""
-        self.push_screen(Groups())
+        self.push_screen(self.first)
         self.set_interval(1.0, self._tick)
         self.feed.start(self.post_message)
 
@@ -67,6 +124,11 @@ class TopApp(App[None]):
         """Ends the application; who called ``run`` reports the error, as for every command."""
         self.error = self.error or error
         self.exit(return_code=1)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""
+        filters = super().get_line_filters()
+        return filters if self._colour else [*filters, _WITHOUT_COLOUR]
 
     # --- data --------------------------------------------------------------------------------------------------------
 
@@ -80,11 +142,21 @@ class TopApp(App[None]):
         lost = None if self.lost is None else (self.lost[0], str(self.lost[1]))
         reading = None if self.snapshot is None else self.snapshot.reading
         requests = None if reading is None else reading.requests / max(self.feed.interval, reading.seconds)
-        return Status(wall_ms(), self.feed.interval, self.feed.paused, lost, requests)
+        feed = self.feed
+        return Status(
+            feed.clock(),
+            feed.interval,
+            feed.paused,
+            lost,
+            requests,
+            feed.speed,
+            None if reading is None else reading.utc_offset,
+            feed.note,
+        )
 
     def on_taken(self, message: Taken) -> None:
         """Repaints soon; snapshots that come until then are not painted one by one."""
-        self.snapshot, self.lost = message.snapshot, None
+        self.snapshot, self.lost = with_events(message.snapshot, self._own_events), None
         self._repaint_soon()
 
     def on_lost(self, message: Lost) -> None:
@@ -98,10 +170,23 @@ class TopApp(App[None]):
         self.error = message.error
         self.exit(return_code=1)
 
+    @property
+    def listing(self) -> Listing[Any] | None:
+        """The list on the screen, or below what is."""
+        lists = (one for one in reversed(self.screen_stack) if isinstance(one, Listing))
+        return next(lists, None)
+
     def look(self) -> None:
         """Tells the feed what the screen wants."""
-        if isinstance(self.screen, Listing):
-            self.feed.look(*self.screen.view())
+        if (listing := self.listing) is not None:
+            self.feed.look(*listing.view())
+
+    def add_event(self, event: Event) -> None:
+        """Something that was done from here."""
+        self._own_events.append(event)
+        if self.snapshot is not None:
+            self.snapshot = with_events(self.snapshot, [event])
+            self._repaint_soon()
 
     def _repaint_soon(self) -> None:
         if not self._repaint_due:
@@ -110,13 +195,35 @@ class TopApp(App[None]):
 
     def _repaint(self) -> None:
         self._repaint_due = False
-        if isinstance(self.screen, Listing):
-            self.screen.repaint()
+        if (listing := self.listing) is not None:
+            listing.repaint()
             self.look()
 
     def _tick(self) -> None:
-        if isinstance(self.screen, Listing):
-            self.screen.paint_status()
+        for screen in {*self.screen_stack[-1:], self.listing}:
+            if isinstance(screen, Listing | RecordView):
+                screen.paint_status()
+
+    def hire(self, errands: Errands[Any]) -> None:
+        """Those that are not over when the application ends are ended by who started it."""
+        self.errands = [one for one in self.errands if not one.over or one.ended] + [errands]
+
+    # --- notes -------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Said for some seconds in place of the keys."""
+        self._note = monotonic() + _NOTED, text
+        self._tick()
+
+    def note_line(self, width: int) -> Line | None:
+        """What is said now."""
+        until, text = self._note
+        return (Cell(fitted(text, width), "accent"),) if monotonic() < until else None
+
+    def copy(self, text: str) -> str:
+        """To the clipboard of the terminal (OSC 52); what is to be said then."""
+        self.copy_to_clipboard(text)
+        return f"copied, if the terminal allows it: {text}"
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -125,11 +232,34 @@ class TopApp(App[None]):
         if len(self.screen_stack) > 2:
             self.pop_screen()
 
-    def open_group(self, name: str) -> None:
-        """The screen of a group."""
+    def open_rewind(self, target: tuple[str, Sequence[Scope]] | None, *, undo: bool = False) -> None:
+        """The dialog, for a group; ``undo``: of its last rewind. It says why, where nothing may be changed."""
+        if target is None:
+            return
+        if self.actions is None or self.facts.read_only is not None:
+            self.note(f"nothing can be changed: {self.facts.read_only or 'this is no live cluster'}")
+            return
+        group, scopes = target
+        form = RewindForm(group, scopes, choice=len(CHOICES) - 1 if undo else 0)
+        self.push_screen(Rewind(self.actions, form, plan=undo))
 
-    def action_show(self, name: str) -> None:
-        """One of the lists."""
+    def open_record(self, tp: TopicPartition, offset: int) -> None:
+        """The records around an offset."""
+        if self.actions is None:
+            self.note("records are read from a live cluster")
+        else:
+            self.push_screen(RecordView(self.actions, tp, offset))
+
+    def open_group(self, name: str) -> None:
+        """The partitions of a group."""
+        if name:
+            self.push_screen(GroupPartitions(name))
+
+    def action_list(self, name: str) -> None:
+        """One of the lists: it takes the place of the one before, and of what was opened from that."""
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+        self.switch_screen(name)
 
     def action_pause(self) -> None:
         """Stops reading, or goes on."""
@@ -142,14 +272,81 @@ class TopApp(App[None]):
 
     def action_pace(self, step: int) -> None:
         """The next longer or shorter interval."""
-        steps = [
-            one for one in _STEPS if (one > self.feed.interval if step > 0 else one < self.feed.interval)
-        ]
-        if steps:
-            self.feed.pace(min(steps) if step > 0 else max(steps))
+        self.feed.pace(step)
         self._tick()
 
     def action_time(self) -> None:
         """Lag in time from the records themselves, or from the time index."""
         self.time = EXACT if self.time == ESTIMATE else ESTIMATE
         self.look()
+
+    def action_help(self) -> None:
+        """All keys, columns, verdicts and colours."""
+        if not isinstance(self.screen, Help):
+            self.push_screen(Help(help_sections(type(self))))
+
+    # --- a recording -------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key does anything here."""
+        if action.startswith("seek"):
+            return self.replay is not None and isinstance(self.screen, Listing) and not self._typing
+        return super().check_action(action, parameters)
+
+    @property
+    def _typing(self) -> bool:
+        return isinstance(self.focused, Input)
+
+    def action_seek(self, readings: int) -> None:
+        """Some readings on, or back."""
+        if self.replay is not None:
+            self.replay.step(readings)
+            self._tick()
+
+    def action_seek_minute(self, minutes: int) -> None:
+        """A minute on, or back."""
+        if self.replay is not None:
+            self.replay.step_time(minutes * _MINUTE_MS)
+            self._tick()
+
+    def action_seek_end(self, side: int) -> None:
+        """To the first reading, or to the last."""
+        if self.replay is not None:
+            self.replay.jump(0 if side < 0 else len(self.replay.recording) - 1)
+            self._tick()
+
+    # --- palette -----------------------------------------------------------------------------------------------------
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the keys of this screen do, and the themes."""
+        for node, classes in ((screen, type(screen).__mro__), (self, type(self).__mro__)):
+            for cls in classes:
+                for row in key_rows(cls) if cls.__module__.startswith("kcli.") else ():
+                    if row.action not in _NOT_IN_PALETTE and self._applies(node, row.action):
+                        yield SystemCommand(
+                            row.what.capitalize(), row.keys, partial(self.run_action, row.action, node)
+                        )
+        yield SystemCommand("Theme", "other colours", self.search_themes)
+
+    def _applies(self, node: Screen[Any] | App[None], action: str) -> bool:
+        name = action.partition("(")[0]
+        return bool(node.check_action(name, ())) and (self.replay is not None or not name.startswith("seek"))
+
+
+class _WithoutColour(LineFilter):
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's signature
+        return [
+            Segment(text, None if style is None else style.without_color, control)
+            for text, style, control in segments
+        ]
+
+
+_WITHOUT_COLOUR = _WithoutColour()
+_NOT_IN_PALETTE = ("command_palette", "back")
+
+
+def with_events(snapshot: Snapshot, events: Sequence[Event]) -> Snapshot:
+    """With events that the readings do not know, in the order of their times."""
+    if not events:
+        return snapshot
+    return replace(snapshot, events=sorted((*snapshot.events, *events), key=lambda event: event.at_ms))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kcli.tui.cells import Cell, Line, fitted
@@ -16,7 +16,8 @@ GAP = 1
 class Column(Generic[R]):
     """``width`` in columns of the terminal; ``grows``: takes what is left over. ``order`` sorts, None: last.
 
-    ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped.
+    ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped, but becomes as narrow
+    as ``least``, where ``narrow`` is what it shows. ``about`` is what it means, ``data`` its values for programs by key.
     """
 
     title: str
@@ -28,6 +29,10 @@ class Column(Generic[R]):
     grows: bool = False
     falling: bool = False
     """Whether its usual order is the largest first."""
+    least: int = 0
+    narrow: Callable[[R], Cell] | None = None
+    about: str = ""
+    data: Mapping[str, Callable[[R], Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Layout(Generic[R]):
         """The cells of a row, in their widths."""
         found = []
         for column, width in zip(self.columns, self.widths, strict=True):
-            cell = column.cell(row)
+            cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
             found.append(Cell(fitted(cell.text, width, right=column.right) + " " * GAP, cell.style))
         return tuple(found)
 
@@ -61,15 +66,8 @@ def layout(columns: Sequence[Column[R]], width: int) -> Layout[R]:
     kept = list(columns)
     while _width(kept) > width and any(column.drop for column in kept):
         kept.remove(max(kept, key=lambda column: column.drop))
-    left = max(0, width - _width(kept))
-    growing = [column for column in kept if column.grows]
-    widths = []
-    for column in kept:
-        more = left // len(growing) if column.grows else 0
-        if growing and column is growing[0]:
-            more += left % len(growing)
-        widths.append(column.width + more)
-    return Layout(kept, widths)
+    left = width - _width(kept)
+    return Layout(kept, _grown(kept, left) if left >= 0 else _shrunk(kept, -left))
 
 
 def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
@@ -81,6 +79,32 @@ def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
 
 def _title(column: Column[Any], sorted_by: str, *, falling: bool) -> str:
     return column.title + ("▼" if falling else "▲") if column.title == sorted_by else column.title
+
+
+def _grown(columns: Sequence[Column[Any]], left: int) -> list[int]:
+    growing = [column for column in columns if column.grows]
+    widths = []
+    for column in columns:
+        more = left // len(growing) if column.grows else 0
+        if growing and column is growing[0]:
+            more += left % len(growing)
+        widths.append(column.width + more)
+    return widths
+
+
+def _shrunk(columns: Sequence[Column[Any]], missing: int) -> list[int]:
+    """Those that grow give first, down to their least; then the others; then the widest of all."""
+    widths = [column.width for column in columns]
+    for giving in (True, False):
+        for at, column in enumerate(columns):
+            if column.grows == giving and column.least:
+                less = min(missing, widths[at] - column.least)
+                widths[at] -= less
+                missing -= less
+    while missing > 0 and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
+        missing -= 1
+    return widths
 
 
 def _width(columns: Sequence[Column[Any]]) -> int:

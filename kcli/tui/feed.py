@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import Condition, Thread
 from time import process_time
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from textual.message import Message
 
-from kcli.core.clock import monotonic
+from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.monitor import Monitor
@@ -18,15 +18,30 @@ from kcli.flows.monitor.reading import Reading, View
 from kcli.tui.messages import Broken, Lost, Taken
 
 Post = Callable[[Message], object]
-SHORTEST, LONGEST = 0.5, 300.0
-"""Seconds between two readings."""
+_INTERVALS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
+SHORTEST = _INTERVALS[0]
+"""Seconds between two readings, at least."""
 
 
 class Feed(Protocol):
-    """Posts ``Taken``, ``Lost`` and ``Broken``. All calls come from the application's thread."""
+    """Posts ``Taken``, ``Lost`` and ``Broken``. All calls come from the application's thread.
+
+    ``interval`` is in seconds; ``note`` is what the title says of what became of readings.
+    """
 
     interval: float
     paused: bool
+
+    @property
+    def note(self) -> str:
+        """Empty as a rule."""
+
+    @property
+    def speed(self) -> float | None:
+        """That of a recording; None for a cluster."""
+
+    def clock(self) -> int:
+        """Now, in ms: in a recording the time that is shown."""
 
     def start(self, post: Post) -> None:
         """Begins to post."""
@@ -34,8 +49,8 @@ class Feed(Protocol):
     def look(self, view: View, follow: str | None) -> None:
         """What is on the screen now; what that needs and was not read is read at once."""
 
-    def pace(self, interval: float) -> None:
-        """Other seconds between two readings."""
+    def pace(self, step: int) -> None:
+        """The next longer (1) or shorter (-1) interval; of a recording the next lower or higher speed."""
 
     def pause(self, *, paused: bool) -> None:
         """Stops reading, or goes on."""
@@ -48,10 +63,14 @@ class Feed(Protocol):
 
 
 class LiveFeed:
-    """``open_monitor`` is called by the thread of the feed, which owns the clients. ``record`` takes each reading.
+    """``open_monitor`` is called by the thread of the feed, which owns the clients.
 
-    A reading that takes long delays the next one: at most half of a core is used.
+    ``record`` takes each reading, which then has all topics and brokers, whatever is on the screen. Its KcliErrors do not
+    end the feed: ``unrecorded`` counts them, ``record_failure`` is the last one. A reading that takes long delays the
+    next one: at most half of a core is used.
     """
+
+    speed = None
 
     def __init__(
         self,
@@ -61,6 +80,9 @@ class LiveFeed:
     ) -> None:
         self.interval, self.paused = interval, False
         self._open_monitor, self._record = open_monitor, record
+        self.recorded, self.unrecorded = 0, 0
+        self.record_failure: KcliError | None = None
+        self._recording = True
         self._board = Board()
         self._view = View()
         self._follow: str | None = None
@@ -68,6 +90,18 @@ class LiveFeed:
         self._at_once, self._closed = True, False
         self._post: Post = lambda _message: None
         self._thread = Thread(target=self._run, name="kcli-top", daemon=True)
+
+    @property
+    def note(self) -> str:
+        if self._record is None:
+            return ""
+        failure = self.record_failure
+        return (
+            "recording" if self._recording or failure is None else f"NOT RECORDED: {failure.why or failure}"
+        )
+
+    def clock(self) -> int:
+        return wall_ms()
 
     def start(self, post: Post) -> None:
         self._post = post
@@ -80,9 +114,9 @@ class LiveFeed:
             if more and not self.paused:
                 self._wake()
 
-    def pace(self, interval: float) -> None:
+    def pace(self, step: int) -> None:
         with self._changed:
-            self.interval = min(LONGEST, max(SHORTEST, interval))
+            self.interval = stepped(_INTERVALS, self.interval, step)
             self._changed.notify()
 
     def pause(self, *, paused: bool) -> None:
@@ -119,15 +153,28 @@ class LiveFeed:
             self._post(Broken(error))
 
     def _read(self, monitor: Monitor, view: View, follow: str | None) -> None:
+        if self._record is not None:
+            view = view._replace(topics=True, brokers=True)
         try:
             reading = monitor.read(view)
         except KcliError as error:
             self._post(Lost(error))
             return
-        if self._record is not None:
-            self._record(reading)
+        self._keep(reading)
         self._board.follow(follow)
         self._post(Taken(self._board.add(reading)))
+
+    def _keep(self, reading: Reading) -> None:
+        if self._record is None:
+            return
+        try:
+            self._record(reading)
+        except KcliError as error:
+            self.unrecorded += 1
+            self.record_failure, self._recording = error, False
+        else:
+            self.recorded += 1
+            self._recording = True
 
     def _wait(self, began: float, at_least: float) -> None:
         """Until the next reading is due, or something was asked for."""
@@ -137,6 +184,13 @@ class LiveFeed:
                 if left <= 0 and not self.paused:
                     return
                 self._changed.wait(None if self.paused else left)
+
+
+def stepped(steps: Sequence[float], now: float, step: int) -> float:
+    """The next larger (1) or smaller (-1) of some steps in ascending order; ``now`` where there is none."""
+    if step > 0:
+        return next((one for one in steps if one > now), now)
+    return next((one for one in reversed(steps) if one < now), now)
 
 
 def _more(before: View, now: View) -> bool:

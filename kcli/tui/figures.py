@@ -1,7 +1,7 @@
 """Numbers, durations and courses as the screen shows them. Pure."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 from kcli.flows.lag.partition_lag import INTERPOLATED
 from kcli.flows.lag.verdicts import Trend
@@ -17,6 +17,11 @@ def count(number: int | None) -> str:
     if number is None:
         return UNKNOWN
     return f"{number:,}" if number < _LARGE else short(number)
+
+
+def offset(number: int | None) -> str:
+    """All digits."""
+    return UNKNOWN if number is None else f"{number:,}"
 
 
 def short(number: float | None) -> str:
@@ -66,9 +71,37 @@ def course(values: Sequence[float | None], width: int) -> str:
     return text.rjust(width)
 
 
-def clock(at_ms: int) -> str:
-    """The local time of day."""
-    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M:%S")
+def clock(at_ms: int, utc_offset: int | None = None) -> str:
+    """The time of day, here or ``utc_offset`` seconds east of Greenwich."""
+    return moment(at_ms, utc_offset).strftime("%H:%M:%S")
+
+
+def date_and_clock(at_ms: int, utc_offset: int | None = None) -> str:
+    """``2026-11-21 09:14:03``."""
+    return moment(at_ms, utc_offset).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def moment(at_ms: int, utc_offset: int | None = None) -> datetime:
+    """The date and time, here or ``utc_offset`` seconds east of Greenwich."""
+    zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
+    return datetime.fromtimestamp(at_ms / 1000, zone)
+
+
+def rounded(value: float | None, digits: int = 3) -> float | None:
+    """For programs."""
+    return None if value is None else round(value, digits)
+
+
+def chart(values: Sequence[float | None], width: int, height: int) -> list[str]:
+    """Bars from the bottom up, as many rows as ``height``, from 0 to the largest value; the latest at the right."""
+    shown = _sampled(values, max(0, width))
+    largest = max((value for value in shown if value is not None), default=0) or 1
+    eighths = [0 if value is None else round(value / largest * height * 8) for value in shown]
+    rows = []
+    for row in range(height - 1, -1, -1):
+        text = "".join(_BARS[min(8, left) - 1] if (left := one - 8 * row) > 0 else " " for one in eighths)
+        rows.append(text.rjust(width))
+    return rows
 
 
 def _sampled(values: Sequence[float | None], width: int) -> list[float | None]:

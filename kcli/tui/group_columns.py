@@ -11,6 +11,17 @@ VERDICT_STYLES = {
     OK: "ok", EMPTY: "dim", REBALANCING: "accent", REWOUND: "accent", SLOW: "warn", STOPPED: "warn",
     STALLED: "bad", LOSS_RISK: "bad",
 }  # fmt: skip
+_SHORT = {REBALANCING: "REBAL", LOSS_RISK: "AT RISK"}
+VERDICTS_MEAN = {
+    OK: "it reads as fast as is written, or has nothing to read",
+    SLOW: "it reads, but its lag grows",
+    STALLED: "it has members and unread records, but commits nothing",
+    STOPPED: "it has unread records and no members",
+    LOSS_RISK: "retention has deleted unread records, or soon will",
+    REWOUND: "its commits moved back",
+    REBALANCING: "its partitions are being handed out again",
+    EMPTY: "no members, and nothing to read",
+}
 _SEVERITY = (LOSS_RISK, STALLED, STOPPED, SLOW, REWOUND, REBALANCING, OK, EMPTY)
 
 
@@ -33,34 +44,74 @@ def _verdict(line: GroupLine) -> Cell:
     return Cell(verdict_text(line.verdict), VERDICT_STYLES.get(line.verdict or "", "dim"))
 
 
+def _short_verdict(line: GroupLine) -> Cell:
+    cell = _verdict(line)
+    return cell._replace(text=_SHORT.get(line.verdict or "", cell.text))
+
+
 def _severity(line: GroupLine) -> int | None:
     return None if line.verdict is None else -_SEVERITY.index(line.verdict)
 
 
 COLUMNS: tuple[Column[GroupLine], ...] = (
-    Column("GROUP", 14, lambda one: Cell(one.group), lambda one: one.group, grows=True),
-    Column("STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4),
-    Column("MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True),
-    Column("TOPICS", 6, lambda one: Cell(str(one.topics)), lambda one: one.topics, drop=7, right=True, falling=True),
     Column(
-        "LAG", 11, lambda one: Cell(figures.count(one.summary.lag)),
-        lambda one: one.summary.lag, right=True, falling=True,
+        "GROUP", 14, lambda one: Cell(one.group), lambda one: one.group, grows=True, least=4,
+        about="the group's name",
+        data={"group": lambda one: one.group},
+    ),
+    Column(
+        "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4,
+        about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
+        data={"state": lambda one: one.state or None},
+    ),
+    Column(
+        "MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True,
+        about="members; 4/6: four of six have partitions",
+        data={"members": lambda one: one.members, "members_with_partitions": lambda one: one.reading},
+    ),
+    Column(
+        "TOPICS", 6, lambda one: Cell(str(one.topics)), lambda one: one.topics, drop=7, right=True,
+        falling=True,
+        about="topics with a committed offset, or read by a member",
+        data={"topics": lambda one: one.topics},
+    ),
+    Column(
+        "LAG", 11, lambda one: Cell(figures.count(one.summary.lag)), lambda one: one.summary.lag, right=True,
+        falling=True, least=6, narrow=lambda one: Cell(figures.short(one.summary.lag)),
+        about="records between the committed offsets and the ends of the partitions",
+        data={"lag_records": lambda one: one.summary.lag},
     ),
     Column(
         "TIME", 9, lambda one: Cell(figures.age(one.summary.seconds, one.summary.method)),
         lambda one: one.summary.seconds, drop=1, right=True, falling=True,
+        about="age of the first unread record of the worst partition; ≈: estimated (t finds it in the records)",
+        data={
+            "lag_seconds": lambda one: figures.rounded(one.summary.seconds),
+            "lag_method": lambda one: one.summary.method,
+        },
     ),
     Column(
-        "RATE", 9, lambda one: Cell(figures.rate(one.trend.consumed)),
-        lambda one: one.trend.consumed, drop=2, right=True, falling=True,
+        "RATE", 9, lambda one: Cell(figures.rate(one.trend.consumed)), lambda one: one.trend.consumed,
+        drop=2, right=True, falling=True,
+        about="records read per second, over the last minute",
+        data={"consumed_per_second": lambda one: figures.rounded(one.trend.consumed, 1)},
     ),
     Column(
-        "ETA", 8, lambda one: Cell(figures.time_to_drain(one.trend)),
-        lambda one: one.trend.eta, drop=3, right=True, falling=True,
+        "ETA", 8, lambda one: Cell(figures.time_to_drain(one.trend)), lambda one: one.trend.eta, drop=3,
+        right=True, falling=True,
+        about="time until nothing is unread at this rate; growing: never",
+        data={"eta_seconds": lambda one: figures.rounded(one.trend.eta, 0)},
     ),
     Column(
         "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
         lambda one: one.trend.net, drop=6, falling=True,
+        about="the lag of the last five minutes; sorts by how fast it grows",
+        data={"net_per_second": lambda one: figures.rounded(one.trend.net, 1)},
     ),
-    Column("HEALTH", 11, _verdict, _severity, falling=True),
+    Column(
+        "HEALTH", 11, _verdict, _severity, falling=True, least=7,
+        narrow=_short_verdict,
+        about="the verdict; in capitals where it needs attention",
+        data={"verdict": lambda one: one.verdict},
+    ),
 )  # fmt: skip

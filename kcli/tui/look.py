@@ -3,13 +3,29 @@
 from rich.style import Style
 from textual.theme import Theme
 
-STYLES = ("", "head", "dim", "ok", "warn", "bad", "accent", "title", "key", "stale")
+from kcli.profiles.profile import COLORS
+
+STYLES = (
+    "",
+    "head",
+    "dim",
+    "ok",
+    "warn",
+    "bad",
+    "accent",
+    "title",
+    "key",
+    "stale",
+    *(f"on {one}" for one in COLORS),
+)
+"""``on red`` is that of a heading in a profile's colour."""
 
 
 def look(theme: Theme) -> dict[str, Style]:
     """The styles of ``STYLES``."""
     dark = theme.dark
     return {
+        **{f"on {color}": Style(bold=True, reverse=True, color=color) for color in COLORS},
         "": Style(),
         "head": Style(bold=True, color=theme.secondary or theme.primary),
         "dim": Style(dim=True),

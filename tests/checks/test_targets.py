@@ -15,7 +15,7 @@ from tests.conftest import FIXTURES, ON_REAL_BROKERS
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ("test", "test-brokers", "test-kerberos", "test-spark-cluster", "chaos")
-MARKERS = ("integration", "brokers", "kerberos", "spark_cluster", "soak")
+MARKERS = ("computing", "integration", "brokers", "kerberos", "spark_cluster", "soak")
 
 
 def runs_of_pytest(target: str) -> list[list[str]]:
@@ -28,8 +28,8 @@ def runs_of_pytest(target: str) -> list[list[str]]:
     }
     command = ["make", "--dry-run", target]
     done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=True, timeout=60)
-    lines = done.stdout.replace("\\\n", " ").splitlines()
-    runs = [shlex.split(line.partition("||")[0]) for line in lines if "-m pytest" in line]
+    commands = re.split(r"\|\||&&|;|\n", done.stdout.replace("\\\n", " "))
+    runs = [shlex.split(command) for command in commands if "-m pytest" in command]
     return [run for run in runs if "--kafka-version" not in run]
 
 

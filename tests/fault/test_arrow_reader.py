@@ -334,6 +334,13 @@ def test_nothing_is_committed(cluster: FakeCluster) -> None:
     assert not cluster.seen(OffsetCommitRequest)
 
 
+def test_a_start_beyond_the_end_names_the_parameter_and_no_option_of_commands(cluster: FakeCluster) -> None:
+    append(cluster, T0, records(1))
+    with pytest.raises(DataLossError, match="offset 7 is out of range") as found:
+        read_topic("t", offsets="7:", bootstrap_servers=cluster.bootstrap)
+    assert found.value.do == 'choose other offsets="START:END", or on_out_of_range="earliest" or "latest"'
+
+
 @pytest.mark.parametrize(
     ("library", "error"),
     [

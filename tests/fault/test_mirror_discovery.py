@@ -162,7 +162,7 @@ def test_a_new_job_adds_no_partitions_to_a_topic_of_somebody_else(
     create(target, "t", 1)
     done = mirrored(source, target)
     assert done.code == 7
-    assert "the target has 1 partitions, the source 2" in done.err
+    assert "the target has 1 partition, the source 2" in done.err
     assert partitions(target, "t") == 1
 
 

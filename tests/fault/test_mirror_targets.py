@@ -55,7 +55,7 @@ def test_all_conflicts_of_all_topics_are_listed_before_the_first_record(
     (error,) = done.errors
     assert error["what"] == ("topic t cannot hold an exact copy of t; topic u cannot hold an exact copy of u")
     for words in (
-        "t: the target has 1 partitions, the source 2",
+        "t: the target has 1 partition, the source 2",
         "t: the target replaces timestamps (message.timestamp.type=LogAppendTime)",
         "u: the target removes records that the source keeps (cleanup.policy=compact, the source has delete)",
         "u: the target accepts batches of 1000 bytes, the source of 1048588 (max.message.bytes)",

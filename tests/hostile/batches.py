@@ -23,6 +23,7 @@ from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import arrow_columns, crc32c
 from kcli.core.kernels.arrow_ops import Array
+from kcli.core.kernels.digest_ops import DIGEST_SIZE, NO_RECORDS
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import AbortedTransaction, PartitionData
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END
@@ -380,6 +381,13 @@ def _as_arrow(batch: BatchView, first: int, stop: int) -> None:
         _check_array(array)
 
 
+def _digested(batch: BatchView, first: int, stop: int) -> None:
+    for piece in batch.digest(first, stop, NO_RECORDS, room=2, chunk=3, timestamps=True):
+        assert len(piece[0]) == DIGEST_SIZE
+        assert 0 < piece[1] <= 3
+        assert first <= piece[2] <= piece[3] < stop
+
+
 def _check_array(array: Array) -> None:
     length, nulls, buffers, children = array
     assert 0 <= nulls <= length
@@ -401,6 +409,7 @@ _USES: tuple[_Use, ...] = (
     _searched,
     _copied,
     _as_arrow,
+    _digested,
 )
 
 

@@ -63,3 +63,35 @@ def murmur2(key: bytes) -> int:
     digest ^= digest >> 13
     digest = digest * 0x5BD1E995 & mask
     return digest ^ digest >> 15
+
+
+def _splitmix64(count: int) -> list[int]:
+    """The first numbers of SplitMix64 from 0, as its authors give it in C."""
+    found = []
+    for index in range(1, count + 1):
+        z = index * 0x9E3779B97F4A7C15 % 2**64
+        z = (z ^ z // 2**30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z // 2**27) * 0x94D049BB133111EB % 2**64
+        found.append(z ^ z // 2**31)
+    return found
+
+
+DIGEST_KEYS = _splitmix64(34)
+
+
+def digest(rows: list[tuple[int, bytes | None, bytes | None, bytes]]) -> bytes:
+    """Of timestamps, keys, values and header blocks with short numbers, word by word."""
+    factor = (DIGEST_KEYS[32] * 2**64 + DIGEST_KEYS[33]) // 4
+    state = 1
+    for time, key, value, headers in rows:
+        body = field(key) + field(value) + headers
+        data = time.to_bytes(8, "little", signed=True) + len(body).to_bytes(8, "little") + body
+        data += bytes(-len(data) % 16)
+        for start in range(0, len(data), 256):
+            group, total = data[start : start + 256], 0
+            for at in range(0, len(group), 16):
+                one = int.from_bytes(group[at : at + 8], "little") + DIGEST_KEYS[at // 8]
+                two = int.from_bytes(group[at + 8 : at + 16], "little") + DIGEST_KEYS[at // 8 + 1]
+                total += one % 2**64 * (two % 2**64)
+            state = (state * factor + total % 2**128) % (2**127 - 1)
+    return state.to_bytes(16, "little")

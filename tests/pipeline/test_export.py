@@ -1,5 +1,6 @@
 """``kcli pipeline export`` on a fake cluster: what it writes, what it refuses, and what becomes of a second run."""
 
+import errno
 import hashlib
 import json
 import os
@@ -7,11 +8,13 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.commands.pipeline import _export_run
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -40,7 +43,7 @@ def cluster() -> Iterator[FakeCluster]:
 def item(topic: str, partition: int, records: int, file: str, size: int) -> dict[str, object]:
     """Of a partition that begins at 0 and has no gaps."""
     place = {"topic": topic, "partition": partition, "start": 0, "end": records}
-    return {**place, "records": records, "bytes": size, "files": [file]}
+    return {**place, "records": records, "skipped_records": 0, "bytes": size, "files": [file]}
 
 
 def test_the_report_the_folders_and_the_manifest_are_as_documented(
@@ -71,7 +74,7 @@ def test_the_report_the_folders_and_the_manifest_are_as_documented(
         "items": [
             item("t", 0, 5, first, len(data[first])),
             item("t", 1, 40, second, len(data[second])),
-            {"topic": "u", "partition": 0, "start": 0, "end": 0, "records": 0, "bytes": 0, "files": []},
+            {**item("u", 0, 0, "", 0), "files": []},
         ],
         "warnings": [],
     }
@@ -200,7 +203,11 @@ def test_what_is_missing_is_written_again_and_nothing_else(
     inode = kept.stat().st_ino
     done, report = export(cluster, tmp_path / "x", "--format", form)
     assert done.code == 0, done.err
-    assert report["totals"]["tasks"] == 1
+    assert (report["totals"]["tasks"], report["totals"]["records"]) == (1, 45)
+    assert [(one["partition"], one["end"], one["records"]) for one in report["items"]] == [
+        (0, 5, 5),
+        (1, 40, 40),
+    ]
     assert files(tmp_path / "x") == before
     assert kept.stat().st_ino == inode
 
@@ -330,7 +337,8 @@ def test_offsets_without_a_record_are_no_loss(cluster: FakeCluster, tmp_path: Pa
             producer.commit_transaction() if number % 2 else producer.abort_transaction()
     done, report = export(cluster, tmp_path / "x", "u")
     assert done.code == 0, done.err
-    assert [(item["start"], item["end"], item["records"]) for item in report["items"]] == [(0, 8, 2)]
+    (found,) = report["items"]
+    assert [found[name] for name in ("start", "end", "records", "skipped_records")] == [0, 8, 2, 6]
     table = ds.dataset(tmp_path / "x").to_table()
     assert table["value"].to_pylist() == [b"1", b"3"]
     assert table["offset"].to_pylist() == [2, 6]
@@ -455,6 +463,23 @@ def test_spark_writes_the_same_bytes_and_restores_them(
         assert contents(target.bootstrap, "t") == ROWS
 
 
+def test_what_an_attempt_that_was_killed_has_left_is_removed_when_the_export_is_complete(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_tasks = _export_run.run_tasks
+
+    def leaving(*arguments: Any, **named: Any) -> Any:
+        results = run_tasks(*arguments, **named)
+        (tmp_path / "x" / "topic=t" / "partition=0" / ".0-1.ndjson.4711.tmp").touch()
+        return results
+
+    monkeypatch.setattr(_export_run, "run_tasks", leaving)
+    done, _ = export(cluster, tmp_path / "x", "--format", "ndjson", "-p", "0")
+    assert done.code == 0, done.err
+    (file,) = manifest(tmp_path / "x")["topics"][0]["partitions"][0]["files"]
+    assert set(files(tmp_path / "x")) == {"_kcli_manifest.json", file["path"]}
+
+
 @pytest.mark.case("K9")
 def test_a_continuous_export_outlasts_brokers_that_are_away(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -509,3 +534,22 @@ def test_without_pyarrow_the_line_to_install_it_is_shown(
         assert done.code == 2
         assert "pip install 'kcli-kafka[spark]'" in done.err
     assert export(cluster, tmp_path / "x", "--format", "ndjson")[0].code == 0
+
+
+def test_a_file_system_that_is_full_is_named_and_not_read_for_again(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if bytes(data[:4]) == b"PAR1":  # the beginning of a file
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    monkeypatch.setattr("kcli.pipeline.new_file.os.write", full)
+    done, report = export(cluster, tmp_path / "x")
+    assert done.code == 1
+    what = f"{tmp_path}/x/{FIRST}.parquet: No space left on device"
+    assert f'"what": "{what}", "why": "", "do": "free space there, then run it again"' in done.err
+    assert (report["items"][0]["error"], report["totals"]["task_retries"]) == (what, 0)
+    assert "stdout" not in done.err

@@ -1,72 +1,123 @@
-"""Topics of a real Kafka are exported and restored; confluent-kafka judges whether nothing is lost or changed."""
+"""Topics of a real Kafka are exported and restored in another one, and mirrored to it; `verify` and confluent-kafka judge
+whether nothing is lost or changed.
+"""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.command import kcli, ok
 from tests.fault.mirror_command import command
 from tests.integration.mirroring import (
+    CODECS,
     COMPACTED,
     WRITER_PARTITIONS,
-    contents,
-    judged,
+    check_equal,
+    numbered,
     wait_until_compacted,
+    write,
     write_by_java,
     write_to_be_compacted,
 )
-from tests.kafka import Kafka
+from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
 
 _COUNT = 200
 
 
-def _run(kafka: Kafka, *words: str) -> dict[str, list[dict[str, int]]]:
-    done = command("-b", kafka.bootstrap, "pipeline", *words, "--yes", "-o", "json")
-    assert done.code == 0, done.err
-    found: dict[str, list[dict[str, int]]] = json.loads(done.out)
-    return found
+@pytest.fixture(scope="module")
+def target(pytestconfig: pytest.Config) -> Iterator[Kafka]:
+    """The other cluster; it has none of the topics."""
+    with sandboxed(version=version_of(pytestconfig), jvm_options=QUICK_JVM) as found:
+        yield found
 
 
-@pytest.mark.case("K6")
-def test_all_codecs_transactions_and_what_compaction_left_are_restored(kafka: Kafka, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sources(kafka: Kafka) -> dict[str, list[int]]:
+    """Topics with all codecs, transactions and null and empty keys, values and headers, and one that was compacted; how
+    many records each partition has.
+    """
     mixed = kafka.topic("mixed", partitions=WRITER_PARTITIONS)
     counts = write_by_java(kafka, mixed, _COUNT)
+    codecs = kafka.topic("codecs", partitions=len(CODECS))
+    for partition, codec in enumerate(CODECS):
+        write(kafka, codecs, numbered(_COUNT), partition=partition, batch=50, **{"compression.type": codec})
     compacted = kafka.topic("compacted", partitions=2, config=COMPACTED)
     write_to_be_compacted(kafka, compacted, 2, 5)
     left = wait_until_compacted(kafka, compacted)
-    folders = [str(tmp_path / form) for form in ("parquet", "ndjson")]
-    report = _run(kafka, "export", mixed, compacted, folders[0], "--runner", "processes", "--local", "2")
-    records = {(item["topic"], item["partition"]): item["records"] for item in report["items"]}
-    assert [records[mixed, n] for n in range(WRITER_PARTITIONS)] == counts
-    assert [records[compacted, n] for n in left] == [len(rows) for rows in left.values()]
-    text = ("--format", "ndjson", "--runner", "inline")
-    _run(kafka, "export", mixed, compacted, folders[1], *text)
-    for name, folder in zip(("p", "n"), folders, strict=True):
-        renamed = ("--map-topic", rf"^(.*)$=\1.{name}", "--runner", "inline")
-        _run(kafka, "import", folder, *renamed)
-        for topic in (mixed, compacted):
-            source = contents(judged(kafka, topic))
-            restored = contents(judged(kafka, f"{topic}.{name}"))
-            assert {n: rows for n, rows in restored.items() if rows} == {
-                n: rows for n, rows in source.items() if rows
-            }
-    # The lines are those of consume, so that produce restores them too.
-    again = kafka.topic("again", partitions=WRITER_PARTITIONS)
-    lines = b"".join(
-        path.read_bytes() for path in sorted(Path(folders[1], f"topic={mixed}").rglob("*.ndjson"))
-    )
-    ok(
-        kcli(
-            "produce",
-            again,
-            "-i",
-            "ndjson",
-            "--partitioner",
-            "manual",
-            "-q",
-            bootstrap=kafka.bootstrap,
-            stdin=lines,
+    return {
+        mixed: counts,
+        codecs: [_COUNT] * len(CODECS),
+        compacted: [len(left.get(partition, [])) for partition in (0, 1)],
+    }
+
+
+def _run(*words: str) -> dict[str, Any]:
+    done = command("pipeline", *words, "--yes", "-o", "json")
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def _records(report: dict[str, Any]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for item in report["items"]:
+        found.setdefault(item["topic"], []).append(item["records"])
+    return found
+
+
+def _check(kafka: Kafka, target: Kafka, sources: dict[str, list[int]], suffix: str, *flags: str) -> None:
+    """Both sides are equal, as the command and as another client see them."""
+    sides = ["--from", kafka.bootstrap, "--to", target.bootstrap, "--map-topic", rf"^(.*)$=\1{suffix}"]
+    topics = [word for topic in sources for word in ("-t", topic)]
+    report = _run("verify", *sides, *topics, *flags, "--runner", "inline")
+    compared: dict[str, list[int]] = {}
+    for item in report["items"]:
+        assert (item["equal"], item["first_difference"]) == (True, None)
+        compared.setdefault(item["topic"], []).append(item["compared_records"])
+    assert compared == sources
+    for topic, counts in sources.items():
+        check_equal(kafka, topic, target, topic + suffix, counts)
+
+
+@pytest.mark.case("K6")
+@pytest.mark.parametrize(
+    ("form", "runner"), [("parquet", ("processes", "--local", "2")), ("ndjson", ("inline",))]
+)
+def test_another_cluster_has_every_attribute_of_every_record_after_an_import(
+    kafka: Kafka,
+    target: Kafka,
+    sources: dict[str, list[int]],
+    form: str,
+    runner: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    folder = str(tmp_path / form)
+    report = _run("export", *sources, folder, "-b", kafka.bootstrap, "--format", form, "--runner", *runner)
+    assert _records(report) == sources
+    renamed = ("--map-topic", rf"^(.*)$=\1.{form}")
+    assert _records(_run("import", folder, "-b", target.bootstrap, *renamed, "--runner", *runner)) == sources
+    _check(kafka, target, sources, f".{form}", "--level", "records")
+    if form == "ndjson":  # the lines are those of consume, so that produce restores them too
+        mixed, counts = next(iter(sources.items()))
+        again = target.topic("again", partitions=WRITER_PARTITIONS)
+        lines = b"".join(
+            path.read_bytes() for path in sorted(Path(folder, f"topic={mixed}").rglob("*.ndjson"))
         )
-    )
-    assert contents(judged(kafka, again)) == contents(judged(kafka, mixed))
+        flags = ("-i", "ndjson", "--partitioner", "manual", "-q")
+        ok(kcli("produce", again, *flags, bootstrap=target.bootstrap, stdin=lines))
+        check_equal(kafka, mixed, target, again, counts)
+
+
+@pytest.mark.case("K6")
+def test_another_cluster_has_every_attribute_of_every_record_after_a_mirror(
+    kafka: Kafka, target: Kafka, sources: dict[str, list[int]]
+) -> None:
+    sides = ["--from", kafka.bootstrap, "--to", target.bootstrap, "--map-topic", r"^(.*)$=\1.copy"]
+    topics = [word for topic in sources for word in ("-t", topic)]
+    job = ["mirror", *sides, *topics, "--runner", "processes", "--local", "2"]
+    assert _records(_run(*job)) == sources
+    _check(kafka, target, sources, ".copy", "--level", "digest")
+    assert _records(_run(*job)) == {topic: [0] * len(counts) for topic, counts in sources.items()}

@@ -139,7 +139,7 @@ def test_a_topic_that_cannot_hold_them_is_refused(
     for more in ((), ("--dry-run",)):
         done, _ = import_(target, tmp_path, *more)
         assert done.code == 7
-        assert "the target has 1 partitions, the source 2" in done.err
+        assert "the target has 1 partition, the source 2" in done.err
 
 
 def test_a_dry_run_checks_all_and_changes_nothing(
@@ -172,6 +172,7 @@ def test_a_file_that_is_not_what_the_manifest_says_is_named_before_anything_is_w
     done, report = import_(target, tmp_path, *more)
     assert done.code == 2
     assert FIRST in done.err
+    assert ("remove the file and run the export again" in done.err) is (damage != "removed")
     assert report is None
     assert not target.seen(ProduceRequest)
 

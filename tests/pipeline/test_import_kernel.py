@@ -151,6 +151,19 @@ def test_a_request_that_is_lost_costs_nothing(folder: Path, target: FakeCluster)
     assert target.log("t", 0).values(committed=True) == VALUES
 
 
+@pytest.mark.case("K9")
+def test_a_broker_that_restarts_meanwhile_changes_no_result(folder: Path, target: FakeCluster) -> None:
+    hold = target.hold(ProduceRequest, "answer")
+    with Run(Job("import_", settings(target, folder), (task(folder),))) as run:
+        hold.wait(timeout=PATIENCE)
+        target.stop(1)
+        hold.lose()
+        target.start(1)
+        (result,) = run.results()
+    assert result.error is None
+    assert target.log("t", 0).values(committed=True) == VALUES
+
+
 @pytest.mark.case("K2")
 def test_a_stop_ends_a_task_between_transactions_and_the_next_run_continues(
     folder: Path, target: FakeCluster, monkeypatch: pytest.MonkeyPatch

@@ -133,8 +133,9 @@ def test_a_topic_is_renamed_and_the_plan_of_a_dry_run_changes_nothing(
 def test_a_range_limits_a_new_job_and_what_was_added_later_is_copied_whole(
     source: FakeCluster, target: FakeCluster
 ) -> None:
-    _, report = mirror(source, target, "--offset", "2:5")
+    done, report = mirror(source, target, "--offset", "2:5")
     assert without_bytes(report) == [item(0, 2, 5, 3), item(1, 2, 3, 1)]
+    assert "kcli pipeline verify" not in done.err  # both sides differ
     source.add_partitions("t", 3)
     source.append("t", 2, batch(b"new", timestamp=1_000))
     done, report = mirror(source, target, "--offset", "2:8")
@@ -249,6 +250,21 @@ def test_a_mirror_back_is_an_endless_loop_and_patterns_leave_copies_out(
     assert "copy → copy" not in done.err
 
 
+def test_after_ctrl_c_the_other_direction_may_begin_at_once(
+    source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in (1, 2):
+        with following(monkeypatch, source, target):
+            until(lambda: caught_up(target))
+            if run == 2:  # what the first has left does not hide the second
+                source.append("t", 0, batch(b"more", timestamp=1_000))
+                until(lambda: values(target, "t") == [*VALUES, b"more"])
+            assert command(*arguments(target, source, "--dry-run")).code == 7
+        back = command(*arguments(target, source, "--dry-run"))
+        assert back.code == 0, back.err
+        assert f"mirror job {JOB} has copied t of the target to t" in back.err
+
+
 def test_one_partition_that_cannot_be_written_does_not_concern_the_others(
     source: FakeCluster, target: FakeCluster
 ) -> None:
@@ -317,6 +333,7 @@ def test_what_arrives_is_copied_and_topics_and_partitions_that_appear(
     assert "stopped; the same command continues from here" in done.err
 
 
+@pytest.mark.case("K9")
 def test_what_fails_for_a_while_is_tried_again_and_said(
     source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,18 +1,19 @@
 """Mirrors on a real cluster of Spark, whose processes are killed at random: each record is there once, in order."""
 
 import dataclasses
-import random
-import threading
+import json
+import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-import psutil
 import pytest
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
 from kcli.core.cluster.offsets import LATEST, OffsetInfo
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -24,15 +25,20 @@ from kcli.pipeline.spark.runner import open_runner
 from tests.chaos.mirror_audit import CommittedReader, assert_equal, assert_judged
 from tests.chaos.transactional_source import TransactionalSource
 from tests.chaos.workload import SEED
+from tests.command import start
+from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import Kafka
-from tests.pipeline.standalone import Standalone, standalone
+from tests.pipeline.mirror_driver import STEPS, arguments, copied, kill_at
+from tests.pipeline.standalone import Killer, Standalone, standalone
+from tests.proxy.proxy import Proxy
 
-pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
 
 RECORDS = 160_000
 PACE = 2_500.0  # records a second
 PARTITIONS = 4
 KILLS = 12
+COUNT = 300
 CONF = {
     "spark.task.maxFailures": "20",
     "spark.executor.memory": "512m",
@@ -44,33 +50,6 @@ CONF = {
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     with standalone(tmp_path_factory.mktemp("standalone")) as found:
         yield found
-
-
-class Killer:
-    """Kills a Python worker, a daemon or an executor every few seconds, until ``close``."""
-
-    def __init__(self, cluster: Standalone) -> None:
-        self.killed: list[str] = []
-        self._cluster = cluster
-        self._chance = random.Random(SEED)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ended.wait(self._chance.uniform(0.5, 3.0)) and len(self.killed) < KILLS:
-            kind = self._chance.choice(("worker", "worker", "daemon", "executor"))
-            with suppress(psutil.NoSuchProcess):
-                found = self._cluster.executors() if kind == "executor" else self._cluster.daemons()
-                if kind == "worker":
-                    found = [child for daemon in found for child in daemon.children(recursive=True)]
-                if found:
-                    self._chance.choice(found).kill()
-                    self.killed.append(kind)
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join()
 
 
 def one_slice(
@@ -90,7 +69,16 @@ def one_slice(
     return runner.run(Job("copy", settings, tuple(tasks)), on_progress=lambda _: None, stop=Stop())
 
 
-@pytest.mark.case("K2", "K3")
+def on_spark(cluster: Standalone, conf: Mapping[str, str]) -> list[str]:
+    """The options of a job on the cluster."""
+    return [
+        "--master",
+        cluster.url,
+        *[word for pair in conf.items() for word in ("--spark-conf", "=".join(pair))],
+    ]
+
+
+@pytest.mark.case("K2", "K3", "R23")
 def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
     cluster: Standalone, kafka: Kafka
 ) -> None:
@@ -107,7 +95,7 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
         CommittedReader(kafka.bootstrap, topic, PARTITIONS) as here,
         CommittedReader(kafka.bootstrap, copy, PARTITIONS) as there,
     ):  # fmt: skip
-        killer = Killer(cluster)
+        killer = Killer(cluster, KILLS)
         try:
             began, part = time.monotonic(), 0
             while len(killer.killed) < KILLS or writer.committed < RECORDS // 2:
@@ -131,3 +119,63 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
         assert_equal(here, there)
         assert_judged(writer, topic, there, SEED)
         assert records == writer.committed
+
+
+@pytest.mark.case("K4", "R23")
+def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
+    cluster: Standalone, kafka: Kafka, tmp_path: Path
+) -> None:
+    """Its executors live on for a while: what they still hold may reach the broker when the next driver runs."""
+    topic, job = kafka.topic("driver"), kafka.unused_name("job")
+    options = on_spark(cluster, CONF)
+    with Proxy(kafka.bootstrap) as proxy:
+        for step in STEPS:
+            write(kafka, topic, numbered(COUNT), batch=50)
+            output = tmp_path / f"{step.name}.err"
+            kill_at(step, proxy, kafka, job, *options, topic=topic, output=output, patience=300)
+    copied(kafka, job, *options, topics=[topic], timeout=600)
+    check_equal(kafka, topic, kafka, f"{job}-{topic}", [COUNT * len(STEPS)])
+    assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0]}
+
+
+@pytest.mark.case("K3", "R23")
+def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_stored_once(
+    cluster: Standalone, kafka: Kafka
+) -> None:
+    topic, job = kafka.topic("speculative", partitions=4), kafka.unused_name("job")
+    counts = [COUNT, 20, 20, 20]
+    for partition, count in enumerate(counts):
+        write(kafka, topic, numbered(count), partition=partition, batch=20)
+    conf = {
+        **CONF,
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.minTaskRuntime": "500ms",
+    }
+    with Proxy(kafka.bootstrap) as proxy:
+        first = proxy.hold(
+            ProduceRequest,
+            "request",
+            nth=1,
+            when=lambda one: any(batch.partition == 0 for batch in one.batches),
+        )
+
+        def copy_begins() -> bool:
+            """Whether a producer that had no id yet has got that of the first one."""
+            return any(
+                one.at > held.at and one.body.producer_id == -1 and one.body.transactional_id.endswith("-0")
+                for held in first.held
+                for one in proxy.exchanges(InitProducerIdRequest)
+                if one.answered_at is not None
+            )
+
+        command = arguments(kafka, job, *on_spark(cluster, conf), topics=[topic], to=proxy.bootstrap)
+        with start(*command, stdin=subprocess.DEVNULL) as process:
+            proxy.wait_for(copy_begins, 300, "a copy")
+            first.release()
+            out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err.decode()[-2_000:]
+    assert [item["records"] for item in json.loads(out)["items"]] == counts
+    check_equal(kafka, topic, kafka, f"{job}-{topic}", counts)
+    assert copied(kafka, job, "--runner", "inline", topics=[topic]) == {topic: [0] * 4}

@@ -176,6 +176,25 @@ def test_an_attempt_that_was_replaced_by_the_next_one_of_its_run_is_refused(
     assert target.log("t", 0).values(committed=True) == VALUES
 
 
+@pytest.mark.case("K9")
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_broker_that_restarts_meanwhile_changes_no_result(
+    source: FakeCluster, target: FakeCluster, side: str
+) -> None:
+    cluster, api = (source, FetchRequest) if side == "source" else (target, ProduceRequest)
+    hold = cluster.hold(api, "answer")
+    with Run(Job("copy", settings(source, target), tasks(source, "t", 0))) as run:
+        hold.wait(timeout=PATIENCE)
+        cluster.stop(1)
+        hold.lose()
+        cluster.start(1)
+        (result,) = run.results()
+    assert result.error is None
+    assert result.item is not None
+    assert result.item["records"] == len(VALUES)
+    assert target.log("t", 0).values(committed=True) == VALUES
+
+
 def test_a_stop_ends_a_task_where_it_is_and_the_next_run_continues(
     source: FakeCluster, target: FakeCluster
 ) -> None:

@@ -114,6 +114,11 @@ def test_text_and_page(made: Made, tmp_path: Path) -> None:
     assert "http" not in html
 
 
+def test_a_dry_run_writes_no_page(made: Made, tmp_path: Path) -> None:
+    profiled(made, "t", "--dry-run", "--html", str(tmp_path / "page.html"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("flags", "text"),
     [

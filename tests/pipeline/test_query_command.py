@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from kcli.core import Producer
 from kcli.core.types import ProducerRecord
+from kcli.pipeline.plan import Slice
 from tests.in_process import Done, kcli
 from tests.kafka import Kafka
 
@@ -38,6 +40,17 @@ def test_what_cannot_work_is_refused_before_anything_is_started(
     done = kcli("pipeline", "query", "orders", *arguments, bootstrap="127.0.0.1:1")
     assert (done.code, done.out) == (code, "")
     assert what in done.err
+
+
+@pytest.mark.parametrize(("offsets", "profile"), [(4_999_999, "light"), (5_000_000, "sql")])
+def test_a_jvm_for_few_records_starts_quickly(offsets: int, profile: str) -> None:
+    """Each of Java's compilers is the cheaper one for the whole command on its side of the limit."""
+    from kcli.commands.pipeline._query_rows import profile_for  # loads pyspark
+    from kcli.pipeline.spark.source_settings import settings_of
+
+    settings = settings_of({"bootstrap.servers": "127.0.0.1:1", "topic": "orders"})
+    halves = (Slice("orders", bytes(16), 0, 0, 1000), Slice("orders", bytes(16), 1, 50, offsets - 950))
+    assert profile_for(replace(settings, slices=halves)) == profile
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +126,23 @@ def test_the_whole_record_as_lines(query: Any, topic: str) -> None:
     lines = limited.out.splitlines()
     assert lines[0] == "key,key_encoding,key_2,key_2_encoding"
     assert len(lines) == 6
+
+
+@pytest.mark.integration
+def test_values_that_cannot_be_decoded_are_counted(query: Any, topic: str) -> None:
+    warning = f"1 value could not be decoded with json and is null; the first at {topic}-0@0: "
+    done = query(
+        "select *, value:n from source where partition = 0 and offset < 2 order by offset",
+        "-s", "value=json", "-o", "json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [text[: len(warning)] for text in found["warnings"]] == [warning]
+    assert warning in done.err
+    assert [item["value:n"] for item in found["items"]] == [None, "3"]
+    assert "value_text" not in found["columns"]
+    done = query("select headers from source limit 1", "-o", "plain")
+    assert done.out.splitlines()[1] == '[["h","1"]]'
 
 
 @pytest.mark.integration

@@ -127,8 +127,13 @@ def test_each_record_goes_back_once_and_only_once(letters: DeadLetters) -> None:
         ("kcli-replays", b"1"),
         ("kcli-replayed-from", f"{letters.source}/0/1".encode()),
     )
-    again = letters.replay("--to", "header:from", "--yes")
+    again = letters.replay("--to", "header:from", "--yes", "-o", "json")
     assert again.code == 0, again.err
+    items = json.loads(again.out)["items"]
+    assert [(i["partition"], i["start"], i["end"], i["records"]) for i in items] == [
+        (0, 30, 30, 0),
+        (1, 30, 30, 0),
+    ]
     assert "60 offsets were done by earlier runs" in again.err
     assert len(letters.records(letters.one, 3)) == 24
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.result_values import HEADERS, item_maker, plain
+from kcli.pipeline.result_values import HEADERS, item_maker, plain, with_text_cells
 
 
 class Row(tuple[Any, ...]):
@@ -47,3 +47,13 @@ def test_base64_is_marked_and_headers_are_pairs() -> None:
         "n": 3,
     }
     assert item((None, b"", None, None)) == {"key": None, "value": "", "headers": None, "n": None}
+
+
+def test_lists_and_structs_are_json_in_a_cell() -> None:
+    item = {"n": 1, "headers": [["a", None], ["ä", "1"]], "struct": {"x": [1]}, "none": None}
+    assert with_text_cells(item) == {
+        "n": 1,
+        "headers": '[["a",null],["ä","1"]]',
+        "struct": '{"x":[1]}',
+        "none": None,
+    }

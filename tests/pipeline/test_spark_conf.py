@@ -1,5 +1,6 @@
 """The configuration of a session, and what of the user's is refused or joined."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,13 +14,13 @@ from kcli.pipeline.spark.libraries import LIBRARIES, Library, check_library
 from kcli.pipeline.spark.masters import check_master
 
 
-def conf(master: str | None = None, profile: str = LIGHT, **given: str) -> dict[str, str]:
+def conf(master: str | None = None, profile: str = LIGHT, folder: str = "/f", **given: str) -> dict[str, str]:
     values = {name.replace("_", "."): text for name, text in given.items()}
     return session_conf(
         parse_master(master, local=2, processors=4, conf=values),
         values,
         profile=profile,
-        folder="/f",
+        folder=folder,
         log_configuration="file:/f/log4j2.properties",
         python_path="/kcli",
     )
@@ -60,7 +61,26 @@ def test_a_local_session_is_reached_by_this_machine_only() -> None:
     found = conf()
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.1"
     assert found["spark.ui.enabled"] == "false"
-    assert "spark.driver.host" not in conf("spark://h:1")
+    assert found["spark.python.unix.domain.socket.enabled"] == "true"
+    assert found["spark.python.unix.domain.socket.dir"] == "/f"
+    assert not {"spark.driver.host", "spark.python.unix.domain.socket.enabled"} & set(conf("spark://h:1"))
+
+
+def test_a_folder_with_a_long_path_has_no_sockets() -> None:
+    """The path of a socket is limited, to 103 bytes on macOS."""
+    assert "spark.python.unix.domain.socket.enabled" in conf(folder="/" * 60)
+    assert "spark.python.unix.domain.socket.enabled" not in conf(folder="/" * 61)
+
+
+@pytest.mark.case("K10", "X30")
+@pytest.mark.parametrize(
+    "name", ["spark.hadoop.store.password", "spark.my.sasl.jaas.config", "fs.s3a.access.key"]
+)
+def test_what_pages_and_event_logs_show_is_redacted(name: str) -> None:
+    for found in (conf(), conf(spark_redaction_regex="mine", spark_sql_redaction_options_regex="mine")):
+        for key in ("spark.redaction.regex", "spark.sql.redaction.options.regex"):
+            assert re.search(found[key], name)
+            assert not re.search(found[key], "spark.app.name")
 
 
 def test_the_users_settings_win_and_are_joined_where_kcli_needs_its_own() -> None:

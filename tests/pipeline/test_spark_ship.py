@@ -14,6 +14,7 @@ from kcli.pipeline.spark import ship
 from kcli.pipeline.spark.probe import differences
 from kcli.pipeline.spark.probe_task import probe_task
 from kcli.pipeline.spark.ship import PackError, archives, cached_pack, pack_name, write_pack
+from tests.in_process import kcli as command
 
 
 @pytest.fixture(autouse=True)
@@ -73,12 +74,23 @@ def test_old_archives_are_removed(own_cache: Path) -> None:
 
 
 def test_an_archive_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(PackError, match="cannot write"):
+    with pytest.raises(PackError, match="cannot write") as found:
         write_pack(str(tmp_path / "none/deps.tar.gz"))
+    assert "`kcli pipeline pack --file FILE`" in found.value.do
     (tmp_path / "deps.tar.gz").mkdir()
     with pytest.raises(PackError, match="cannot write"):
         write_pack(str(tmp_path / "deps.tar.gz"))
     assert [path.name for path in tmp_path.iterdir()] == ["deps.tar.gz"]
+
+
+def test_a_dry_run_of_pack_prints_the_path_and_writes_nothing(own_cache: Path, tmp_path: Path) -> None:
+    for more, path in (
+        ((), own_cache / "kcli/spark" / pack_name()),
+        (("--file", f"{tmp_path}/x"), tmp_path / "x"),
+    ):
+        done = command("pipeline", "pack", "--dry-run", *more)
+        assert (done.code, done.out) == (0, f"{path}\n"), done.err
+        assert not path.exists()
 
 
 def test_the_users_archive_takes_the_place_of_kclis() -> None:

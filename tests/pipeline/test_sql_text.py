@@ -155,3 +155,33 @@ def test_a_semicolon_at_the_end_is_dropped() -> None:
 def test_what_cannot_be_a_query_is_refused(sql: str, what: str) -> None:
     with pytest.raises(ConfigError, match=what):
         rewritten(sql)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (
+            "select *, value:a from source",
+            "select * except (value_text), get_json_object(value_text, '$.a') from source",
+        ),
+        (
+            "select s.* from source s where key:a = value:b",
+            "select s.* except (key_text, value_text) from source s "
+            "where get_json_object(key_text, '$.a') = get_json_object(value_text, '$.b')",
+        ),
+        ("select *, value_text from source", "select * except (value_text), value_text from source"),
+        ("select * except (key), value_text from source", "select * except (key), value_text from source"),
+        ("select count(*), value_text from source", "select count(*), value_text from source"),
+        (
+            "select * from (select offset, value_text from source)",
+            "select * from (select offset, value_text from source)",
+        ),
+    ],
+)
+def test_a_star_stands_for_the_columns_of_a_record_whatever_else_is_read(given: str, made: str) -> None:
+    assert rewritten(given).sql == made
+
+
+def test_a_position_after_a_star_is_that_of_the_users_text() -> None:
+    found = rewritten("select *, value:a, wrong from source")
+    assert found.original_position(found.sql.index("wrong")) == found.original.index("wrong")

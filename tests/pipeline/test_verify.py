@@ -123,7 +123,7 @@ def test_the_first_difference_is_named(source: FakeCluster, target: FakeCluster,
     ("level", "why"),
     [
         ("offsets", "the source has 20 offsets, the target 19"),
-        ("digest", "the target has 19 records where the source has 20"),
+        ("digest", "the target has 19 records where the source has 20, within offsets 0 to 19 of the source"),
     ],
 )
 def test_what_the_lower_levels_see(source: FakeCluster, target: FakeCluster, level: str, why: str) -> None:
@@ -132,6 +132,8 @@ def test_what_the_lower_levels_see(source: FakeCluster, target: FakeCluster, lev
     done, report = verify(source, target, "--level", level)
     assert done.code == 8
     assert report["items"][0]["first_difference"]["why"] == why
+    assert "differ at offset" not in done.err
+    assert f"--level {'digest compares' if level == 'offsets' else 'records names'} the record" in done.err
 
 
 def test_topics_and_partitions_that_one_side_lacks(source: FakeCluster) -> None:
@@ -298,5 +300,5 @@ def test_a_table_says_where_and_what_differs(source: FakeCluster, target: FakeCl
     sides = ("--from", source.bootstrap, "--to", target.bootstrap)
     done = command("pipeline", "verify", *sides, "-t", "t", "--runner", "inline", "-o", "table")
     assert done.code == 8
-    assert "offset 0: the target has no record for it" in done.out
+    assert "the target has no record for offset 0 of the source" in done.out
     assert "compared 0 records, in" in done.err

@@ -11,7 +11,7 @@ import msgspec
 
 from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
-from kcli.commands.pipeline._export_report import COLUMNS, report_of_manifest, with_empty
+from kcli.commands.pipeline._export_report import COLUMNS, NOTHING_DONE, of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
     check_job_flags,
     cluster_of,
@@ -26,7 +26,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import ConfigError, DataLossError, KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
@@ -139,7 +139,8 @@ class _Export:
         if plan is None:
             assert manifest is not None
             inv.talk.note(f"{self.folder} is complete, as an earlier run has reported: nothing is read again")
-            return self._print(report_of_manifest(manifest), Stop(), "exported", self.flags["runner"])
+            report = of_manifest(NOTHING_DONE, manifest)
+            return self._print(report, Stop(), "exported", self.flags["runner"])
         with runner_of(inv, self.flags) as runner, Stop() as stop:
             stop.wake(self.consumer.wakeup)
             return self._rounds(manifest, plan, runner, stop)
@@ -173,10 +174,7 @@ class _Export:
         names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
         partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
-        try:
-            slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
-        except DataLossError as error:
-            raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+        slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         topics = planned_topics(slices, self._configs(names), manifest)
         return new_plan(
@@ -222,7 +220,11 @@ class _Export:
                     break
                 plan = _divided(following, runner.slots) if after else plan
         report = report_of(self.results, self.places, time.monotonic() - started)
-        return self._print(with_empty(report, plan), stop, "exported", runner.name)
+        if after is not None and not self.flags["continuous"]:
+            report = of_manifest(report, after)
+        else:
+            report = with_empty(report, plan)
+        return self._print(report, stop, "exported", runner.name)
 
     def _may_repeat(self, known: int) -> bool:
         """Whether what failed in this round may succeed later: then its results are forgotten, and it is repeated."""
@@ -277,6 +279,7 @@ class _Export:
         after = finished(plan, manifest, files)
         save(self.folder, after)
         os.unlink(os.path.join(self.folder, PLAN))
+        remove_temporary_files(self.folder)  # of attempts that were killed
         return after
 
     # what is printed

@@ -19,11 +19,11 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import DataLossError
+from kcli.core.errors import KcliError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.group_position import Position, group_name, read_positions
+from kcli.flows.mirror.group_position import Position, end_run, group_name, read_positions
 from kcli.flows.mirror.job import EXACTLY_ONCE, default_name
 from kcli.flows.mirror.loops import copies_of_target, returning_routes
 from kcli.flows.mirror.preflight import HIDDEN
@@ -40,6 +40,7 @@ from kcli.pipeline.report import Report, report_of
 
 _KERNEL = "copy"
 _SLICE_MS = 30_000
+_LAST_WORD = 3.0  # seconds to say that the job has ended
 _COLUMNS = (
     Column("topic"),
     Column("partition", "number"),
@@ -110,22 +111,25 @@ class _Mirror:
             follows=flags["continuous"],
         )
         with Stop() as stop:
-            report = (
-                follow(
-                    inv,
-                    flags,
-                    settings,
-                    planned,
-                    stop,
-                    admins=(self._source_admin, self._target_admin),
-                    selection=self._selection,
-                    found=found,
-                    jobs=lambda: self._jobs(again=True),
-                    seconds=(flags["slice_ms"] or _SLICE_MS) / 1000,
+            try:
+                report = (
+                    follow(
+                        inv,
+                        flags,
+                        settings,
+                        planned,
+                        stop,
+                        admins=(self._source_admin, self._target_admin),
+                        selection=self._selection,
+                        found=found,
+                        jobs=lambda: self._jobs(again=True),
+                        seconds=(flags["slice_ms"] or _SLICE_MS) / 1000,
+                    )
+                    if flags["continuous"]
+                    else self._copy(settings, planned, stop)
                 )
-                if flags["continuous"]
-                else self._copy(settings, planned, stop)
-            )
+            finally:
+                self._end(settings)
             code = print_report(
                 inv,
                 report,
@@ -188,20 +192,17 @@ class _Mirror:
         targets = dict(routes)
         with Consumer(options, hooks=inv.hooks) as consumer:
             consumer.connect(inv.timeout)
-            try:
-                new = [topic for topic in targets if topic not in seen]
-                found = pin(consumer, new, spec, inv.timeout) if new else []
-                whole = RangeSpec(OffsetSpec("earliest"), spec.stop)
-                for one in pin(consumer, seen, whole, inv.timeout) if seen else ():
-                    begun = positions.get(TopicPartition(targets[one.topic], one.partition))
-                    if begun is not None:
-                        found.append(one._replace(start=begun.offset))
-                    elif one.partition < seen[one.topic]:  # it had no time to begin
-                        found += pin(consumer, [one.topic], spec, inv.timeout, partitions=[one.partition])
-                    else:
-                        found.append(one)
-            except DataLossError as error:
-                raise DataLossError(error.what, why=error.why, do="choose another --offset") from None
+            new = [topic for topic in targets if topic not in seen]
+            found = pin(consumer, new, spec, inv.timeout) if new else []
+            whole = RangeSpec(OffsetSpec("earliest"), spec.stop)
+            for one in pin(consumer, seen, whole, inv.timeout) if seen else ():
+                begun = positions.get(TopicPartition(targets[one.topic], one.partition))
+                if begun is not None:
+                    found.append(one._replace(start=begun.offset))
+                elif one.partition < seen[one.topic]:  # it had no time to begin
+                    found += pin(consumer, [one.topic], spec, inv.timeout, partitions=[one.partition])
+                else:
+                    found.append(one)
         return found
 
     def _may_begin(
@@ -248,19 +249,32 @@ class _Mirror:
         report = report_of(results, places_of(self._target_admin, settings, tasks, results), 0.0)
         return items_of(report, planned, time.monotonic() - began)
 
+    def _end(self, settings: CopySettings) -> None:
+        """Says on the target that the job no longer runs: nobody waits long for that after Ctrl-C."""
+        options = self._target.options(ClientOptions)
+        try:
+            with Admin(options, self._inv.hooks, timeout=min(_LAST_WORD, self._inv.timeout)) as admin:
+                end_run(admin, settings.job, settings.source_cluster, settings.run)
+        except KcliError as error:
+            self._inv.talk.detail(f"that the job has ended is not on the target, and seen later: {error}")
+
     def _hint(self, stop: Stop, report: Report) -> None:
         inv, flags = self._inv, self._flags
         if stop:
             inv.talk.note("stopped; the same command continues from here")
-        elif report.totals["records"] and not report.failures:
+        elif (
+            report.totals["records"]
+            and not report.failures
+            and all(flags[name] is None for name in ("span", "since", "until"))
+        ):
             words = [
                 "kcli",
                 "pipeline",
                 "verify",
                 "--from",
-                self._source.servers,
+                self._source.named,
                 "--to",
-                self._target.servers,
+                self._target.named,
             ]
             for option, values in (("-t", flags["topics"]), ("--map-topic", flags["renames"])):
                 words += [word for value in values for word in (option, value)]

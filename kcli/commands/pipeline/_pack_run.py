@@ -6,7 +6,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.output.progress import size_text
 from kcli.pipeline.spark.libraries import LIBRARIES, check_library, installed
-from kcli.pipeline.spark.ship import DEPS, cached_pack, facts, write_pack
+from kcli.pipeline.spark.ship import DEPS, cache_folder, cached_pack, facts, pack_name, write_pack
 
 
 def write(inv: Invocation, file: str | None) -> int:
@@ -14,10 +14,16 @@ def write(inv: Invocation, file: str | None) -> int:
     for library in LIBRARIES:
         if library.name == "pyarrow":
             check_library(library, installed(library.name))
+    path = str(cache_folder() / pack_name()) if file is None else os.path.abspath(file)
+    if inv.dry_run:
+        inv.talk.note(
+            "it is there already" if file is None and os.path.exists(path) else "it would be written"
+        )
+        inv.out.text(path + "\n")
+        return 0
     if file is None:
-        path = cached_pack(inv.talk.note)
+        cached_pack(inv.talk.note)
     else:
-        path = os.path.abspath(file)
         write_pack(path)
     if IMPLEMENTATION != "native":
         inv.talk.warn(

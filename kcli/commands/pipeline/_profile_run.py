@@ -75,8 +75,9 @@ def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int
         shown.append({**item, "error": failed["error"]} if "error" in failed else item)
     summaries = [_topic(name, by_partition, flags["top"]) for name in dict.fromkeys(topics)]
     if flags["html"] is not None:
-        replace_file(flags["html"], page(cluster or "", time_text(wall_ms()), summaries, shown).encode())
-        inv.talk.note(f"wrote {flags['html']}")
+        if not inv.dry_run:
+            replace_file(flags["html"], page(cluster or "", time_text(wall_ms()), summaries, shown).encode())
+        inv.talk.note(f"{'would write' if inv.dry_run else 'wrote'} {flags['html']}")
     code = print_report(
         inv,
         report._replace(items=shown),

@@ -9,6 +9,7 @@ from kcli.commands.pipeline._job_run import check_job_flags, cluster_of
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
+from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
@@ -19,18 +20,6 @@ from kcli.pipeline.spark.source_settings import SOURCE_COLUMNS, SourceSettings
 from kcli.pipeline.sql_text import Rewritten, rewrite
 from kcli.serde.names import SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import open_serdes
-
-_ALL = (
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "timestamp_type",
-    "key",
-    "value",
-    "headers",
-    "leader_epoch",
-)
 
 
 class FolderExistsError(KcliError):
@@ -45,7 +34,7 @@ def run(inv: Invocation, topics: Sequence[str], sql: str, flags: Mapping[str, An
     names, folder = _arguments(inv, topics)
     specs = parse_serdes(flags["serdes"])
     decoded = [part for part, spec in (("key", specs.key), ("value", specs.value)) if spec is not None]
-    query = rewrite(sql, (*_ALL, *(f"{part}_json" for part in decoded)), decoded)
+    query = rewrite(sql, (*RECORD_COLUMNS, *(f"{part}_json" for part in decoded)), decoded)
     check_libraries()
     settings, cluster = pinned_source(
         inv, names, query, specs, wanted_range("query", since=flags["since"], until=flags["until"])

@@ -100,7 +100,7 @@ def plan_text(
         )
     if found.too_often:
         lines.append(
-            f"  skipped, since they were replayed {flags['max_replays']} times or more: "
+            f"  skipped, since they were replayed {counted(flags['max_replays'], 'time')} or more: "
             f"{counted(found.too_often, 'record')}"
         )
     if found.without_target:

@@ -22,7 +22,14 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job, Progress
-from kcli.pipeline.kernels.replay import PREFIX, ReplaySettings, ReplayTask, position, read_committed
+from kcli.pipeline.kernels.replay import (
+    PREFIX,
+    ReplaySettings,
+    ReplayTask,
+    item_before,
+    position,
+    read_committed,
+)
 from kcli.pipeline.plan import Slice, pin
 from kcli.pipeline.redrive import Routing, packed, parse_target
 from kcli.pipeline.report import report_of
@@ -155,7 +162,7 @@ class _Run:
             item["partition"]: item["records"] + item["skipped_records"] - len(chosen)
             for item, chosen in zip(surveyed, found.chosen or (), strict=False)
         }
-        return self._send(runner, tasks, stop, left_out, without_target=found.without_target)
+        return self._send(runner, tasks, slices, stop, left_out, without_target=found.without_target)
 
     # --- planning ----------------------------------------------------------------------------------------
 
@@ -215,12 +222,15 @@ class _Run:
         self,
         runner: Runner,
         tasks: Sequence[ReplayTask],
+        slices: Sequence[Slice],
         stop: Stop,
         left_out: Mapping[int, int],
         *,
         without_target: int,
     ) -> int:
-        """``left_out``: what --dedupe took out of each partition before."""
+        """``slices``: of all partitions, also of those without a task. ``left_out``: what --dedupe took out of each
+        partition before.
+        """
         inv = self.inv
         job = Job(_KERNEL, ReplaySettings(self.cluster, self.job, self.routing), tuple(tasks))
         places = [{"topic": task.slice.topic, "partition": task.slice.partition} for task in tasks]
@@ -232,6 +242,8 @@ class _Run:
             report = report_of([], [], 0.0)
         for item in report.items:
             item["skipped_records"] = item.get("skipped_records", 0) + left_out.get(item["partition"], 0)
+        done = report.items + [item_before(self.routing, each) for each in slices if not each.offsets]
+        report = report._replace(items=sorted(done, key=lambda item: item["partition"]))
         if without_target:
             report.failures.append(
                 NotFoundError(

@@ -45,6 +45,9 @@ _COLUMNS = (
 
 Item = dict[str, Any]
 
+_OFFSETS = "--level digest compares the records: transactions and compaction leave offsets without one"
+_DIGEST = "--level records names the record that differs"
+
 
 class DifferentError(KcliError):
     """What was compared is not equal."""
@@ -75,13 +78,15 @@ def run(inv: Invocation, source: str, target: str, flags: Mapping[str, Any]) -> 
     with Stop() as stop:
         if flags["level"] == "offsets":
             items = [_offsets_item(task) for task in pinned.tasks]
-            report = _finished(report_of([], [], 0.0), [*items, *pinned.missing])
-            return _print(inv, report, pinned.cluster, "inline", stop)
+            report = _finished(report_of([], [], 0.0)._replace(items=items), pinned.missing, _OFFSETS)
+            return _print(inv, report, pinned.cluster, "inline", stop, exact=False)
         with runner_of(inv, flags) as runner:
             report = _compare(inv, runner, settings, pinned.tasks, stop)
             if flags["repair"] and not stop:
                 report = _repair(inv, runner, settings, pinned.tasks, report, stop)
-            return _print(inv, _finished(report, pinned.missing), pinned.cluster, runner.name, stop)
+            exact = settings.compacted or settings.locate
+            report = _finished(report, pinned.missing, "" if exact else _DIGEST)
+            return _print(inv, report, pinned.cluster, runner.name, stop, exact=exact)
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:
@@ -271,34 +276,39 @@ def _repair_plan(tasks: Sequence[CompareTask], differ: Mapping[tuple[str, int], 
     return "\n".join(lines)
 
 
-def _finished(report: Report, missing: Sequence[Item]) -> Report:
+def _finished(report: Report, missing: Sequence[Item], do: str) -> Report:
+    """``do``: how to find out more about a difference; empty if the first record that differs is known."""
     items = sorted([*report.items, *missing], key=lambda item: (item["topic"], item["partition"]))
     differ = [item for item in items if item.get("equal") is False]
     failures = list(report.failures)
     for item in differ:
         first = item["first_difference"]
-        place = f" at offset {first['offset']}" if first["offset"] is not None else ""
+        place = f" at offset {first['offset']}" if first["offset"] is not None and not do else ""
         failures.append(
             DifferentError(
-                f"{item['topic']}-{item['partition']} of source and target differ{place}", why=first["why"]
+                f"{item['topic']}-{item['partition']} of source and target differ{place}",
+                why=first["why"],
+                do="" if any(item is one for one in missing) else do,
             )
         )
     return report._replace(items=items, failures=failures, done=bool(items) and len(differ) < len(items))
 
 
-def _cell(item: Item) -> Item:
-    """The difference as a text, for a table."""
+def _cell(item: Item, *, exact: bool) -> Item:
+    """The difference as a text, for a table. ``exact``: its offset is that of the first record that differs."""
     first = item.get("first_difference")
     if first is None:
         return {}
-    place = f"offset {first['offset']:,}: " if first["offset"] is not None else ""
+    place = f"offset {first['offset']:,}: " if first["offset"] is not None and exact else ""
     return {"first_difference": f"{place}{first['why']}"}
 
 
-def _print(inv: Invocation, report: Report, cluster: str | None, runner: str, stop: Stop) -> int:
+def _print(
+    inv: Invocation, report: Report, cluster: str | None, runner: str, stop: Stop, *, exact: bool
+) -> int:
     equal = sum(item.get("equal") is True for item in report.items)
     if inv.out.list_kind() not in DOCUMENTS:
-        report = report._replace(items=[{**item, **_cell(item)} for item in report.items])
+        report = report._replace(items=[{**item, **_cell(item, exact=exact)} for item in report.items])
     return print_report(
         inv,
         report,

@@ -16,6 +16,7 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_remedies import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
+from kcli.files.system_errors import described
 from kcli.output.sanitise import visible, visible_json
 
 SIGNALS = frozenset((129, 130, 143))
@@ -59,7 +60,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
         return 128 + signal.SIGINT
     if isinstance(error, BrokenPipeError):
         die_of_sigpipe()
-    if isinstance(error, OSError) and error.errno in _DISK:
+    if isinstance(error, OSError) and error.errno in _DISK and error.filename is None:
         abandon_stdout()
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
@@ -106,7 +107,7 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
             RAISE_FILE_LIMIT,
         )
     if isinstance(error, OSError) and error.filename is not None:
-        return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
+        return (1, *described(error))
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
         return (
             1,

@@ -3,9 +3,10 @@
 A structure refers to its memory by number: ``private_data`` is the key of an entry in ``_kept``, which its release
 removes. A consumer may move a structure elsewhere, so its address identifies nothing.
 
-Releasing calls Python, which has two limits that the C twin does not have. It is not possible once the interpreter has
-ended. And where a consumer releases a stream while it raises that stream's error, ctypes cannot keep the exception:
-pyarrow then raises a SystemError without the text.
+Releasing calls Python, which is not possible once the interpreter has ended: a limit that the C twin does not have. Nor
+can ctypes keep an exception that is being raised meanwhile. pyarrow releases a stream and its capsule while it raises
+that stream's error; so a stream that fails is released by the callback that fails, only the text of its error is kept,
+and its capsule has no destructor from then on.
 """
 
 import ctypes
@@ -54,8 +55,11 @@ def stream_capsule(source: Any) -> object:
         _address(_get_last_error_callback),
         _address(_release_stream_callback),
     )
-    stream.private_data = _keep(_Streamed(source))
-    return _capsule(stream, STREAM)
+    streamed = _Streamed(source, ctypes.addressof(stream))
+    stream.private_data = _keep(streamed)
+    capsule = _capsule(stream, STREAM)
+    streamed.capsule = id(capsule)
+    return capsule
 
 
 def _keep(thing: object) -> int:
@@ -141,11 +145,28 @@ _release_array_callback = RELEASE(_release_array)
 
 
 class _Streamed:
-    """The source of a stream, and the text of the last error."""
+    """The source of a stream, and the text of its error. ``capsule`` and ``origin``: the addresses of its capsule, and of
+    the structure in it.
+    """
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, origin: int) -> None:
         self.source = source
         self.error: bytes | None = None
+        self.origin = origin
+        self.capsule = 0
+
+    def fail(self, text: bytes) -> None:
+        """Nothing of Python is called for it any more, but for the text."""
+        self.error = text
+        self.close()
+        if self.origin in _structures:  # else the capsule is gone
+            _set_destructor(self.capsule, None)
+
+    def close(self) -> None:
+        """Closes the source, once."""
+        source, self.source = self.source, None
+        if source is not None:
+            source.close()
 
 
 def _moved(kind: type[Structure], capsule: object, name: bytes, target: int) -> None:
@@ -162,7 +183,8 @@ def _fetched(stream: int, method: str, kind: type[Structure], name: bytes, targe
     streamed: _Streamed = _kept[ArrowArrayStream.from_address(stream).private_data or 0]
     found = getattr(streamed.source, method)()
     if isinstance(found, bytes):
-        streamed.error = found
+        streamed.fail(found)
+        ArrowArrayStream.from_address(stream).release = None
         return _FAILED
     _moved(kind, found, name, target)
     return 0
@@ -195,7 +217,7 @@ def _release_stream(address: int) -> None:
     stream = ArrowArrayStream.from_address(address)
     streamed = _kept.pop(stream.private_data or 0, None)
     if streamed is not None:
-        streamed.source.close()
+        streamed.close()
     stream.release = None
 
 
@@ -210,6 +232,7 @@ _new_capsule.argtypes = [c_void_p, c_char_p, c_void_p]
 # A capsule that is being destroyed must not become an object again: plain pointers.
 _DESTRUCTOR = PYFUNCTYPE(None, c_void_p)
 _pointer_of = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_set_destructor = PYFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)(("PyCapsule_SetDestructor", ctypes.pythonapi))
 _structures: dict[int, Structure] = {}
 
 

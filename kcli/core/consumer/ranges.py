@@ -37,8 +37,8 @@ def choose_partitions(
 def bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
     """Start and end of each partition, both pinned now."""
     wanted = list(partitions)
-    starts = _offsets(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
-    ends = _offsets(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
+    starts = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
+    ends = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
     return Bounds(starts, ends)
 
 
@@ -50,8 +50,11 @@ def spans(
     until_end: bool,
     timeout: float,
     on_out_of_range: str = "fail",
+    do: str = "choose another --offset, or --on-out-of-range earliest or latest",
 ) -> dict[TopicPartition, Span]:
-    """The offsets to be read in each partition. ``until_end`` limits them to the current ends."""
+    """The offsets to be read in each partition. ``until_end`` limits them to the current ends. DataLossError, with the
+    remedy ``do``, for a start beyond these.
+    """
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
     starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
@@ -60,7 +63,7 @@ def spans(
     for tp in wanted:
         start = starts[tp]
         if until_end and start > now.ends[tp]:
-            start = _beyond(tp, start, now, on_out_of_range)
+            start = _beyond(tp, start, now, on_out_of_range, do)
         result[tp] = Span(start, stops.get(tp))
     return result
 
@@ -104,7 +107,7 @@ def _stops(
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
 
 
-def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
+def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:
     """The start if it is beyond the pinned end, where nothing could ever be read."""
     if on_out_of_range == "earliest":
         return now.starts[tp]
@@ -113,7 +116,7 @@ def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -
     raise DataLossError(
         f"{tp}: offset {start} is out of range",
         why=f"the log goes from {now.starts[tp]} to {now.ends[tp]}",
-        do="choose another --offset, or --on-out-of-range earliest or latest",
+        do=do,
     )
 
 
@@ -131,14 +134,15 @@ def _resolve(
     if spec.kind == "from_end":
         return {tp: max(now.starts[tp], now.ends[tp] - spec.value) for tp in wanted}
     if spec.kind == "timestamp":
-        found = _offsets(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
+        found = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
         return {tp: found[tp] if found[tp] >= 0 else now.ends[tp] for tp in wanted}
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
     )
 
 
-def _offsets(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
+def offsets_in(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
+    """The offsets of a ``list_offsets``; raises the error of a partition that has one."""
     found = {}
     for tp, result in results.items():
         if isinstance(result, KcliError):

@@ -129,6 +129,7 @@ class TopicRecords:
                 until_end=True,
                 timeout=limit,
                 on_out_of_range=options.on_out_of_range or "fail",
+                do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
             )
 
     def __repr__(self) -> str:

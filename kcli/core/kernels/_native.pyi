@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from kcli.core.kernels.arrow_ops import Array, Converted, Parts
+from kcli.core.kernels.arrow_ops import Array, ArrowPart, Converted, Parts
+from kcli.core.kernels.digest_ops import DigestPiece
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import BytesColumn, Columns, NumberColumn, RecordColumns, Row, Text
 from kcli.core.kernels.varint import Buffer
@@ -41,6 +42,9 @@ def decode_run(
 def decode_values(
     payload: Buffer, count: int, first_delta: int, last_delta: int, delimiter: bytes, null: bytes, /
 ) -> tuple[bytes, int]: ...
+def digest_records(
+    part: ArrowPart, timestamps: bool, digest: bytes, room: int, chunk: int, /
+) -> list[DigestPiece]: ...
 def encode_columns(
     columns: RecordColumns,
     rows: Buffer | None,

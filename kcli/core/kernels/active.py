@@ -44,6 +44,7 @@ decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
 decode_run = _chosen.decode_run
 decode_values = _chosen.decode_values
+digest_records = _chosen.digest_records
 encode_columns = _chosen.encode_columns
 encode_headers = _chosen.encode_headers
 encode_keyed = _chosen.encode_keyed

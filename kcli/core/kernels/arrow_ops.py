@@ -39,7 +39,8 @@ INT32_MAX = (1 << 31) - 1
 
 
 class ArrowPart(NamedTuple):
-    """The records of a batch or a run. Its offsets from ``first`` to ``last``, both included, are wanted.
+    """The records of a batch or a run, for ``arrow_columns`` and ``digest_records``. Its offsets from ``first`` to
+    ``last``, both included, are wanted.
 
     In a run, batches have facts of their own: those here are ignored. ``timestamp_type``: 0 CreateTime, 1
     LogAppendTime, −1 none.

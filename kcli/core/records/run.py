@@ -7,8 +7,9 @@ on the records themselves.
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import decode_run, walk_batches
+from kcli.core.kernels.active import decode_run, digest_records, walk_batches
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
+from kcli.core.kernels.digest_ops import DigestPiece
 from kcli.core.kernels.render_ops import Program
 from kcli.core.kernels.shapes import Columns
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
@@ -121,6 +122,17 @@ class BatchRun(BatchView):
     def arrow_part(self, first: int, stop: int) -> ArrowPart:
         """See BatchView; the kernel reads the headers of the batches."""
         return ArrowPart(self.raw, FRAMED, 0, 0, 0, 0, 0, 0, first, stop - 1)
+
+    def digest(
+        self, first: int, stop: int, digest: bytes, *, room: int, chunk: int, timestamps: bool
+    ) -> list[DigestPiece]:
+        """See BatchView."""
+        try:
+            return digest_records(self.arrow_part(first, stop), timestamps, digest, room, chunk)
+        except CorruptRecordsError:
+            for batch in self.batches():  # a batch by itself reports more precisely what is wrong, and where
+                batch.digest(first, stop, digest, room=room, chunk=chunk, timestamps=timestamps)
+            raise
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
         """See BatchView."""

@@ -9,8 +9,9 @@ from operator import lt
 from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import decode_headers, render_records
+from kcli.core.kernels.active import decode_headers, digest_records, render_records
 from kcli.core.kernels.arrow_ops import ArrowPart
+from kcli.core.kernels.digest_ops import DigestPiece
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import Columns, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
@@ -209,7 +210,9 @@ class BatchView(ABC):
         return data, count, base + delta if count else -1
 
     def arrow_part(self, first: int, stop: int) -> ArrowPart:
-        """Its records for ``arrow_columns``, of which those at ``first`` up to, not including, ``stop`` are wanted."""
+        """Its records for ``arrow_columns`` and ``digest_records``; those at ``first`` up to, not including, ``stop``
+        are wanted.
+        """
         payload = self._plain_payload()
         return ArrowPart(
             payload,
@@ -223,6 +226,17 @@ class BatchView(ABC):
             first,
             stop - 1,
         )
+
+    def digest(
+        self, first: int, stop: int, digest: bytes, *, room: int, chunk: int, timestamps: bool
+    ) -> list[DigestPiece]:
+        """Digests of the records at ``first`` up to, not including, ``stop``, see ``digest_records``."""
+        try:
+            return digest_records(self.arrow_part(first, stop), timestamps, digest, room, chunk)
+        except CorruptRecordsError as error:
+            if "record batch" in error.what:
+                raise
+            self._refuse(str(error))
 
     def _plain_payload(self) -> Buffer:
         """The records in the format of magic 2, whatever the batch's own is."""

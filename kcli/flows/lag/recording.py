@@ -1,6 +1,8 @@
 """Samples recorded in a file, one line of JSON each, for later analysis by programs."""
 
+import contextlib
 import json
+import os
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -13,12 +15,31 @@ def append_sample(path: str, cluster: str, sample: LagSample) -> None:
     append_line(path, _document(cluster, sample))
 
 
-def append_line(path: str, document: dict[str, Any]) -> None:
-    """Appends a document. Raises ConfigError when the file cannot be written."""
-    line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+def check_appendable(path: str) -> None:
+    """Raises ConfigError when nothing can be appended to the file. A new one is created."""
     try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(line + "\n")
+        with open(path, "ab"):
+            pass
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"cannot write {path}", why=(why or "").lower()) from None
+
+
+def append_line(path: str, document: dict[str, Any]) -> None:
+    """Appends a document, as a whole or not at all. Raises ConfigError when the file cannot be written."""
+    line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+    try:
+        with open(path, "ab", buffering=0) as file:
+            before = file.seek(0, os.SEEK_END) if file.seekable() else None
+            try:
+                left = memoryview(line.encode("utf-8", "backslashreplace"))
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                with contextlib.suppress(OSError):
+                    if before is not None:  # a part of a line would spoil the next one, too
+                        file.truncate(before)
+                raise
     except OSError as error:
         raise ConfigError(f"cannot write {path}", why=(error.strerror or "").lower()) from None
 

@@ -5,7 +5,7 @@ of the target, in the transaction of the records where there is one. Its metadat
 belongs to, so that a recreated topic or another source is noticed, and what the present run has copied.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.mirror.state import JobState
 
 PREFIX = "__kcli.mirror."
+_ENDED = ".ended"
 AGAIN = (
     "`kcli pipeline verify` compares both sides; to copy it all again, delete the topic on the target, which removes its "
     "positions too, and start again"
@@ -51,6 +52,11 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
         """The partition that is copied."""
         return TopicPartition(self.topic, self.partition)
 
+    @property
+    def command(self) -> str:
+        """The run without its slice."""
+        return self.run.partition(".")[0]
+
 
 class Position(NamedTuple):
     """``offset``: the next one of the source to be copied; ``leader_epoch``: of the record before it (−1: not known)."""
@@ -63,6 +69,11 @@ class Position(NamedTuple):
 def group_name(job: str, source_cluster: str) -> str:
     """The group that has the positions of a job."""
     return f"{PREFIX}{job}.{source_cluster}"
+
+
+def ended_name(job: str, source_cluster: str) -> str:
+    """The group that has the last positions of runs that ended in order while their positions did not say so."""
+    return f"{group_name(job, source_cluster)}{_ENDED}"
 
 
 def transactional_id(job: str, source_cluster: str, target: TopicPartition) -> str:
@@ -187,21 +198,53 @@ def committed(offset: int, leader_epoch: int, bookmark: Bookmark) -> OffsetAndMe
     return OffsetAndMetadata(offset, msgspec.json.encode(bookmark).decode(), leader_epoch)
 
 
+def end_run(admin: Admin, job: str, source_cluster: str, run: str) -> None:
+    """Records on the target that a run has ended in order, for the positions that do not say so.
+
+    Otherwise the job would pass for a running one until they are old. It is a group of its own: a position is committed
+    by the task that owns it, and another run may have taken over by now.
+    """
+    last = {
+        tp: committed(
+            position.offset,
+            position.leader_epoch,
+            msgspec.structs.replace(position.bookmark, at=wall_ms(), ended=True),
+        )
+        for tp, position in read_positions(admin, group_name(job, source_cluster)).items()
+        if position.bookmark.command == run and not position.bookmark.ended
+    }
+    if last:
+        group = ended_name(job, source_cluster)
+        for error in admin.commit_offsets({group: last})[group].values():
+            if error is not None:
+                raise error
+
+
 def group_jobs(admin: Admin, source_cluster: str) -> list[JobState]:
     """The jobs of ``kcli pipeline mirror`` that copy from ``source_cluster`` to the cluster of ``admin``."""
     ending = f".{source_cluster}"
-    names = [
-        group.group_id
-        for group in admin.list_groups().groups
-        if source_cluster and group.group_id.startswith(PREFIX) and group.group_id.endswith(ending)
-    ]
-    return [
-        _job(name[len(PREFIX) : -len(ending)], source_cluster, read_positions(admin, name)) for name in names
-    ]
+    groups = {group.group_id for group in admin.list_groups().groups}
+    jobs = []
+    for name in sorted(groups):
+        if source_cluster and name.startswith(PREFIX) and name.endswith(ending):
+            ends = read_positions(admin, name + _ENDED) if name + _ENDED in groups else {}
+            ended = {(tp, position.bookmark.command) for tp, position in ends.items()}
+            job = name[len(PREFIX) : -len(ending)]
+            jobs.append(_job(job, source_cluster, read_positions(admin, name), ended))
+    return jobs
 
 
-def _job(name: str, source_cluster: str, positions: Mapping[TopicPartition, Position]) -> JobState:
-    running = [position.bookmark.at for position in positions.values() if not position.bookmark.ended]
+def _job(
+    name: str,
+    source_cluster: str,
+    positions: Mapping[TopicPartition, Position],
+    ended: Collection[tuple[TopicPartition, str]],
+) -> JobState:
+    running = [
+        position.bookmark.at
+        for tp, position in positions.items()
+        if not position.bookmark.ended and (tp, position.bookmark.command) not in ended
+    ]
     return JobState(
         job=name,
         run="",

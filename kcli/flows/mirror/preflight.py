@@ -13,6 +13,7 @@ from kcli.core.errors import KcliError
 from kcli.core.permissions import Permission, grant_command, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
+from kcli.output.progress import counted
 
 _NOT_COPIED = frozenset(
     {
@@ -178,7 +179,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
         found.append(
             Finding(
                 route,
-                f"the target has {target.partitions} partitions, the source {source.partitions}",
+                f"the target has {counted(target.partitions, 'partition')}, the source {source.partitions:,}",
                 f"add partitions to topic {route.target}, or choose partitions by key: --partitions by-key",
             )
         )

@@ -15,6 +15,7 @@ from kcli.core.errors import CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.digest import Chunk, PartitionDigest
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 _POLL = 0.2  # seconds
 _FIELDS = ("timestamp", "key", "value", "headers")
@@ -170,13 +171,15 @@ def _first_difference(one: PartitionDigest, two: PartitionDigest) -> tuple[Chunk
 
 
 def _chunk_difference(one: Chunk | None, two: Chunk | None) -> Difference:
-    """The difference of two chunks, by their first offsets."""
+    """The difference of two chunks: their first offsets, and the range in which the first record that differs is."""
     if one is None or two is None:
-        what = "has no record for it" if two is None else "has a record too many"
+        what = f"has no record for offset {one.first:,} of the source" if one else "has records too many"
     elif one.records != two.records:
-        what = f"has {two.records} records where the source has {one.records}"
+        what = f"has {counted(two.records, 'record')} where the source has {one.records:,}"
     else:
-        what = f"has other records: at least one of {one.records}"
+        what = f"has other records: at least one of {one.records:,}"
+    if one is not None and two is not None:
+        what += f", within offsets {one.first:,} to {one.last:,} of the source"
     return Difference(
         None if one is None else one.first, None if two is None else two.first, f"the target {what}"
     )

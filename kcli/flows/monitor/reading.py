@@ -58,6 +58,7 @@ class Reading:
 
     ``times``, ``retention`` and ``notes`` are for the groups ``timed``. ``ends`` are the logs of all partitions that are
     known, which are those of the sample unless all topics were wanted. ``problems`` are why something is missing.
+    ``utc_offset``, in seconds, is the zone in which its times are shown; None is that of this machine.
     """
 
     sample: LagSample
@@ -71,3 +72,4 @@ class Reading:
     requests: int = 0
     seconds: float = 0.0
     problems: Sequence[KcliError] = ()
+    utc_offset: int | None = None

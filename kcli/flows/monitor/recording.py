@@ -1,13 +1,16 @@
 """Readings in a file, one line of JSON each: written by ``top --record``, played by ``top --replay``.
 
 The commits of a topic are an array where the group has all partitions from 0 on, else an object by partition; null is
-a partition that is read without a commit. Lines of ``groups lag --record`` are read as well.
+a partition that is read without a commit. Lines of ``groups lag --record`` are read as well. ``utc_offset`` is the zone
+of the machine that recorded, in seconds.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
@@ -34,6 +37,17 @@ def append_reading(path: str, reading: Reading) -> None:
     append_line(path, document_of(reading))
 
 
+def time_in(head: bytes) -> int | None:
+    """When the sample was taken whose line begins so; None for a line that is none."""
+    found = _HEAD.match(head)
+    return None if found is None else int(found[1])
+
+
+_HEAD = re.compile(
+    rb'\{"kind":"(?:MonitorReading|LagSample)","api":"kcli/v1","cluster":(?:null|"(?:[^"\\]|\\.){0,300}"),"at_ms":(\d{1,15}),'
+)
+
+
 def read_line(line: bytes, where: str) -> Reading:
     """The reading of a line. Raises ConfigError, with ``where`` in the file, for anything else."""
     try:
@@ -42,7 +56,7 @@ def read_line(line: bytes, where: str) -> Reading:
             return _reading_of_sample(document)
         if document["kind"] == KIND:
             return reading_of(document)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=_DO) from None
     raise ConfigError(f"{where} is not a recorded sample", why=f"its kind is {document['kind']!r}", do=_DO)
 
@@ -67,6 +81,7 @@ def document_of(reading: Reading) -> Document:
         "api": "kcli/v1",
         "cluster": facts.description.cluster_id,
         "at_ms": sample.at_ms,
+        "utc_offset": reading.utc_offset if reading.utc_offset is not None else _utc_offset(sample.at_ms),
         "seconds": round(reading.seconds, 3),
         "requests": reading.requests,
         "groups": [_group(one) for one in sample.groups],
@@ -83,6 +98,11 @@ def document_of(reading: Reading) -> Document:
         "notes": [[*tp, note] for tp, note in reading.notes.items()],
         "problems": [str(problem) for problem in reading.problems],
     }
+
+
+def _utc_offset(at_ms: int) -> int:
+    offset = datetime.fromtimestamp(at_ms / 1000).astimezone().utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())
 
 
 def _group(one: GroupSample) -> Document:
@@ -170,6 +190,7 @@ def reading_of(document: Document) -> Reading:
         requests=document["requests"],
         seconds=document["seconds"],
         problems=[KcliError(text) for text in document["problems"]],
+        utc_offset=document["utc_offset"],
     )
 
 
@@ -184,7 +205,7 @@ def _reading_of_sample(document: Document) -> Reading:
             committed[tp] = _commit_of(offset)
         groups.append(GroupSample(one["group"], one["state"] or "", committed))
     facts = ClusterFacts(ClusterDescription(document["cluster"], -1, ()))
-    return Reading(LagSample(document["at_ms"], groups, ends), facts, ends=ends)
+    return Reading(LagSample(document["at_ms"], groups, ends), facts, ends=ends, utc_offset=0)
 
 
 def _group_of(one: Document) -> GroupSample:

@@ -9,7 +9,8 @@ from kcli.pipeline.job import TaskContext
 from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.new_file import digest_of
 
-AGAIN = "run the export again, or restore the file from a copy"
+MISSING = "run the export again, or restore the file from a copy"
+CHANGED = "remove the file and run the export again, or restore it from a copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def run(settings: CheckSettings, task: ExportedFile, context: TaskContext) -> di
     found = digest_of(path)
     if found.sha256 != task.sha256:
         raise ConfigError(
-            f"{path} was changed", why=f"its SHA-256 is {found.sha256}, not {task.sha256}", do=AGAIN
+            f"{path} was changed", why=f"its SHA-256 is {found.sha256}, not {task.sha256}", do=CHANGED
         )
     context.progress(task.records, task.bytes)
     return {"records": task.records, "bytes": task.bytes}
@@ -37,8 +38,10 @@ def check_size(path: str, file: ExportedFile) -> None:
     try:
         size = os.stat(path).st_size
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read", why=error.strerror or str(error), do=AGAIN) from None
+        raise ConfigError(f"{path} cannot be read", why=error.strerror or str(error), do=MISSING) from None
     if size != file.bytes:
         raise ConfigError(
-            f"{path} has {size} bytes", why=f"the manifest says {file.bytes}: it was cut or changed", do=AGAIN
+            f"{path} has {size} bytes",
+            why=f"the manifest says {file.bytes}: it was cut or changed",
+            do=CHANGED,
         )

@@ -10,6 +10,7 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.records.run import RUN_BYTES
 from kcli.flows.mirror.verify import Difference, Extent, Pair, compare
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -18,6 +19,7 @@ from kcli.pipeline.last_values import KEYS_AT_ONCE, KeyDifference, LastValues, k
 from kcli.pipeline.plan import Slice
 
 _POLL = 0.2  # seconds
+_FETCH_BYTES = 8 << 20  # a task reads one partition; with the default of 4 MiB it takes a sixth more CPU time
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ class _Stop(Stop):
 
 def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> dict[str, Any]:
     """See ``Kernel``."""
+    joins = 0 if settings.compacted else RUN_BYTES
     with ExitStack() as stack:
         source, target = (
-            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading())))
+            stack.enter_context(Consumer(cluster.inner_options(ConsumerOptions, **reading()), joins=joins))
             for cluster in (settings.source, settings.target)
         )
         found: Difference | KeyDifference | None
@@ -86,7 +89,11 @@ def difference_row(found: Difference | KeyDifference) -> dict[str, Any]:
 
 def reading() -> dict[str, Any]:
     """The options of a consumer that compares, by field name."""
-    return {"isolation_level": "read_committed", "max_poll_records": WHOLE_BATCHES}
+    return {
+        "isolation_level": "read_committed",
+        "max_poll_records": WHOLE_BATCHES,
+        "max_partition_fetch_bytes": _FETCH_BYTES,
+    }
 
 
 def compare_records(

@@ -374,7 +374,7 @@ def _fenced(settings: CopySettings, task: CopyTask, error: ProducerFencedError) 
     while time.monotonic() < deadline:
         with suppress(KcliError), _admin(settings) as admin:
             found = read_positions(admin, settings.group, [task.target]).get(task.target)
-            if found is not None and found.bookmark.run.partition(".")[0] != settings.run:
+            if found is not None and found.bookmark.command != settings.run:
                 return ConflictError(
                     f"mirror job {settings.job} is run by another process",
                     why=f"it took over {task.target} (host {found.bookmark.host})",

@@ -54,6 +54,7 @@ def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> d
         "start": task.start,
         "end": task.end,
         "records": found.records,
+        "skipped_records": task.end - task.start - found.records,
         "bytes": found.bytes,
         "files": [path],
         "exported": ExportedFile(path, task.start, task.end, found.records, found.bytes, found.sha256),

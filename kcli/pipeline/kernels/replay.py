@@ -74,7 +74,7 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
     """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → time and
     offset of its last record that would be sent.
     """
-    item = _item(settings, task.slice)
+    item = item_before(settings.routing, task.slice)
     histogram: Counter[tuple[str, str, str]] = Counter()
     keys: dict[bytes, tuple[int, int]] = {}
     with Consumer(_options(settings)) as consumer:
@@ -103,7 +103,7 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
 
 
 def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
-    item = _item(settings, task.slice)
+    item = item_before(settings.routing, task.slice)
     tp = task.slice.tp
     options = settings.cluster.options(
         ProducerOptions,
@@ -231,10 +231,11 @@ def _options(settings: ReplaySettings) -> ConsumerOptions:
     return replace(found, group_id="", enable_auto_commit=False, on_out_of_range="fail")
 
 
-def _item(settings: ReplaySettings, slice_: Slice) -> dict[str, Any]:
+def item_before(routing: Routing, slice_: Slice) -> dict[str, Any]:
+    """The item of a partition of which nothing was sent yet."""
     found: dict[str, Any] = {"topic": slice_.topic, "partition": slice_.partition}
-    if settings.routing.topic:
-        found["target_topic"] = settings.routing.topic
+    if routing.topic:
+        found["target_topic"] = routing.topic
     return {**found, "start": slice_.start, "end": slice_.end, "records": 0, "skipped_records": 0, "bytes": 0}
 
 

@@ -15,6 +15,7 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 
 from kcli.pipeline.job import Job, TaskContext, TaskResult, killed_error, run_task, stopped_result
 from kcli.pipeline.spark.board import BoardRef, Slot, open_slot
+from kcli.pipeline.spark.worker_process import spare_imports
 
 Results = dict[int, TaskResult]
 
@@ -44,6 +45,7 @@ class Attempt:
     board: BoardRef
 
     def __call__(self, tasks: Iterable[tuple[int, Any]]) -> Iterable[None]:
+        spare_imports()
         spark = SparkTask.get()
         attempt = spark.attemptNumber() if spark is not None else 0
         for number, task in tasks:

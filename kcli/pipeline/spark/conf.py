@@ -3,6 +3,7 @@
 The user's settings win, except where a promise of kcli depends on its own: these are refused, or joined with the user's.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ _MASTER = re.compile(r"local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _DRIVER_JAVA = "spark.driver.extraJavaOptions"
 PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
 _FAILURES = "spark.task.maxFailures"
+_SOCKET_FOLDER = 60
+"""The longest folder for sockets in bytes: a socket's path has 103 on some systems, and Spark's names up to 43."""
 _REDACTIONS = (
     "spark.redaction.regex",
     "spark.sql.redaction.options.regex",
@@ -164,4 +167,9 @@ def _own(master: Master, folder: str) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": folder,
         }
+        if len(os.fsencode(folder)) <= _SOCKET_FOLDER:
+            found |= {
+                "spark.python.unix.domain.socket.enabled": "true",
+                "spark.python.unix.domain.socket.dir": folder,
+            }
     return found

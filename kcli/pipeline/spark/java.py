@@ -10,16 +10,14 @@ import os
 import re
 import shlex
 import stat
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcli.core.child_environment import child_environment
 from kcli.core.errors import ConfigError
 from kcli.files.atomic import replace_file
 from kcli.files.xdg import cache_home
-from kcli.flows.java import Java, ask_version, javas
+from kcli.flows.java import Java, ask_version, java_output, javas
 
 MINIMUM = 17
 """What Spark 4 needs."""
@@ -79,18 +77,7 @@ def _has_vector(program: str) -> bool:
     listed = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)
     if listed:
         return VECTOR in listed[1].split()
-    try:
-        ran = subprocess.run(  # noqa: S603
-            [program, "--list-modules"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-            env=child_environment(os.environ),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return VECTOR in re.split(r"[@\s]+", ran.stdout)
+    return VECTOR in re.split(r"[@\s]+", java_output(program, "--list-modules") or "")
 
 
 def _wrapped(program: str) -> str:

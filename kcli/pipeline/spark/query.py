@@ -18,12 +18,13 @@ from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source import register
 from kcli.pipeline.spark.source_settings import SETTINGS, SOURCE_COLUMNS, SourceSettings, settings_to_json
 from kcli.pipeline.spark.sql_errors import sql_error
+from kcli.pipeline.spark.undecoded import ByRange, UndecodedParam
 from kcli.pipeline.spark.watching import StageCounts, Watched, run_watched
 from kcli.pipeline.sql_text import Rewritten
 
 VIEW = "source"
 _ROWS = 1000
-_AT_ONCE = 50_000  # offsets: the driver holds the rows of two tasks
+_AT_ONCE = 50_000  # rows of a task: the driver holds those of two
 _AHEAD = 8  # portions of rows that wait to be written
 _TURN = 0.1  # seconds
 _FAILED = "the query failed"
@@ -40,16 +41,23 @@ class ResultColumn(NamedTuple):
 
 
 class Query:
-    """A statement that Spark has accepted; nothing has been read yet. ``columns`` are those of the result."""
+    """A statement that Spark has accepted; nothing has been read yet. ``columns`` are those of the result.
+
+    ``undecoded`` counts the keys and values that could not be decoded, while and after it is read.
+    """
 
     def __init__(
         self, session: Session, settings: SourceSettings, query: Rewritten, limit: int | None
     ) -> None:
         self._session = session
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
-        slots = settings.slots if query.joins_rows else max(settings.slots, _offsets(settings) // _AT_ONCE)
-        settings = replace(settings, pushdown=query.reads_once, slots=slots)
+        at_once = 0 if query.joins_rows else _AT_ONCE
+        settings = replace(settings, pushdown=query.reads_once, at_once=at_once)
+        self.undecoded: ByRange = {}
         try:
+            if settings.serdes:
+                accumulator = session.context.accumulator(self.undecoded, UndecodedParam())
+                settings = replace(settings, undecoded=accumulator.aid)
             spark = session.sql
             register(spark)
             source = spark.read.format("kcli").option(SETTINGS, settings_to_json(settings)).load()
@@ -153,10 +161,6 @@ class _Portions:
     def close(self) -> None:
         """Ends the reading."""
         self._closed.set()
-
-
-def _offsets(settings: SourceSettings) -> int:
-    return sum(each.offsets for each in settings.slices or ())
 
 
 def _unique(names: Iterator[str]) -> list[str]:

@@ -50,7 +50,7 @@ def archives(given: str, note: Callable[[str], object]) -> str:
 
 def cached_pack(note: Callable[[str], object] = str) -> str:
     """The archive for this Python and platform, made if it is not in the cache."""
-    folder = cache_home() / "spark"
+    folder = cache_folder()
     path = folder / pack_name()
     if not path.is_file():
         note(f"packing kcli and its libraries for the executors: {path} (once)")
@@ -63,6 +63,11 @@ def cached_pack(note: Callable[[str], object] = str) -> str:
     else:
         os.utime(path)
     return str(path)
+
+
+def cache_folder() -> Path:
+    """Where archives are kept."""
+    return cache_home() / "spark"
 
 
 def pack_name() -> str:
@@ -120,7 +125,7 @@ def _unwritable(path: str, error: OSError) -> PackError:
     return PackError(
         f"cannot write {path}",
         why=error.strerror or str(error),
-        do="name a writable file with `kcli pipeline pack -o FILE`, or set XDG_CACHE_HOME",
+        do="name a writable file with `kcli pipeline pack --file FILE`, or set XDG_CACHE_HOME",
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from kcli.core.arrow.table import ArrowBatch
 from kcli.core.kernels.active import decode_headers
 from kcli.pipeline.spark.source_settings import DECODED, SourceSettings
+from kcli.pipeline.spark.undecoded import Undecoded
 from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.opening import Serdes
@@ -49,18 +50,21 @@ def _type(settings: SourceSettings, name: str) -> tuple[str, pa.DataType]:
 
 
 class RowBatches:
-    """Makes batches for Spark. ``needed`` are the columns that have to be read: what is decoded is made of others."""
+    """Makes batches for Spark. ``needed`` are the columns that have to be read: what is decoded is made of others.
+    ``undecoded``: the keys and values that could not be decoded so far.
+    """
 
     def __init__(self, settings: SourceSettings, serdes: Serdes) -> None:
         self._columns = settings.columns
         self._schema = pa.schema([pa.field(name, _type(settings, name)[1]) for name in settings.columns])
         self._serdes: dict[str, Serde | None] = {"key": serdes.key, "value": serdes.value}
         self._headers = _PLAIN if settings.packed else "headers"
+        self.undecoded: dict[str, Undecoded] = {}
         needed = [self._read_as(name) for name in settings.columns if name not in DECODED]
         for part in ("key", "value"):
             serde = self._serdes[part]
             if f"{part}_json" in settings.columns and serde is not None:
-                needed += [part, "key", *([_PLAIN] if serde.names_schemas else [])]
+                needed += ["offset", part, "key", *([_PLAIN] if serde.names_schemas else [])]
         self.needed = tuple(dict.fromkeys(needed)) or ("offset",)
 
     def rows(self, batch: ArrowBatch) -> pa.RecordBatch:
@@ -85,7 +89,13 @@ class RowBatches:
             read.column(_PLAIN).to_pylist() if _PLAIN in read.schema.names and serde.names_schemas else None
         )
         keys, data = read.column("key").to_pylist(), read.column(part).to_pylist()
-        return pa.array(_texts(serde.decode, part, topic, keys, data, blocks), pa.string())
+        failed: list[tuple[int, DecodeError]] = []
+        found = pa.array(_texts(serde.decode, part, topic, keys, data, blocks, failed), pa.string())
+        if failed:
+            row, error = failed[0]
+            first = self.undecoded.get(part) or Undecoded(0, read.column("offset")[row].as_py(), str(error))
+            self.undecoded[part] = first._replace(failed=first.failed + len(failed))
+        return found
 
 
 def _texts(
@@ -95,8 +105,11 @@ def _texts(
     keys: Sequence[bytes | None],
     data: Sequence[bytes | None],
     blocks: Sequence[bytes] | None,
+    failed: list[tuple[int, DecodeError]],
 ) -> list[str | None]:
-    """What is decoded as JSON; null where there is nothing, or nothing that can be decoded."""
+    """What is decoded as JSON; null where there is nothing, or nothing that can be decoded: such rows are added to
+    ``failed``.
+    """
     found: list[str | None] = []
     for row, one in enumerate(data):
         if one is None:
@@ -105,6 +118,7 @@ def _texts(
         headers = () if blocks is None else decode_headers(blocks[row], 0, len(blocks[row]))
         try:
             found.append(dump_json(decode(one, SerdeContext(topic, part, headers, keys[row]))))
-        except DecodeError:
+        except DecodeError as error:
+            failed.append((row, error))
             found.append(None)
     return found

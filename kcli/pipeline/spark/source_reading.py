@@ -1,7 +1,7 @@
 """The batch reader of ``format("kcli")``: plans ranges on the driver, and reads one of them in each task."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.ranges import offsets_in
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
@@ -20,10 +21,13 @@ from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.spark.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.pipeline.spark.undecoded import report_undecoded
+from kcli.pipeline.spark.worker_process import spare_imports
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 
 _SLOTS = 8  # slices of a reading whose number of tasks at a time is not known
+_OF_KEYS = 5  # records for each one that has a key of those searched for, at least; a task costs 50 ms
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,16 @@ class BatchReader(DataSourceReader):
                 )
                 if pushed.since_ms is not None:
                     found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
-        return split(found, settings.slots or _SLOTS)
+        return split(found, max(settings.slots or _SLOTS, self._parts(found)))
+
+    def _parts(self, found: list[Slice]) -> int:
+        """In how many parts the driver can hold the rows of each task that reads one."""
+        at_once = self.settings.at_once * (_OF_KEYS if self.pushed.keys is not None else 1)
+        return sum(each.offsets for each in found) // at_once if at_once else 1
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Runs in a task of Spark."""
+        spare_imports()
         if isinstance(partition, SlicePartition):  # not if there is nothing to read
             pushed = self.pushed
             keys = (
@@ -97,8 +107,12 @@ def read_slice(
         batches = RowBatches(settings, serdes)
         spans = {slice_.tp: Span(slice_.start, slice_.end)}
         with ArrowReader(consumer, spans, columns=batches.needed, where=where) as reader:
-            for batch in reader:
-                yield batches.rows(batch)
+            try:
+                for batch in reader:
+                    yield batches.rows(batch)
+            finally:  # also where a limit of the query ends the reading
+                if settings.undecoded is not None:
+                    report_undecoded(settings.undecoded, slice_, batches.undecoded)
 
 
 def open_consumer(settings: SourceSettings) -> Consumer:
@@ -111,7 +125,21 @@ def pinned(settings: SourceSettings, consumer: Consumer) -> list[Slice]:
     """The range of each partition, as it is now."""
     limit = consumer.options.default_api_timeout_ms / 1000
     consumer.connect(limit)
-    return pin(consumer, topics_of(settings, consumer), settings.range, limit, partitions=settings.partitions)
+    return pinned_topics(settings, consumer, topics_of(settings, consumer), limit)
+
+
+def pinned_topics(
+    settings: SourceSettings, consumer: Consumer, topics: Sequence[str], limit: float
+) -> list[Slice]:
+    """The range of each partition of these topics, as it is now."""
+    return pin(
+        consumer,
+        topics,
+        settings.range,
+        limit,
+        partitions=settings.partitions,
+        do='choose another .option("offset", …)',
+    )
 
 
 def topics_of(settings: SourceSettings, consumer: Consumer) -> list[str]:
@@ -156,13 +184,7 @@ def _first_since(consumer: Consumer, slices: list[Slice], since_ms: int) -> dict
         return {}
     limit = consumer.options.default_api_timeout_ms / 1000
     consumer.connect(limit)
-    found = consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit)
-    offsets = {}
-    for tp, info in found.items():
-        if isinstance(info, KcliError):
-            raise info
-        offsets[tp] = info.offset
-    return offsets
+    return offsets_in(consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit))
 
 
 def _serdes(settings: SourceSettings) -> Serdes:

@@ -49,11 +49,14 @@ _ALL = RangeSpec(None)
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
     """``topics`` are names, ``pattern`` a regular expression in their place. ``slices``: ranges that were pinned before.
-    ``packed``: the column ``headers`` has header blocks as bytes.
+    ``packed``: the column ``headers`` has header blocks as bytes. ``at_once``: how many rows of one task the driver can
+    hold, 0 if it holds none.
 
     ``pushdown``: filters limit what is read. Spark up to 4.3 keeps the ranges of the last pushdown with the relation, and
     reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
     query. So it is only for a relation that is read once.
+
+    ``undecoded``: the id of the accumulator that receives counts of what serdes cannot decode (``undecoded.py``).
     """
 
     cluster: ClusterRef
@@ -70,6 +73,8 @@ class SourceSettings:
     fail_on_loss: bool = True
     pushdown: bool = False
     slices: tuple[Slice, ...] | None = None
+    at_once: int = 0
+    undecoded: int | None = None
 
     @property
     def serdes(self) -> tuple[str, ...]:

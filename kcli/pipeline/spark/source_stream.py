@@ -15,11 +15,12 @@ from pyspark.sql.streaming.datasource import (
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
-from kcli.pipeline.plan import pin, split
+from kcli.pipeline.plan import split
 from kcli.pipeline.spark.source_reading import (
     SlicePartition,
     errors_carried,
     open_consumer,
+    pinned_topics,
     read_slice,
     topics_of,
 )
@@ -54,7 +55,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             consumer = self._connected()
             topics = topics_of(self.settings, consumer)
             limit = self._limit(consumer)
-            found = pin(consumer, topics, self.settings.range, limit, partitions=self.settings.partitions)
+            found = pinned_topics(self.settings, consumer, topics, limit)
             return to_json({each.tp: each.start for each in found}, self._identity(consumer, topics))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name

@@ -12,32 +12,60 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from kcli.flows.monitor.reading import View
-from kcli.flows.monitor.snapshot import Snapshot
-from kcli.tui.cells import Cell
+from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.output.progress import counted
+from kcli.output.sanitise import visible_line
+from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
-from kcli.tui.head import event_lines, keys_line, title_line, totals_lines
+from kcli.tui.export import Contents, default_name, write
+from kcli.tui.fitting import cut, line_width, spread
+from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.rewind_form import Scope
+from kcli.tui.screens.export_name import ExportName
+from kcli.tui.screens.sort_menu import SortMenu
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
+from kcli.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
     from kcli.tui.app import TopApp
 
 R = TypeVar("R")
 _EVENTS = 2
+LISTS = (
+    ("1", "groups"),
+    ("2", "topics"),
+    ("3", "brokers"),
+    ("4", "events"),
+    ("space", "pause"),
+    ("+/-", "pace"),
+    ("e", "export"),
+    ("?", "help"),
+)
+"""The keys of every list."""
 
 
 class Listing(Screen[None], Generic[R]):
-    """A table of rows of one kind. Subclasses say which rows, and what they want to know of the cluster."""
+    """A table of rows of one kind. Subclasses say which rows, and what they want to know of the cluster.
+
+    ``NAME`` is that of the screen in help and file names, ``ITEM`` the kind of its rows in JSON.
+    """
 
     app: TopApp
+    NAME: ClassVar[str]
+    ITEM: ClassVar[str]
     COLUMNS: ClassVar[Sequence[Column[Any]]]
     SORTED_BY: ClassVar[str]
     NOTHING: ClassVar[str]
     KEYS: ClassVar[Sequence[tuple[str, str]]]
     BINDINGS = [
-        Binding("slash", "filter", "filter"),
-        Binding("escape", "back", "back", show=False),
-        Binding("s", "choose_order", "sort"),
+        Binding("slash", "filter", "show only rows with a text, or a regular expression"),
+        Binding("escape", "back", "end the filter, or go back", show=False),
+        Binding("s", "choose_order", "sort: choose a column"),
+        Binding("e", "export", "write what is on the screen to a file"),
+        Binding("w", "rewind", "rewind the group: target, plan, confirmation"),
+        Binding("u", "undo", "undo the last rewind of the group"),
+        Binding("c", "copy", "copy the command that shows the row"),
     ]
     DEFAULT_CSS = """
     Listing { layout: vertical; }
@@ -50,6 +78,7 @@ class Listing(Screen[None], Generic[R]):
         self.head = Lines(id="head")
         self.table: Table[R] = Table(self.COLUMNS, self.key, self.SORTED_BY, empty=self.NOTHING)
         self.filter = Input(placeholder="text or regular expression", id="filter", compact=True)
+        self.timeline = None if self.app.replay is None else Timeline(self.app.replay)
         self.strip = Lines(id="events")
         self.keys = Lines(id="keys")
         self.wanted = ""
@@ -68,6 +97,26 @@ class Listing(Screen[None], Generic[R]):
         """What is wanted now, and the group whose partitions are followed."""
         raise NotImplementedError
 
+    def summary(self, snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
+        """The two lines below the title: those of the whole cluster."""
+        return totals_lines(snapshot, width)
+
+    def nothing(self, snapshot: Snapshot) -> str:  # noqa: ARG002 - for subclasses
+        """What a table without rows says."""
+        return self.NOTHING
+
+    def events(self, snapshot: Snapshot) -> Sequence[Event]:
+        """Those that the last lines are taken from."""
+        return snapshot.events
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        """The group under the cursor, and what of it can be chosen; None on lists without groups."""
+        return None
+
+    def copied(self) -> str | None:
+        """The command that shows the row under the cursor."""
+        return None
+
     # --- frame -------------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
@@ -75,6 +124,8 @@ class Listing(Screen[None], Generic[R]):
         yield self.head
         yield self.filter
         yield self.table
+        if self.timeline is not None:
+            yield self.timeline
         yield self.strip
         yield self.keys
 
@@ -99,6 +150,7 @@ class Listing(Screen[None], Generic[R]):
         if snapshot is not None:
             matches = _matcher(self.wanted)
             rows = [row for row in self.rows(snapshot) if matches(self.key(row))]
+            self.table.empty = f"nothing has {self.wanted}" if self.wanted else self.nothing(snapshot)
             self.table.show(rows, stale=stale)
 
     def paint_status(self) -> None:
@@ -107,19 +159,43 @@ class Listing(Screen[None], Generic[R]):
         if not width:
             return
         status = app.status()
-        shown = f"  filter: {self.wanted}" if self.wanted else ""
-        first, second = totals_lines(app.snapshot, max(0, width - len(shown)))
+        shown = (Cell(f"filter: {self.wanted}", "warn"),) if self.wanted else ()
+        first, second = self.summary(app.snapshot, width)
+        second = cut(second, max(0, width - line_width(shown) - 2)) if shown else second
         self.head.show(
-            (title_line(app.facts, status, app.snapshot, width), first, (*second, Cell(shown, "warn")))
+            (title_line(app.facts, status, app.snapshot, width), first, spread(second, shown, width))
         )
-        events = [] if app.snapshot is None else app.snapshot.events
-        rule = (Cell("─" * width, "dim"),)
-        self.strip.show((rule, *event_lines(events, _EVENTS if self.size.height > 15 else 0, width)))
-        self.keys.show((keys_line(self.KEYS, status, width),))
+        events = self.events(app.snapshot) if app.snapshot is not None else []
+        count = _EVENTS if self.size.height > 15 else 0
+        self.strip.show((events_rule(width), *event_lines(events, count, width, status.utc_offset)))
+        if self.timeline is not None:
+            self.timeline.paint(status.utc_offset)
+        self.keys.show((app.note_line(width) or keys_line(self.KEYS, status, width),))
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""
         self.app.look()
+
+    # --- the row under the cursor ------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for groups do nothing on lists without groups."""
+        if action in ("rewind", "undo"):
+            return type(self).rewind_target is not Listing.rewind_target
+        return super().check_action(action, parameters)
+
+    def action_rewind(self) -> None:
+        """The dialog of a rewind."""
+        self.app.open_rewind(self.rewind_target())
+
+    def action_undo(self) -> None:
+        """The dialog, for an undo of the last rewind."""
+        self.app.open_rewind(self.rewind_target(), undo=True)
+
+    def action_copy(self) -> None:
+        """Puts the command that shows the row into the clipboard."""
+        if (text := self.copied()) is not None:
+            self.app.note(self.app.copy(text))
 
     # --- filter ------------------------------------------------------------------------------------------------------
 
@@ -152,8 +228,42 @@ class Listing(Screen[None], Generic[R]):
         self.app.look()
 
     def action_choose_order(self) -> None:
-        """The next column in its usual order; < and > go to the columns beside, S turns it round."""
-        self.table.action_sort_by(1)
+        """Asks for the column; < and > go to the columns beside, S turns it round."""
+        table = self.table
+
+        def sort(title: str | None) -> None:
+            if title is not None:
+                table.sort(title)
+
+        self.app.push_screen(SortMenu(table.columns, table.sorted_by.title), sort)
+
+    # --- export ------------------------------------------------------------------------------------------------------
+
+    def action_export(self) -> None:
+        """Asks for the name of a file, and writes what was on the screen when e was pressed."""
+        snapshot = self.app.snapshot
+        if snapshot is None:
+            return
+        contents = self.contents(snapshot)
+
+        def report(name: str | None) -> None:
+            if name is not None:
+                text = visible_line(f"{counted(len(contents.rows), 'row')} written to {name}")
+                self.app.notify(text, markup=False)
+
+        reading = snapshot.reading
+        suggestion = default_name(self.NAME, reading.sample.at_ms, reading.utc_offset)
+        self.app.push_screen(ExportName(suggestion, lambda name: write(name, contents)), report)
+
+    def contents(self, snapshot: Snapshot) -> Contents:
+        """The rows of the table in their order, and the text of the screen."""
+        reading = snapshot.reading
+        parts = (self.head.lines, self.table.lines_in_sight(), self.strip.lines)
+        text = ["".join(cell.text for cell in line) for lines in parts for line in lines]
+        cluster = reading.cluster.description.cluster_id or ""
+        return Contents(
+            self.ITEM, cluster, reading.sample.at_ms, self.table.shown_columns, tuple(self.table.rows), text
+        )
 
 
 def _matcher(wanted: str) -> Any:

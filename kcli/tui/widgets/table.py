@@ -29,16 +29,16 @@ class Table(ScrollView, Generic[R], can_focus=True):
     """
 
     BINDINGS = [
-        Binding("j,down", "move(1)", show=False),
-        Binding("k,up", "move(-1)", show=False),
-        Binding("g,home", "first", show=False),
-        Binding("G,end", "last", show=False),
-        Binding("pagedown,ctrl+f", "page(1)", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", show=False),
-        Binding("enter", "open", show=False),
-        Binding("less_than_sign", "sort_by(-1)", show=False),
-        Binding("greater_than_sign", "sort_by(1)", show=False),
-        Binding("S", "turn", show=False),
+        Binding("j,down", "move(1)", "down", show=False),
+        Binding("k,up", "move(-1)", "up", show=False),
+        Binding("g,home", "first", "to the first row", show=False),
+        Binding("G,end", "last", "to the last row", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "a screen down", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "a screen up", show=False),
+        Binding("enter", "open", "open the row; also a double click", show=False),
+        Binding("less_than_sign", "sort_by(-1)", "sort by the column to the left", show=False),
+        Binding("greater_than_sign", "sort_by(1)", "sort by the column to the right", show=False),
+        Binding("S", "turn", "turn the order round; also a click on the title", show=False),
     ]
     DEFAULT_CSS = "Table { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
@@ -93,13 +93,14 @@ class Table(ScrollView, Generic[R], can_focus=True):
         top = self.scroll_offset.y
         return self.rows[top : top + max(0, self.size.height - _HEAD)]
 
-    def text(self, rows: Sequence[R]) -> list[list[str]]:
-        """The titles and the cells of rows, in the columns on the screen, as they are shown."""
-        shown = self._layout
-        return [
-            [column.title for column in shown.columns],
-            *([column.cell(row).text for column in shown.columns] for row in rows),
-        ]
+    @property
+    def shown_columns(self) -> Sequence[Column[R]]:
+        """Those for which there is room."""
+        return self._layout.columns
+
+    def lines_in_sight(self) -> list[Line]:
+        """The titles and the rows that are on the screen, as they are shown."""
+        return [self._line(y) for y in range(min(self.size.height, len(self.in_sight) + _HEAD))]
 
     # --- order -------------------------------------------------------------------------------------------------------
 

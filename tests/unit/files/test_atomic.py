@@ -1,5 +1,6 @@
 """Files that are replaced: private from their first byte, whole at every moment, on disk before they have their name."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -95,3 +96,19 @@ def test_on_a_failure_the_old_content_stays_and_nothing_else(
         replace_file(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        replace_file(str(tmp_path / "none/file"), b"x")
+    assert missing.value.filename == str(tmp_path / "none/file")
+
+    def full(_fd: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        replace_file(str(tmp_path / "file"), b"x")
+    assert (caught.value.filename, list(tmp_path.iterdir())) == (str(tmp_path / "file"), [])

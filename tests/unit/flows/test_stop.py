@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import threading
 
 import pytest
 
@@ -74,3 +75,34 @@ def test_descriptors_are_closed() -> None:
         descriptor = stop.fileno()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+def test_a_request_of_another_thread_and_the_end_of_the_block_do_not_meet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread of the block sees the request and ends at once, while the other one has yet to write to the pipe."""
+    write, ended = os.write, threading.Event()
+
+    def late(descriptor: int, data: bytes) -> int:
+        ended.wait(0.05)  # a deadline, not a sleep: with a lock the block cannot end before
+        return write(descriptor, data)
+
+    failed: list[BaseException] = []
+
+    def request() -> None:
+        try:
+            stop.request()
+        except OSError as error:
+            failed.append(error)
+
+    stop = Stop()
+    with stop:
+        stop.fileno()
+        monkeypatch.setattr(os, "write", late)
+        thread = threading.Thread(target=request)
+        thread.start()
+        while not stop:
+            pass
+    ended.set()
+    thread.join()
+    assert failed == []

@@ -126,6 +126,16 @@ def test_the_remaining_time_is_shown_where_there_is_an_end(
     assert "matched 1,234, of the input 12 %" in shown
 
 
+def test_a_share_never_becomes_smaller() -> None:
+    """A query finds out on the way that there is more to do."""
+    bar = Progress(Talk(io.StringIO()), "queried", style="line", unit="tasks")
+    shares = []
+    for share in (None, 0.5, 0.25, None, 0.75):
+        bar.update(1, share=share)
+        shares.append(bar.share)
+    assert shares == [None, 0.5, 0.5, 0.5, 0.75]
+
+
 def test_none_is_silent() -> None:
     assert progress("none") == ""
 

@@ -5,9 +5,6 @@
 
 #include "arrow_fill.h"
 
-/* A part is its data and these, in the order of ArrowPart; the last two are limits. */
-enum { PART_NUMBERS = 9, PART_LIMITS = 7 };
-
 struct conversion {
     Py_buffer *views;
     struct part *parts;
@@ -25,42 +22,6 @@ struct conversion {
 };
 
 /* --- Arguments --------------------------------------------------------------------------------------- */
-
-static bool
-take_number(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit)
-{
-    PyObject *object = PySequence_GetItem(sequence, index);
-    const bool taken = object != NULL && (limit ? take_limit(object, number) : take_int64(object, number));
-    Py_XDECREF(object);
-    return taken;
-}
-
-static bool
-take_part(PyObject *object, Py_buffer *view, struct part *part)
-{
-    int64_t *numbers[PART_NUMBERS] = {
-        &part->count,         &part->base_offset,    &part->last_delta, &part->base_timestamp,
-        &part->max_timestamp, &part->timestamp_type, &part->leader_epoch, &part->first,
-        &part->last,
-    };
-    for (Py_ssize_t index = 0; index < PART_NUMBERS; index++)
-        if (!take_number(object, index + 1, numbers[index], index >= PART_LIMITS))
-            return false;
-    if (part->timestamp_type < NO_TIMESTAMP || part->timestamp_type > LOG_APPEND_TIME
-        || part->leader_epoch < INT32_MIN || part->leader_epoch > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "a part has timestamp type %lld and leader epoch %lld",
-                     (long long)part->timestamp_type, (long long)part->leader_epoch);
-        return false;
-    }
-    PyObject *data = PySequence_GetItem(object, 0);
-    const bool taken = data != NULL && PyObject_GetBuffer(data, view, PyBUF_SIMPLE) == 0;
-    Py_XDECREF(data);
-    if (taken) {
-        part->data = view->buf;
-        part->size = view->len;
-    }
-    return taken;
-}
 
 static bool
 take_parts(struct conversion *conversion, PyObject *parts)
@@ -97,7 +58,7 @@ take_columns(struct conversion *conversion, PyObject *columns)
     conversion->column_count = count;
     for (Py_ssize_t index = 0; index < count; index++) {
         int64_t code;
-        if (!take_number(columns, index, &code, false))
+        if (!take_item(columns, index, &code, false))
             return false;
         if (code < 0 || code >= ARROW_COLUMNS) {
             PyErr_Format(PyExc_ValueError, "there is no column %lld", (long long)code);

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch.h"
-#include "quick.h"
-
 enum { FIRST_ROOM = 1024 };
 
 int
@@ -63,113 +60,45 @@ set_row(struct row *row, const struct part *part, const uint8_t *data, const str
     row->headers_size = (int32_t)(record->end - record->headers);
     row->header_count = record->header_count;
     row->offset = part->base_offset + record->offset_delta;
-    row->timestamp = part->timestamp_type == LOG_APPEND_TIME
-                         ? part->max_timestamp
-                         /* One that is no int64 is refused in the end. */
-                         : (int64_t)((uint64_t)part->base_timestamp + (uint64_t)record->timestamp_delta);
+    row->timestamp = timestamp_of(part, record);
     row->leader_epoch = (int32_t)part->leader_epoch;
     row->timestamp_type = (int8_t)part->timestamp_type;
     row->not_text = 0;
-}
-
-/* Notes the first record at ``at`` that is well-formed and still cannot be. ``before``: the last offset delta. */
-static inline void
-check_deltas(struct corruption *odd, const struct part *part, const struct record *record, int64_t at,
-             int64_t before)
-{
-    int64_t unused;
-    const int64_t delta = record->offset_delta;
-    if (odd->why != NULL)
-        return;
-    if (delta <= before)
-        *odd = (struct corruption){at, "the offset delta %lld follows %lld", delta, before};
-    else if (delta > part->last_delta)
-        *odd = (struct corruption){at, "the offset delta is %lld, the last should be %lld", delta,
-                                   part->last_delta};
-    else if (part->timestamp_type != LOG_APPEND_TIME
-             && __builtin_add_overflow(part->base_timestamp, record->timestamp_delta, &unused))
-        *odd = (struct corruption){at, "the timestamp is no int64", 0, 0};
-}
-
-static bool
-read_records(struct rows *rows, const struct part *part, struct reader *reader, enum verdict *verdict)
-{
-    const struct filter *filter = &rows->filter;
-    const bool all = !filter->by_time && !filter->by_key && !filter->not_null;
-    struct corruption odd = {0};
-    struct record record;
-    int64_t before = -1;
-    for (int64_t index = 0; index < part->count; index++) {
-        const int64_t at = reader->at;
-        if (!next_record(reader, &record))
-            return false;
-        check_deltas(&odd, part, &record, at, before);
-        before = record.offset_delta;
-        const int64_t offset = part->base_offset + record.offset_delta;
-        if (odd.why != NULL || offset < part->first || offset > part->last)
-            continue;
-        if (!make_room_for_row(rows)) {
-            *verdict = NO_MEMORY;
-            return true;
-        }
-        struct row *row = &rows->items[rows->count];
-        set_row(row, part, reader->data, &record);
-        rows->seen += 1;
-        rows->count += all || passes(filter, row);
-    }
-    if (!check_end(reader))
-        return false;
-    if (odd.why == NULL)
-        return true;
-    reader->fault = odd;
-    return false;
 }
 
 /* Adds the records of one batch, whose data are only these. */
 static enum verdict
 add_batch(struct rows *rows, const struct part *part)
 {
-    if (part->base_offset < 0 || part->last_delta < 0 || part->last_delta > INT32_MAX
-        || part->base_offset > INT64_MAX - part->last_delta)
-        return BAD_PART;
-    struct reader reader = open_reader(part->data, part->size);
-    enum verdict verdict = GOOD;
-    if (check_count(&reader, part->count) && read_records(rows, part, &reader, &verdict))
+    const struct filter *filter = &rows->filter;
+    const bool all = !filter->by_time && !filter->by_key && !filter->not_null;
+    struct scan scan;
+    struct record record;
+    const enum verdict verdict = begin_scan(&scan, part);
+    if (verdict == BAD_PART)
         return verdict;
-    rows->fault = reader.fault;
+    while (verdict == GOOD && next_wanted(&scan, &record)) {
+        if (!make_room_for_row(rows))
+            return NO_MEMORY;
+        struct row *row = &rows->items[rows->count];
+        set_row(row, part, part->data, &record);
+        rows->seen += 1;
+        rows->count += all || passes(filter, row);
+    }
+    if (verdict == GOOD && end_scan(&scan))
+        return GOOD;
+    rows->fault = scan.reader.fault;
     return CORRUPT;
 }
 
 static enum verdict
 add_run(struct rows *rows, const struct part *run)
 {
-    int64_t at = 0;
-    while (at < run->size) {
-        if (run->size - at < HEADER_SIZE)
-            return NO_RUN;
-        const struct batch batch = load_batch(run->data + at);
-        const int64_t size = LENGTH_END + batch.length;
-        if (size < HEADER_SIZE || size > run->size - at)
-            return NO_RUN;
-        const struct part part = {
-            .data = run->data + at + HEADER_SIZE,
-            .size = size - HEADER_SIZE,
-            .count = batch.count,
-            .base_offset = batch.base_offset,
-            .last_delta = batch.last_delta,
-            .base_timestamp = batch.base_timestamp,
-            .max_timestamp = batch.max_timestamp,
-            .timestamp_type = batch.attributes & APPEND_TIME ? LOG_APPEND_TIME : CREATE_TIME,
-            .leader_epoch = batch.leader_epoch,
-            .first = run->first,
-            .last = run->last,
-        };
-        const enum verdict verdict = add_batch(rows, &part);
-        if (verdict != GOOD)
-            return verdict;
-        at += size;
-    }
-    return GOOD;
+    enum verdict verdict = GOOD;
+    struct part part;
+    for (int64_t at = 0; verdict == GOOD && next_batch(run, &at, &part, &verdict);)
+        verdict = add_batch(rows, &part);
+    return verdict;
 }
 
 enum verdict

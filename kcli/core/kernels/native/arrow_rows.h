@@ -2,32 +2,11 @@
 #ifndef KCLI_ARROW_ROWS_H
 #define KCLI_ARROW_ROWS_H
 
-#include "reader.h"
+#include "parts.h"
 #include "scratch.h"
 #include "writer.h"
 
-enum {
-    CREATE_TIME = 0,
-    LOG_APPEND_TIME = 1,
-    NO_TIMESTAMP = -1, /* as a timestamp, and as its type */
-    NO_EPOCH = -1,
-    FRAMED = -1, /* as the count of a part: it is a run of whole batches, each with its header */
-};
-
-/* The records of one batch, or of a run, and what they have in common. */
-struct part {
-    const uint8_t *data;
-    int64_t size;
-    int64_t count;
-    int64_t base_offset;
-    int64_t last_delta;
-    int64_t base_timestamp;
-    int64_t max_timestamp;
-    int64_t timestamp_type;
-    int64_t leader_epoch;
-    int64_t first; /* the offsets that are wanted: from here */
-    int64_t last;  /* to here */
-};
+enum { NO_EPOCH = -1 };
 
 /* Which records are wanted. Keys are in the order of compare_keys. */
 struct filter {
@@ -65,16 +44,6 @@ struct rows {
     int64_t room;
     int64_t seen; /* records at wanted offsets, whether they passed the filter or not */
     struct corruption fault;
-};
-
-enum verdict {
-    GOOD,
-    CORRUPT,    /* as ``fault`` says */
-    NO_RUN,     /* the data is no run of batches */
-    BAD_PART,   /* offsets that cannot be */
-    NO_MEMORY,
-    TOO_LARGE,  /* for 32-bit offsets */
-    BAD_NAME,   /* a header name that is not UTF-8 */
 };
 
 /* An order in which keys can be searched: by size first. */

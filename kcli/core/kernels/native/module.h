@@ -17,6 +17,7 @@
     KERNEL(decode_headers, 3, 3) \
     KERNEL(decode_run, 5, 5) \
     KERNEL(decode_values, 6, 6) \
+    KERNEL(digest_records, 5, 5) \
     KERNEL(encode_columns, 8, 8) \
     KERNEL(encode_headers, 1, 1) \
     KERNEL(encode_keyed, 7, 7) \
@@ -73,6 +74,14 @@ PyObject *raise_corruption(const struct corruption *fault);
 
 /* The same for a reason that is no format; the reference stays with the caller. */
 PyObject *raise_corruption_because(int64_t position, PyObject *why);
+
+/* An entry of a sequence, as take_int64 or take_limit. */
+bool take_item(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit);
+
+struct part;
+
+/* An ArrowPart. ``view`` holds its data until it is released. */
+bool take_part(PyObject *object, Py_buffer *view, struct part *part);
 
 /* --- Text ------------------------------------------------------------------------------------------- */
 

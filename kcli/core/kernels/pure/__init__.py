@@ -6,6 +6,7 @@ Only ``kernels/active.py`` imports this; all other modules import the functions 
 from kcli.core.kernels.pure.arrow import arrow_columns
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
 from kcli.core.kernels.pure.decode import decode_columns, decode_values
+from kcli.core.kernels.pure.digest import digest_records
 from kcli.core.kernels.pure.encode import (
     encode_keyed,
     encode_lines,
@@ -33,6 +34,7 @@ __all__ = [
     "decode_headers",
     "decode_run",
     "decode_values",
+    "digest_records",
     "encode_columns",
     "encode_headers",
     "encode_keyed",

@@ -41,7 +41,7 @@ _APPENDED = 1
 _NONE = -1  # as a timestamp, its type, or a leader epoch
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """A record that is wanted."""
 
     offset: int
@@ -78,11 +78,11 @@ def arrow_columns(
     if not -INT32_MAX - 1 <= partition <= INT32_MAX:
         raise ValueError(f"there is no partition {partition}")
     wanted = _filter(since, until, keys, not_null)
-    rows: list[_Row] = []
+    rows: list[Row] = []
     seen = 0
-    for part in [_checked(ArrowPart._make(part)) for part in parts]:
-        for batch in _batches(part) if part.records == FRAMED else (part,):
-            found = list(_rows(batch))
+    for part in [check_part(ArrowPart._make(part)) for part in parts]:
+        for batch in batches_of(part) if part.records == FRAMED else (part,):
+            found = list(rows_of(batch))
             seen += len(found)
             rows += filter(wanted, found)
     ends = (rows[0].offset, rows[-1].offset) if rows else (-1, -1)
@@ -92,7 +92,7 @@ def arrow_columns(
 # --- records ------------------------------------------------------------------------------------------
 
 
-def _checked(part: ArrowPart) -> ArrowPart:
+def check_part(part: ArrowPart) -> ArrowPart:
     if (
         part.timestamp_type not in (_NONE, 0, _APPENDED)
         or not -INT32_MAX - 1 <= part.leader_epoch <= INT32_MAX
@@ -105,13 +105,13 @@ def _checked(part: ArrowPart) -> ArrowPart:
 
 def _filter(
     since: int | None, until: int | None, keys: Sequence[bytes | None] | None, not_null: bool
-) -> Callable[[_Row], bool]:
+) -> Callable[[Row], bool]:
     by_time = since is not None or until is not None
     low = INT64_MIN if since is None else since
     high = INT64_MAX if until is None else min(until, INT64_MAX)
     chosen = None if keys is None else set(keys)
 
-    def wanted(row: _Row) -> bool:
+    def wanted(row: Row) -> bool:
         if by_time and (row.timestamp == _NONE or not low <= row.timestamp < high):
             return False
         if not_null and row.key is None:
@@ -121,7 +121,7 @@ def _filter(
     return wanted
 
 
-def _batches(run: ArrowPart) -> Iterator[ArrowPart]:
+def batches_of(run: ArrowPart) -> Iterator[ArrowPart]:
     """The batches of a run as parts; ValueError where its bytes are none."""
     view = memoryview(run.data)
     at = 0
@@ -149,7 +149,7 @@ def _batches(run: ArrowPart) -> Iterator[ArrowPart]:
         at += size
 
 
-def _rows(part: ArrowPart) -> Iterator[_Row]:
+def rows_of(part: ArrowPart) -> Iterator[Row]:
     """The records at the wanted offsets of a batch, all of which are checked before the first is returned."""
     base, last = part.base_offset, part.last_offset_delta
     if base < 0 or not 0 <= last <= INT32_MAX or base > INT64_MAX - last:
@@ -168,7 +168,7 @@ def _rows(part: ArrowPart) -> Iterator[_Row]:
     data = bytes(part.data)
     for delta, time, key, key_end, value, value_end, headers, end, _ in zip(*found, strict=True):
         if part.first <= base + delta <= part.last:
-            yield _Row(
+            yield Row(
                 base + delta,
                 part.max_timestamp if appended else part.base_timestamp + time,
                 part.timestamp_type,
@@ -233,7 +233,7 @@ def _text(data: bytes | None) -> bytes | None:
     return data
 
 
-def _headers(rows: Sequence[_Row]) -> Array:
+def _headers(rows: Sequence[Row]) -> Array:
     names: list[bytes] = []
     values: list[bytes | None] = []
     counts: list[int] = []
@@ -251,11 +251,11 @@ def _headers(rows: Sequence[_Row]) -> Array:
     return len(rows), 0, (None, _ends(counts)), (pairs,)
 
 
-def _timestamp_type(row: _Row) -> bytes | None:
+def _timestamp_type(row: Row) -> bytes | None:
     return None if row.timestamp_type == _NONE else TIMESTAMP_TYPES[row.timestamp_type]
 
 
-_Filler = Callable[[list[_Row], bytes, int], Array]
+_Filler = Callable[[list[Row], bytes, int], Array]
 _FILLERS: dict[int, _Filler] = {
     OFFSET: lambda rows, _topic, _partition: _numbers("q", [row.offset for row in rows]),
     TIMESTAMP: lambda rows, _topic, _partition: _numbers("q", [row.timestamp for row in rows], null=_NONE),

@@ -116,7 +116,14 @@ def test_too_little_memory_is_no_defect(error: BaseException, capsys: pytest.Cap
 
 def test_an_unexpected_os_error_on_a_named_file_is_not_internal(capsys: pytest.CaptureFixture[str]) -> None:
     error = PermissionError(13, "Permission denied", "/x/y")
-    assert settled(error, GlobalValues(), capsys) == (1, "kcli: /x/y: Permission denied\n")
+    expected = "kcli: /x/y: Permission denied\n  do: check who may read and write it: ls -ld /x/y\n"
+    assert settled(error, GlobalValues(), capsys) == (1, expected)
+
+
+def test_a_full_disk_under_a_named_file_is_not_that_of_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    error = OSError(errno.ENOSPC, "No space left on device", "/x/y")
+    expected = "kcli: /x/y: No space left on device\n  do: free space there, then run it again\n"
+    assert settled(error, GlobalValues(), capsys) == (1, expected)
 
 
 FLAGS = {

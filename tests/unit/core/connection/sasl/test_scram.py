@@ -115,9 +115,9 @@ def test_a_first_message_that_breaks_the_rules_is_refused(name: str) -> None:
     ids=["10 MB", "4 KiB + 1", "not UTF-8", "zeros"],
 )
 def test_oversized_and_unreadable_messages_are_refused_at_once(message: bytes, why: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert why in refused(begun(), message).why
-    assert time.perf_counter() - began < 0.05
+    assert time.process_time() - began < 0.05
 
 
 @pytest.mark.case("S4", "X11")

@@ -123,8 +123,8 @@ def test_a_thousand_members_and_ten_thousand_partitions_take_seconds(assignor) -
     partitions = {f"t{number:03d}": 100 for number in range(100)}
     old = {f"m{number:03d}": Subscription(tuple(rng.sample(sorted(partitions), 50))) for number in range(500)}
     everybody = old | {f"n{number:03d}": Subscription(tuple(partitions)) for number in range(500)}
-    start = time.perf_counter()
+    start = time.process_time()
     had = assignor.assign(old, partitions)
     given = assignor.assign(after(assignor, everybody, had), partitions)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert_no_faults(World(everybody, partitions), given)

@@ -1,0 +1,196 @@
+"""A recorded file, played: an index of its lines, and the snapshot at each of them. One thread at a time.
+
+The snapshot at a reading depends on the readings of the minutes before it only: it is the same whether the file is
+played up to there or the position jumped there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import BinaryIO
+
+from kcli.core.errors import ConfigError
+from kcli.flows.lag.verdicts import WINDOW_MS
+from kcli.flows.monitor.board import RECENT_MS, Board
+from kcli.flows.monitor.reading import Reading
+from kcli.flows.monitor.recording import read_line, time_in
+from kcli.flows.monitor.snapshot import Snapshot
+
+_CHUNK = 1 << 20
+_HEAD = 512
+_LONGEST = 256 << 20  # bytes of a line
+_CACHED = 32 << 20  # bytes of lines of which the readings are kept
+_BEFORE_MS = RECENT_MS + WINDOW_MS
+_AGAIN = "give a file written by kcli top --record or kcli groups lag --record"
+
+
+class Recording:
+    """The readings of a file in the order of their times. The index takes 24 bytes a reading.
+
+    Raises ConfigError if there is none. ``broken`` counts the lines that are no samples: most are known from the start,
+    others when they are read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.broken = path, 0
+        self._file = _opened(path)
+        try:
+            self.starts, self.ends, self.times = self._index()
+            self._bad: set[int] = set()
+            self._cache: dict[int, tuple[int, Reading]] = {}
+            self._check_readable()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def at(self, number: int) -> Reading | None:
+        """A reading; None if its line is broken."""
+        if number in self._bad:
+            return None
+        if number in self._cache:
+            return self._cache[number][1]
+        start, end = self.starts[number], self.ends[number]
+        try:
+            if end - start > _LONGEST:
+                raise ConfigError(f"{self._where(number)} is longer than {_LONGEST:,} bytes")
+            reading = read_line(os.pread(self._file.fileno(), end - start, start), self._where(number))
+        except (ConfigError, MemoryError):
+            self._bad.add(number)
+            self.broken += 1
+            return None
+        self._keep(number, end - start, reading)
+        return reading
+
+    def before(self, at_ms: int) -> int:
+        """The number of the last reading at or before a time; the first one if there is none."""
+        return max(0, bisect_right(self.times, at_ms) - 1)
+
+    def _keep(self, number: int, size: int, reading: Reading) -> None:
+        self._cache[number] = size, reading
+        total = sum(size for size, _ in self._cache.values())
+        for oldest in list(self._cache):
+            if total <= _CACHED or oldest == number:
+                break
+            total -= self._cache.pop(oldest)[0]
+
+    def _where(self, number: int) -> str:
+        return f"the line at byte {self.starts[number]:,} of {self.path}"
+
+    def _index(self) -> tuple[array[int], array[int], array[int]]:
+        starts, ends, times = array("q"), array("q"), array("q")
+        for start, end, head in _lines(self._file):
+            if (at_ms := time_in(head)) is not None:
+                starts.append(start)
+                ends.append(end)
+                times.append(at_ms)
+            elif head.strip():
+                self.broken += 1
+        if not times:
+            raise ConfigError(
+                f"{self.path} has no recorded samples", why=self._why() if self.broken else "it is empty", do=_AGAIN
+            )  # fmt: skip
+        if all(before <= after for before, after in pairwise(times)):
+            return starts, ends, times
+        order = sorted(
+            range(len(times)), key=times.__getitem__
+        )  # of several runs, or with a clock that was set back
+        return (
+            array("q", map(starts.__getitem__, order)),
+            array("q", map(ends.__getitem__, order)),
+            array("q", map(times.__getitem__, order)),
+        )
+
+    def _why(self) -> str:
+        head = os.pread(self._file.fileno(), _HEAD, 0)
+        try:
+            read_line(head.partition(b"\n")[0], "its first line")
+        except ConfigError as error:
+            return f"{error.what}: {error.why}"
+        return "no line of it is one"
+
+    def _check_readable(self) -> None:
+        """There has to be one reading that can be shown."""
+        if all(self.at(number) is None for number in range(len(self))):
+            raise ConfigError(
+                f"{self.path} has no recorded samples", why="each of its lines is broken", do=_AGAIN
+            )
+
+
+class Player:
+    """``snapshot(number)`` is what the screen showed when that reading was new. ``follow``: see ``Board.follow``."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.follow: str | None = None
+        self._board, self._shown = Board(), -1
+        self._followed: str | None = None
+        self._last: Snapshot | None = None
+
+    def snapshot(self, number: int, stop: Callable[[], bool] = lambda: False) -> Snapshot | None:
+        """None if ``stop`` says so meanwhile, or if nothing in the minutes before can be read."""
+        number = max(0, min(number, len(self.recording) - 1))
+        times = self.recording.times
+        if self.follow != self._followed or not self._shown <= number <= self._shown + 1:
+            begin = self.recording.before(times[number] - _BEFORE_MS)
+            self._board, self._last = Board(), None
+            self._board.follow(self.follow)
+            self._followed = self.follow
+        elif number == self._shown:
+            return self._last
+        else:
+            begin = number
+        self._shown = -1
+        for one in range(begin, number + 1):
+            if stop():
+                return None
+            if (reading := self.recording.at(one)) is not None:
+                self._last = self._board.add(reading)
+        self._shown = number
+        if self._last is not None:
+            since = times[number] - RECENT_MS
+            recent = [event for event in self._last.events if event.at_ms >= since]
+            self._last = replace(self._last, events=recent)
+        return self._last
+
+
+def _opened(path: str) -> BinaryIO:
+    try:
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 - the recording closes it
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}", why=(error.strerror or "").lower(), do=_AGAIN) from None
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ConfigError(
+            f"cannot replay {path}", why="it is no regular file, so there is no way back in it",
+            do="copy what it has into a file",
+        )  # fmt: skip
+    return file
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """(start, end, first bytes) of each line, with little memory for any length of line."""
+    start = at = 0
+    head = b""
+    while chunk := file.read(_CHUNK):
+        begin = 0
+        while (sign := chunk.find(b"\n", begin)) >= 0:
+            head += chunk[begin : min(sign, begin + _HEAD - len(head))]
+            yield start, at + sign, head
+            start, begin, head = at + sign + 1, sign + 1, b""
+        head += chunk[begin : begin + _HEAD - len(head)]
+        at += len(chunk)
+    if start < at:
+        yield start, at, head

@@ -1,0 +1,98 @@
+"""The table of brokers."""
+
+from kcli.flows.cluster_state import ONLINE
+from kcli.flows.monitor.snapshot import BrokerLine
+from kcli.tui import figures
+from kcli.tui.cells import Cell
+from kcli.tui.columns import Column
+
+
+def _state(line: BrokerLine) -> Cell:
+    state = line.broker.state
+    if state == ONLINE:
+        return Cell(f"{state}, controller" if line.controller else state, "ok")
+    return Cell(state.upper(), "bad")
+
+
+def _host(line: BrokerLine) -> str:
+    node = line.broker.node
+    return figures.UNKNOWN if node is None else f"{node.host}:{node.port}"
+
+
+def _count(line: BrokerLine, number: int) -> Cell:
+    return Cell(f"{number:,}" if line.counted else figures.UNKNOWN)
+
+
+def _behind(line: BrokerLine) -> Cell:
+    number = line.broker.under_replicated
+    return Cell(f"{number:,}", "bad" if number else "ok") if line.counted else Cell(figures.UNKNOWN)
+
+
+def _ms(time: float | None) -> Cell:
+    return Cell(figures.UNKNOWN if time is None else f"{time:.1f} ms")
+
+
+COLUMNS: tuple[Column[BrokerLine], ...] = (
+    Column(
+        "ID", 6, lambda one: Cell(str(one.broker.number)), lambda one: one.broker.number, right=True,
+        least=2,
+        about="the broker's number",
+        data={"broker": lambda one: one.broker.number},
+    ),
+    Column(
+        "HOST", 16, lambda one: Cell(_host(one)), _host, grows=True, least=6,
+        about="its advertised address",
+        data={
+            "host": lambda one: one.broker.node and one.broker.node.host,
+            "port": lambda one: one.broker.node and one.broker.node.port,
+        },
+    ),
+    Column(
+        "RACK", 10, lambda one: Cell((one.broker.node.rack if one.broker.node else None) or ""),
+        lambda one: one.broker.node.rack if one.broker.node else None, drop=5,
+        about="its rack",
+        data={"rack": lambda one: one.broker.node.rack if one.broker.node else None},
+    ),
+    Column(
+        "STATE", 19, _state, lambda one: one.broker.state, least=6,
+        about="online, fenced, or missing: only replica lists name it",
+        data={"state": lambda one: one.broker.state, "controller": lambda one: one.controller},
+    ),
+    Column(
+        "LEADERS", 8, lambda one: _count(one, one.broker.leaders), lambda one: one.broker.leaders, drop=2,
+        right=True, falling=True,
+        about="partitions that it leads",
+        data={"leaders": lambda one: one.broker.leaders if one.counted else None},
+    ),
+    Column(
+        "REPLICAS", 9, lambda one: _count(one, one.broker.replicas), lambda one: one.broker.replicas, drop=3,
+        right=True, falling=True,
+        about="replicas on it",
+        data={"replicas": lambda one: one.broker.replicas if one.counted else None},
+    ),
+    Column(
+        "NOT IN SYNC", 11, _behind, lambda one: one.broker.under_replicated, drop=1, right=True,
+        falling=True,
+        about="of these, how many are not in sync",
+        data={"not_in_sync": lambda one: one.broker.under_replicated if one.counted else None},
+    ),
+    Column(
+        "REQUESTS", 9,
+        lambda one: Cell(figures.UNKNOWN if one.latency is None else str(one.latency.requests)),
+        lambda one: one.latency and one.latency.requests, drop=4, right=True, falling=True,
+        about="requests that kcli sent to it for the last reading",
+        data={"requests": lambda one: one.latency and one.latency.requests},
+    ),
+    Column(
+        "LATENCY", 10, lambda one: _ms(one.latency and one.latency.mean_ms),
+        lambda one: one.latency and one.latency.mean_ms, right=True, falling=True, least=8,
+        about="mean time until it answered, as seen from here",
+        data={"latency_mean_ms": lambda one: one.latency and figures.rounded(one.latency.mean_ms)},
+    ),
+    Column(
+        "MAX", 10, lambda one: _ms(one.latency and one.latency.max_ms),
+        lambda one: one.latency and one.latency.max_ms, drop=6, right=True, falling=True,
+        about="the longest of them",
+        data={"latency_max_ms": lambda one: one.latency and figures.rounded(one.latency.max_ms)},
+    ),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""What is on a screen as a file: the format by the ending of its name."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kcli.core.errors import ConfigError, KcliError
+from kcli.files.atomic import FileError, replace_file
+from kcli.output.listing import list_rows
+from kcli.output.stdout import Output
+from kcli.output.tables import Column as Field
+from kcli.output.tables import time_text
+from kcli.tui import figures
+from kcli.tui.columns import Column
+
+FORMATS = ("csv", "tsv", "json", "ndjson", "txt")
+
+
+class Contents(NamedTuple):
+    """``item`` is the kind of a row; ``rows`` are those of the table in its order, ``text`` the lines of the screen."""
+
+    item: str
+    cluster: str
+    at_ms: int
+    columns: Sequence[Column[Any]]
+    rows: Sequence[Any]
+    text: Sequence[str]
+
+
+def default_name(screen: str, at_ms: int, utc_offset: int | None) -> str:
+    """``kcli-top-groups-20261121-091403.csv``."""
+    return f"kcli-top-{screen}-{figures.moment(at_ms, utc_offset):%Y%m%d-%H%M%S}.csv"
+
+
+def write(path: str, contents: Contents) -> None:
+    """A new file in the format of its ending. Raises KcliError; nothing is written then."""
+    path = os.path.expanduser(path.strip())
+    form = path.rpartition(".")[2].lower()
+    if form not in FORMATS or "." not in path:
+        raise ConfigError("the ending of the name chooses the format", why=f"one of .{', .'.join(FORMATS)}")
+    if os.path.lexists(path):
+        raise ConfigError(f"{path} exists already", do="give another name")
+    try:
+        replace_file(path, rendered(form, contents), mode=0o666)
+    except (OSError, ValueError) as error:
+        raise _failed(path, error) from None
+
+
+def rendered(form: str, contents: Contents) -> bytes:
+    """The bytes of the file. Rows have the values of the columns for programs, by key."""
+    if form == "txt":
+        return ("\n".join(line.rstrip() for line in contents.text) + "\n").encode("utf-8", "backslashreplace")
+    rows = [row_of(contents.columns, row) for row in contents.rows]
+    fields = [Field(key) for column in contents.columns for key in column.data]
+    file = io.BytesIO()
+    out = Output(file, kind=form, isatty=False)
+    head = {"at": time_text(contents.at_ms)}
+    with list_rows(
+        out, f"{contents.item}List", contents.item, fields, cluster=contents.cluster or None, head=head
+    ) as lines:
+        for row in rows:
+            lines.add(row)
+    return file.getvalue()
+
+
+def row_of(columns: Sequence[Column[Any]], row: Any) -> dict[str, Any]:
+    """The values of the columns."""
+    return {key: value_of(row) for column in columns for key, value_of in column.data.items()}
+
+
+def _failed(path: str, error: OSError | ValueError) -> KcliError:
+    why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return FileError(f"cannot write {path}", why=why.lower())

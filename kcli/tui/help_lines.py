@@ -1,0 +1,64 @@
+"""The text of the help: the keys of classes with bindings, columns, verdicts, signs and colours. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kcli.tui.cells import Cell, Line, width_of
+from kcli.tui.columns import Column
+from kcli.tui.fitting import cut
+from kcli.tui.group_columns import VERDICT_STYLES, VERDICTS_MEAN, verdict_text
+from kcli.tui.keys import key_rows
+
+
+class Section(NamedTuple):
+    """A title, and rows of a word and what it means."""
+
+    title: str
+    rows: Sequence[tuple[Cell, str]]
+
+
+SIGNS = (
+    (Cell("–", "dim"), "not known, or there is none"),
+    (Cell("≈"), "estimated from the time index of the log; t reads the records"),
+    (Cell("▁▃▅█", "accent"), "a course of five minutes, from its least to its largest value"),
+    (Cell("●", "ok"), "all brokers are there; ○: some are away, or nothing could be read"),
+    (Cell("green", "ok"), "as it should be"),
+    (Cell("yellow", "warn"), "look at it when there is time"),
+    (Cell("red", "bad"), "look at it now"),
+    (Cell("grey", "stale"), "from before: the cluster cannot be read since the time in the first line"),
+)
+
+
+def keys_section(title: str, classes: Iterable[type[Any]]) -> Section:
+    """The bindings of these classes."""
+    return Section(title, [(Cell(row.keys, "key"), row.what) for cls in classes for row in key_rows(cls)])
+
+
+def columns_section(title: str, columns: Sequence[Column[Any]]) -> Section:
+    """What the columns mean."""
+    return Section(title, [(Cell(column.title, "head"), column.about) for column in columns])
+
+
+def meaning_sections() -> list[Section]:
+    """The words, signs and colours of all screens."""
+    verdicts = [(Cell(verdict_text(one), VERDICT_STYLES[one]), text) for one, text in VERDICTS_MEAN.items()]
+    return [Section("Health of groups", verdicts), Section("Signs and colours", SIGNS)]
+
+
+def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
+    """All sections, each a table of two columns; the second is wrapped."""
+    lines: list[Line] = []
+    first = min(max((width_of(one.text) for each in sections for one, _ in each.rows), default=0), width // 2)
+    for section in sections:
+        if not section.rows:
+            continue
+        lines += [(), (Cell(section.title, "title"),)]
+        for word, text in section.rows:
+            for number, part in enumerate(textwrap.wrap(text, max(8, width - first - 4)) or [""]):
+                shown = word if not number else Cell("")
+                gap = Cell(" " * max(0, first - width_of(shown.text)) + "  ")
+                lines.append(cut((Cell("  "), shown, gap, Cell(part)), width))
+    return lines[1:]

@@ -1,0 +1,96 @@
+"""The table of a group's partitions."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.output.progress import duration_text
+from kcli.tui import figures
+from kcli.tui.cells import Cell
+from kcli.tui.columns import Column
+from kcli.tui.group_columns import TREND
+
+
+class PartitionRow(NamedTuple):
+    """A partition, and its lags of the last five minutes."""
+
+    lag: PartitionLag
+    recent: Sequence[int | None]
+
+
+def _margin(row: PartitionRow) -> Cell:
+    margin = row.lag.margin
+    if margin is None:
+        return Cell(figures.UNKNOWN, "dim")
+    return Cell(duration_text(margin), "bad" if row.lag.at_risk else "")
+
+
+def _member(row: PartitionRow) -> str:
+    member = row.lag.member
+    return "" if member is None else f"{member.client_id} {member.host}"
+
+
+COLUMNS: tuple[Column[PartitionRow], ...] = (
+    Column(
+        "TOPIC", 12, lambda one: Cell(one.lag.tp.topic), lambda one: one.lag.tp, grows=True, least=6,
+        about="the topic",
+        data={"topic": lambda one: one.lag.tp.topic},
+    ),
+    Column(
+        "PART", 5, lambda one: Cell(str(one.lag.tp.partition)), lambda one: one.lag.tp.partition, right=True,
+        about="the partition",
+        data={"partition": lambda one: one.lag.tp.partition},
+    ),
+    Column(
+        "COMMITTED", 12, lambda one: Cell(figures.offset(one.lag.committed)), lambda one: one.lag.committed,
+        drop=4, right=True, falling=True,
+        about="the committed offset: the next record that the group reads",
+        data={"committed": lambda one: one.lag.committed},
+    ),
+    Column(
+        "END", 12, lambda one: Cell(figures.offset(one.lag.end)), lambda one: one.lag.end, drop=5,
+        right=True, falling=True,
+        about="the offset after the last record",
+        data={"end": lambda one: one.lag.end},
+    ),
+    Column(
+        "LAG", 11, lambda one: Cell(figures.count(one.lag.lag)), lambda one: one.lag.lag, right=True,
+        falling=True, least=6, narrow=lambda one: Cell(figures.short(one.lag.lag)),
+        about="end minus committed offset",
+        data={"lag_records": lambda one: one.lag.lag},
+    ),
+    Column(
+        "TIME", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
+        lambda one: one.lag.seconds, drop=1, right=True, falling=True,
+        about="age of the first unread record; ≈: estimated",
+        data={"lag_seconds": lambda one: figures.rounded(one.lag.seconds), "lag_method": lambda one: one.lag.method},
+    ),
+    Column(
+        "MARGIN", 7, _margin, lambda one: one.lag.margin, drop=3, right=True,
+        about="how long that record is still kept, by the topic's retention",
+        data={
+            "retention_margin_seconds": lambda one: figures.rounded(one.lag.margin),
+            "lost_records": lambda one: one.lag.lost,
+        },
+    ),
+    Column(
+        "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
+        lambda one: one.lag.lag, drop=6,
+        about="the lag of the last five minutes, from when the screen was opened",
+        data={},
+    ),
+    Column(
+        "MEMBER", 12, lambda one: Cell(_member(one)), _member, drop=2, grows=True,
+        about="the member that reads it, and its host",
+        data={
+            "member_id": lambda one: one.lag.member and one.lag.member.member_id,
+            "client_id": lambda one: one.lag.member and one.lag.member.client_id,
+            "host": lambda one: one.lag.member and one.lag.member.host,
+        },
+    ),
+    Column(
+        "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=7, grows=True,
+        about="why something is not known, and what is lost",
+        data={"note": lambda one: one.lag.note or None},
+    ),
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""All topics."""
+
+from collections.abc import Sequence
+
+from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.snapshot import Snapshot, TopicLine
+from kcli.tui.screens.listing import LISTS, Listing
+from kcli.tui.shell import command
+from kcli.tui.topic_columns import COLUMNS
+
+
+class Topics(Listing[TopicLine]):
+    """One line a topic, also of those that no group reads."""
+
+    NAME = "topics"
+    ITEM = "TopTopic"
+    COLUMNS = COLUMNS
+    SORTED_BY = "IN"
+    NOTHING = "no topic"
+    KEYS = (("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
+
+    def key(self, row: TopicLine) -> str:
+        return row.topic
+
+    def rows(self, snapshot: Snapshot) -> Sequence[TopicLine]:
+        return snapshot.topics
+
+    def nothing(self, snapshot: Snapshot) -> str:
+        if snapshot.reading.cluster.topics is not None:
+            return self.NOTHING
+        return "reading the topics …" if self.app.replay is None else "the recording has no topics"
+
+    def view(self) -> tuple[View, str | None]:
+        return View(topics=True), None
+
+    def copied(self) -> str | None:
+        row = self.table.chosen
+        return (
+            None if row is None else command(("topics", "describe"), (row.topic,), (), self.app.facts.options)
+        )

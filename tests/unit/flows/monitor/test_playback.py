@@ -1,0 +1,160 @@
+"""A recorded file, played."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.core.types import TopicPartition
+from kcli.flows.lag.recording import append_sample
+from kcli.flows.monitor import playback
+from kcli.flows.monitor.playback import Player, Recording
+from kcli.flows.monitor.snapshot import Snapshot
+from tests.tui.made_up import BEGIN, STEP, line_of, readings, write
+
+P0 = TopicPartition("orders", 0)
+
+
+def shown(snapshot: Snapshot | None) -> object:
+    """All that a screen takes from a snapshot."""
+    assert snapshot is not None
+    one = snapshot
+    return one.groups, one.topics, one.brokers, one.totals, one.recent, one.events, one.lags
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    return write(tmp_path / "file", 60)
+
+
+@pytest.fixture
+def recording(recorded: Path) -> Recording:
+    return Recording(str(recorded))
+
+
+def test_the_index_has_each_line(recording: Recording, recorded: Path) -> None:
+    data = recorded.read_bytes()
+    assert len(recording) == 60
+    assert list(recording.times) == [BEGIN + number * STEP * 1000 for number in range(60)]
+    assert all(json.loads(data[a:b]) for a, b in zip(recording.starts, recording.ends, strict=True))
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 100, 4096])
+def test_lines_are_found_across_chunks(recorded: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Recording(str(write(recorded, 3)))
+    monkeypatch.setattr(playback, "_CHUNK", chunk)
+    again = Recording(str(recorded))
+    assert (again.starts, again.ends, again.times) == (whole.starts, whole.ends, whole.times)
+
+
+def test_a_jump_shows_what_playing_shows(recorded: Path) -> None:
+    played, jumped = Player(Recording(str(recorded))), Player(Recording(str(recorded)))
+    played.follow = jumped.follow = "billing"
+    pictures = [shown(played.snapshot(number)) for number in range(60)]
+    for number in (59, 0, 45, 46, 44, 30, 58):
+        assert shown(jumped.snapshot(number)) == pictures[number]
+
+
+def test_events_are_those_of_five_minutes(recording: Recording) -> None:
+    player = Player(recording)
+    begun = [event.text for event in (player.snapshot(38) or pytest.fail("nothing")).events]
+    assert any("Stable to PreparingRebalance" in text for text in begun)
+    later = (player.snapshot(59) or pytest.fail("nothing")).events
+    assert all(event.at_ms >= recording.times[59] - 300_000 for event in later)
+
+
+def test_another_group_is_followed_from_five_minutes_before(recording: Recording) -> None:
+    player = Player(recording)
+    assert not (player.snapshot(40) or pytest.fail("nothing")).lags
+    player.follow = "billing"
+    assert len((player.snapshot(40) or pytest.fail("nothing")).lags[P0]) == 31
+
+
+def test_building_up_a_position_can_be_left(recording: Recording) -> None:
+    player, asked = Player(recording), iter([False] * 5 + [True])
+    assert player.snapshot(30, lambda: next(asked)) is None
+    assert player.snapshot(30) is not None
+
+
+def test_the_reading_at_or_before_a_time(recording: Recording) -> None:
+    step = STEP * 1000
+    asked = (-1, 0, step - 1, step, 10**9)
+    assert [recording.before(BEGIN + ms) for ms in asked] == [0, 0, 0, 1, 59]
+
+
+def test_broken_lines_are_skipped_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    lines = list(map(line_of, readings(4)))
+    broken = lines[1].replace('"groups":[', '"groups":[7,')
+    path.write_text(lines[0] + "no json\n" + broken + "\n" + lines[2] + lines[3][: len(lines[3]) // 2])
+    recording = Recording(str(path))
+    assert (len(recording), recording.broken) == (4, 1)
+    player = Player(recording)
+    assert [getattr(player.snapshot(number), "reading", None) is not None for number in range(4)] == [
+        True
+    ] * 4
+    assert recording.broken == 3
+    assert (player.snapshot(3) or pytest.fail("nothing")).reading.sample.at_ms == recording.times[2]
+
+
+def test_several_runs_in_one_file_are_played_in_the_order_of_time(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    lines = list(map(line_of, readings(6)))
+    path.write_text("".join(lines[3:] + lines[:3]))
+    recording = Recording(str(path))
+    assert list(recording.times) == sorted(recording.times)
+    assert [(recording.at(n) or pytest.fail("broken")).sample.at_ms for n in range(6)] == list(
+        recording.times
+    )
+
+
+def test_what_groups_lag_recorded_is_played(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for reading in readings(3):
+        append_sample(str(path), "cluster", reading.sample)
+    snapshot = Player(Recording(str(path))).snapshot(2)
+    assert snapshot is not None
+    assert [line.group for line in snapshot.groups] == ["billing", "search-index", "audit", "clickstream"]
+    assert snapshot.reading.utc_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        ("\n\n", "it is empty"),
+        ("hello\nyou\n", "its first line is not a recorded sample"),
+        ('{"kind":"TopicList","api":"kcli/v1","items":[]}\n', "kind is 'TopicList'"),
+        ("\x00" * 5000, "its first line is not a recorded sample"),
+        (
+            '{"kind":"LagSample","api":"kcli/v1","cluster":"c","at_ms":5,"groups":7}\n',
+            "each of its lines is broken",
+        ),
+    ],
+)
+def test_a_file_without_samples_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="has no recorded samples") as caught:
+        Recording(str(path))
+    assert why in caught.value.why
+    assert "kcli top --record" in caught.value.do
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "missing", tmp_path, Path("/dev/zero")):
+        with pytest.raises(ConfigError) as caught:
+            Recording(str(path))
+        assert caught.value.why
+        assert caught.value.do
+
+
+def test_few_readings_are_kept_in_memory(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playback, "_CACHED", 10_000)
+    recording = Recording(str(recorded))
+    for number in range(60):
+        recording.at(number)
+    assert len(recording._cache) <= 3

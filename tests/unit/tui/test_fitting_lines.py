@@ -1,0 +1,182 @@
+"""Lines of the screen on terminals of any width."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.tui import (
+    broker_columns,
+    event_columns,
+    figures,
+    group_columns,
+    member_columns,
+    partition_columns,
+    topic_columns,
+)
+from kcli.tui.cells import Cell, Line, width_of
+from kcli.tui.columns import Column, layout
+from kcli.tui.event_columns import EventRow
+from kcli.tui.facts import Facts
+from kcli.tui.fitting import Part, fitting, line_width, spread
+from kcli.tui.head import Status, event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.member_columns import MemberRow
+from kcli.tui.partition_columns import PartitionRow
+from kcli.tui.screens.listing import LISTS
+from kcli.tui.timeline import Moment, time_at, timeline, track
+from tests.tui.made_up import BEGIN, readings
+
+WIDTHS = range(20, 201)
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    board = Board()
+    board.follow("billing")
+    for reading in readings():
+        last = board.add(reading)
+    return last
+
+
+def text_of(line: Line) -> str:
+    return "".join(cell.text for cell in line)
+
+
+def tables(snapshot: Snapshot) -> list[tuple[Sequence[Column[Any]], Sequence[Any]]]:
+    member = snapshot.reading.sample.groups[0].description
+    assert member is not None
+    return [
+        (group_columns.COLUMNS, snapshot.groups),
+        (topic_columns.COLUMNS, snapshot.topics),
+        (broker_columns.COLUMNS, snapshot.brokers),
+        (event_columns.COLUMNS, [EventRow(event, 3600) for event in snapshot.events]),
+        (partition_columns.COLUMNS, [PartitionRow(row, (1, 2)) for row in snapshot.rows["billing"]]),
+        (member_columns.COLUMNS, [MemberRow(one, snapshot.groups[0].summary) for one in member.members]),
+    ]
+
+
+def test_the_lines_of_all_tables_fit_at_every_width(snapshot: Snapshot) -> None:
+    for columns, rows in tables(snapshot):
+        assert rows
+        for width in WIDTHS:
+            fitting_layout = layout(columns, width)
+            for line in (
+                fitting_layout.head(columns[0].title, falling=True),
+                *map(fitting_layout.line, rows),
+            ):
+                assert line_width(line) <= width
+            assert all(fitting_layout.widths)
+            assert all(column in fitting_layout.columns for column in columns if not column.drop)
+
+
+def test_the_columns_drop_in_one_order() -> None:
+    for columns in (
+        group_columns.COLUMNS,
+        topic_columns.COLUMNS,
+        broker_columns.COLUMNS,
+        partition_columns.COLUMNS,
+    ):
+        before = {column.title for column in columns}
+        drops = [column.drop for column in columns if column.drop]
+        assert len(set(drops)) == len(drops)
+        for width in reversed(WIDTHS):
+            now = {column.title for column in layout(columns, width).columns}
+            assert now <= before
+            before = now
+
+
+def test_group_lag_and_health_stay(snapshot: Snapshot) -> None:
+    for width in WIDTHS:
+        found = layout(group_columns.COLUMNS, width)
+        assert {"GROUP", "LAG", "HEALTH"} <= {column.title for column in found.columns}
+        line = text_of(found.line(snapshot.groups[1]))
+        lag = snapshot.groups[1].summary.lag
+        assert figures.count(lag) in line or figures.short(lag) in line
+        assert "SLOW" in line
+
+
+def test_a_narrow_lag_is_short_and_not_cut(snapshot: Snapshot) -> None:
+    line = snapshot.groups[1]._replace(summary=snapshot.groups[1].summary._replace(lag=9_876_543))
+    for width in WIDTHS:
+        text = text_of(layout(group_columns.COLUMNS, width).line(line))
+        assert "9,876,543" in text or "9.88 M" in text
+
+
+@pytest.mark.parametrize("lost", [None, (BEGIN, "kafka-1.example:9092 does not respond")])
+@pytest.mark.parametrize("replay", [None, "file.ndjson"])
+def test_head_and_foot_fit_at_every_width(
+    snapshot: Snapshot, lost: tuple[int, str] | None, replay: str | None
+) -> None:
+    facts = Facts("production-\x1b[31m-名前", "Qx3vKm1TRn", "red", "--read-only is given", replay=replay)
+    status = Status(
+        BEGIN, 2.0, lost=lost, requests=12.5, speed=2.0 if replay else None, note="2 lines skipped"
+    )
+    for width in (*range(1, 100), 120, 200):
+        for one in (None, snapshot):
+            lines = [title_line(facts, status, one, width), *totals_lines(one, width), events_rule(width)]
+            lines += [keys_line(LISTS, status, width)]
+            lines += event_lines([Event(BEGIN, "joined", "g\x1b", "名前" * 40)], 2, width)
+            lines += [timeline(Moment(BEGIN, BEGIN + 9_000, BEGIN + 5_000), width, playing=True, busy=False)]
+            for line in lines:
+                assert line_width(line) <= width
+                assert "\x1b" not in text_of(line)
+
+
+def test_the_title_keeps_what_matters_most(snapshot: Snapshot) -> None:
+    facts = Facts("prod", "Qx3vKm1TRn", "red", "--read-only is given")
+    status = Status(BEGIN, 2.0)
+    for width in range(24, 201):
+        text = text_of(title_line(facts, status, snapshot, width))
+        assert "prod" in text
+        assert "READ ONLY" in text
+    assert text_of(title_line(facts, status, snapshot, 120)).startswith(
+        "─ kcli top ─ prod (Qx3…Rn) ● 3 brokers ─ every 2s ─ "
+    )
+
+
+def test_the_title_is_in_the_profiles_colour(snapshot: Snapshot) -> None:
+    line = title_line(Facts("prod", "", "red"), Status(BEGIN, 2.0), snapshot, 100)
+    assert {cell.style for cell in line if cell.text in ("kcli top", "prod")} == {"on red"}
+
+
+def test_totals_show_counts_lag_and_rates_where_there_is_room(snapshot: Snapshot) -> None:
+    first, second = (text_of(line) for line in totals_lines(snapshot, 120))
+    assert first.startswith("groups 4  ok 1  slow 1  stalled 1  rebal 1   ")
+    assert width_of(first) == 120
+    assert first.rstrip().endswith("▃")
+    assert second.startswith("in 2.")
+    narrow, _ = (text_of(line) for line in totals_lines(snapshot, 40))
+    assert "lag" in narrow
+    assert "stalled 1" in narrow
+
+
+def test_the_last_key_is_always_shown() -> None:
+    for width in range(12, 201):
+        assert text_of(keys_line(LISTS, Status(0, 2.0), width)).rstrip().endswith("? help")
+
+
+def test_parts_give_way_from_the_largest_number_on() -> None:
+    parts = [Part((Cell("aa"),), 2), Part((Cell("bb"),)), Part((Cell("cc"),), 1, glued=True)]
+    found = [text_of(fitting(parts, " - ", width)) for width in (10, 9, 6, 5, 4, 2, 1, 0)]
+    assert found == ["aa - bb cc", "bb cc", "bb cc", "bb cc", "bb", "bb", "…", ""]
+
+
+def test_spread_needs_room() -> None:
+    left, right = (Cell("left"),), (Cell("right"),)
+    assert text_of(spread(left, right, 12)) == "left   right"
+    assert text_of(spread(left, right, 10)) == "left"
+
+
+def test_a_click_on_the_timeline_means_the_time_that_is_shown_there() -> None:
+    first, last = BEGIN, BEGIN + 600_000
+    for width in (40, 80, 120):
+        for at_ms in (first, first + 150_000, first + 300_000, last):
+            moment = Moment(first, last, at_ms)
+            line = text_of(timeline(moment, width, playing=False, busy=False))
+            step = (last - first) / (track(moment, width, playing=False)[1] - 1)
+            assert abs(time_at(moment, line.index("●"), width, playing=False) - at_ms) <= step
+    begin, room = track(moment, 80, playing=False)
+    assert time_at(moment, 0, 80, playing=False) == first
+    assert time_at(moment, begin + room + 5, 80, playing=False) == last

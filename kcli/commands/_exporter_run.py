@@ -69,10 +69,10 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
         server = Server(address, lambda: loop.state, tls=tls, users=users)
         try:
             _first_contact(inv)
+            _warn_of_strangers(inv, address, tls=tls is not None, users=users is not None)
             server.start()
             inv.out.text(f"{server.url}\n")
             inv.out.flush()
-            _warn_of_strangers(inv, address, tls=tls is not None, users=users is not None)
             loop.start()
             loop.first.wait()
             notify(READY)

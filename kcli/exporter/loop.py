@@ -50,11 +50,12 @@ class Loop:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends it; a sample under way has two seconds to complete."""
+        """Ends it; a sample under way has two seconds to complete. Also before the start."""
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join(_LAST_SAMPLE)
+        if self._thread.ident is not None:
+            self._thread.join(_LAST_SAMPLE)
 
     def _run(self) -> None:
         try:

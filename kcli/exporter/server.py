@@ -78,8 +78,9 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Accepts no more, and gives the responses under way two seconds."""
-        self._listener.shutdown()
+        """Accepts no more, and gives the responses under way two seconds. Also before the start."""
+        if self._thread.ident is not None:  # else shutdown would wait for it
+            self._listener.shutdown()
         self._listener.server_close()
         until = monotonic() + _LAST_SCRAPES
         for _ in range(_CONNECTIONS):

@@ -20,7 +20,9 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
-from kcli.exporter.exposition import CLASSIC, OPENMETRICS
+from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
+from kcli.exporter.metrics import COMMITTED
+from kcli.exporter.page import Page
 from kcli.exporter.readiness import READY, notify
 from kcli.exporter.server import Server
 from kcli.exporter.state import State
@@ -28,7 +30,7 @@ from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from tests import in_process
 from tests.certificates import Authority
-from tests.command import kcli
+from tests.command import kcli, start
 from tests.exporting import command, exporting, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups.offsets import Committed
@@ -197,6 +199,31 @@ def test_silent_and_slow_clients_stop_no_other(cluster: FakeCluster, tmp_path: P
             one.close()
 
 
+def test_a_scraper_that_reads_slowly_gets_its_page_whole_and_delays_no_other() -> None:
+    """Also when the next sample has replaced the page meanwhile."""
+    old, new = (
+        State(
+            15,
+            Page(Text([Family(COMMITTED, [f"{COMMITTED.name} {number}\n"] * 400_000)]), 0),
+            read_at=time.monotonic(),
+        )
+        for number in (1, 2)
+    )
+    now = [old]
+    server = Server(Address("127.0.0.1", 0), lambda: now[0])
+    server.start()
+    with socket.create_connection(server.address, 10) as slow:
+        slow.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        begun = slow.recv(100)
+        now[0] = new
+        assert get(server.url).text.count(f"{COMMITTED.name} 2\n") == 400_000
+        rest = begun + b"".join(iter(lambda: slow.recv(1 << 16), b""))
+    head, _, body = rest.partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert body.count(f"{COMMITTED.name} 1\n".encode()) == 400_000
+    server.close()
+
+
 @pytest.mark.usefixtures("groups")
 def test_too_many_connections_are_closed_and_later_ones_served(cluster: FakeCluster) -> None:
     with exporting(cluster.bootstrap) as running:
@@ -363,6 +390,23 @@ def test_signals_end_it_in_order(cluster: FakeCluster, sent: signal.Signals, cod
         get(url)
 
 
+def test_a_signal_during_the_first_contact_ends_it_too(cluster: FakeCluster) -> None:
+    held = cluster.hold(None)
+    process = start("exporter", "--listen", "127.0.0.1:0", bootstrap=cluster.bootstrap)
+    until(lambda: cluster.connections)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=20)
+    held.release()
+    assert (process.returncode, out, err) == (143, b"", b"")
+
+
+def test_what_was_not_started_can_be_closed() -> None:
+    server = Server(Address("127.0.0.1", 0), lambda: State(15))
+    server.close()
+    with pytest.raises(ConnectionError):
+        get(server.url)
+
+
 def test_it_starts_without_a_cluster_and_reads_it_when_it_is_there(cluster: FakeCluster) -> None:
     ManyGroups(cluster, 3, 2)
     for node in cluster.node_ids:
@@ -405,6 +449,30 @@ def test_systemd_is_told_when_it_is_ready_and_when_it_stops(
     monkeypatch.setenv("NOTIFY_SOCKET", "")
     notify(READY)
     assert cluster.node_ids
+
+
+@pytest.mark.usefixtures("groups")
+@pytest.mark.parametrize(
+    ("users", "listen", "warning"),
+    [
+        (False, "0.0.0.0:0", "any client that reaches this address can read the figures"),
+        (True, "0.0.0.0:0", "passwords cross the network readable"),
+        (True, "127.0.0.1:0", ""),
+        (False, "localhost:0", ""),
+    ],
+)
+def test_other_addresses_than_the_loopback_are_warned_of(
+    cluster: FakeCluster, tmp_path: Path, users: bool, listen: str, warning: str
+) -> None:
+    (tmp_path / "users").write_text(f"prom:{HASH}\n")
+    flags = ["--users", str(tmp_path / "users")] if users else []
+    process = start("exporter", "--listen", listen, *flags, bootstrap=cluster.bootstrap)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=20)[1].decode()
+    assert warning in said
+    assert bool(said) == bool(warning)
 
 
 @pytest.mark.usefixtures("groups")

@@ -1,6 +1,7 @@
 """The records at the committed offset, the configuration of a group, and commands that are copied."""
 
 import base64
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.batches import batch_of
 from tests.committing import STAMP, commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
+from tests.in_process import kcli
 from tests.tui.driving import Driver, drive
 
 TP = TopicPartition("t", 0)
@@ -46,7 +48,7 @@ def test_records_around_the_commit_as_text_json_and_hex(cluster: FakeCluster) ->
         await screen.press("v")
         await screen.shows("00000000  7b 22 61 22 3a 20 5b 31")
         await screen.press("c")
-        assert screen.app.clipboard == f"kcli consume t -p 0 -o 2 -c 1 -b {cluster.bootstrap}"
+        assert screen.app.clipboard == f"kcli consume t -p 0 --offset 2 -n 1 -b {cluster.bootstrap}"
         await screen.press("v", "p")
         await screen.shows("\\x1b[31mred[/red]")
         await screen.press("p", "p")
@@ -66,7 +68,9 @@ def test_records_around_the_commit_as_text_json_and_hex(cluster: FakeCluster) ->
     drive(cluster.bootstrap, use)
 
 
-def test_the_clipboard_is_written_only_when_the_key_is_pressed(cluster: FakeCluster) -> None:
+def test_the_clipboard_is_written_only_when_the_key_is_pressed_and_its_commands_work(
+    cluster: FakeCluster,
+) -> None:
     written: list[str] = []
 
     async def use(screen: Driver) -> None:
@@ -78,18 +82,36 @@ def test_the_clipboard_is_written_only_when_the_key_is_pressed(cluster: FakeClus
         assert "\x1b]52" not in "".join(written)
         await screen.press("c")
         await screen.shows("copied, if the terminal allows it: kcli groups lag")
-        await screen.press("escape", "2")
-        await screen.until(lambda: screen.app.listing.table.rows)
-        await screen.press("c")
-        await screen.shows("kcli topics describe t")
+        await screen.press("enter")
+        await screen.until(lambda: isinstance(screen.app.screen, RecordView) and screen.app.screen.record)
+        await screen.press("c", "escape")
+        for _ in range(2):
+            await screen.press("tab")
+            await screen.until(
+                lambda: screen.app.listing.table.rows or "no members" in screen.app.listing.NOTHING
+            )
+            await screen.press("c")
+        for number in "23":
+            await screen.press(number)
+            await screen.until(lambda: screen.app.listing.table.rows)
+            await screen.press("c")
 
     drive(cluster.bootstrap, use)
-    commands = [text for text in written if text.startswith("\x1b]52;c;")]
-    copied = [base64.b64decode(text[7:-1]).decode() for text in commands]
-    assert copied == [
-        f"kcli groups lag $'it\\'s \\x1b]52;c;AAAA\\x07' -b {cluster.bootstrap}",
-        f"kcli topics describe t -b {cluster.bootstrap}",
-    ]
+    commands = [base64.b64decode(text[7:-1]).decode() for text in written if text.startswith("\x1b]52;c;")]
+    group = "$'it\\'s \\x1b]52;c;AAAA\\x07'"
+    assert commands == [
+        f"kcli {words} -b {cluster.bootstrap}"
+        for words in (
+            f"groups lag {group} --topic t", "consume t -p 0 --offset 2 -n 1", f"groups describe {group} --members",
+            f"configs describe groups {group} --all", "topics describe t", "cluster describe",
+        )
+    ]  # fmt: skip
+    for one in commands:
+        words = subprocess.run(
+            ["bash", "-c", f"printf '%s\\0' {one}"], capture_output=True, check=True
+        ).stdout
+        done = kcli(*words.decode().split("\0")[1:-1])
+        assert done.code == 0, (one, done)
 
 
 @pytest.mark.case("T9")

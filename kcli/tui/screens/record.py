@@ -164,7 +164,7 @@ class RecordView(Screen[None]):
     def action_copy(self) -> None:
         """The command that prints this record."""
         offset = self.committed if self.record is None else self.record.offset
-        flags = ("-p", str(self.tp.partition), "-o", str(offset), "-c", "1")
+        flags = ("-p", str(self.tp.partition), "--offset", str(offset), "-n", "1")
         text = command(("consume",), (self.tp.topic,), flags, self.app.facts.options)
         self.app.note(self.app.copy(text))
 

@@ -11,6 +11,7 @@ from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from kcli.tui.screens.group_config import GroupConfig
 from kcli.tui.screens.record import RecordView
+from kcli.tui.screens.rewind import Stage
 from tests.batches import batch_of
 from tests.committing import STAMP, commit
 from tests.fake.cluster import FakeCluster
@@ -144,3 +145,29 @@ def test_secrets_of_the_command_line_are_neither_shown_nor_copied(
         drive(cluster.bootstrap, use, values={"command_property": given, "allow_plaintext_secrets": True})
     assert "-X sasl.username=alice" in seen[0]
     assert not [text for text in seen if "canary" in text]
+
+
+@pytest.mark.case("T3")
+def test_records_and_dialogs_survive_any_size(cluster: FakeCluster) -> None:
+    sizes = ((20, 5), (1, 1), (300, 100), (2, 30), (80, 24))
+
+    async def use(screen: Driver) -> None:
+        await screen.press("enter")
+        await screen.until(lambda: len(screen.app.screen_stack) > 2 and screen.app.listing.table.rows)
+        await screen.press("l")
+        await screen.resize(*sizes)
+        await screen.press("tab", "tab")
+        await screen.resize(*sizes)
+        await screen.press("w")
+        await screen.resize(*sizes)
+        await screen.press("enter")
+        await screen.until_stage(Stage.REVIEW)
+        await screen.resize(*sizes)
+        await screen.press("escape", "escape", "tab")
+        await screen.until(lambda: screen.app.listing.table.rows)
+        await screen.press("enter")
+        await screen.until(lambda: isinstance(screen.app.screen, RecordView) and screen.app.screen.record)
+        await screen.resize(*sizes)
+        await screen.shows("key: 2 bytes")
+
+    drive(cluster.bootstrap, use)

@@ -67,6 +67,7 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
         parts.append(Part((Cell("REPLAY", "warn"),)))
     elif facts.read_only is not None:
         parts.append(Part((Cell("READ ONLY", "warn"),)))
+        parts.append(Part((Cell(f"({facts.read_only})", "dim"),), 9, glued=True))
     line = fitting(parts, f" {_RULE} ", max(0, width - 4))
     left = width - line_width(line) - 3
     if left < 1:

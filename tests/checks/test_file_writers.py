@@ -21,6 +21,9 @@ NOT_REPLACED = {
     # The user names the file, and what it holds is on the screen too.
     "commands/_reassign_plan_run.py:_write": "a pipe or a device, which a new file must not replace; files are replaced",
     "flows/lag/recording.py:append_line": "offsets, appended to the file of --record",
+    "flows/lag/recording.py:check_appendable": "nothing, to that file",
+    "commands/_top_log.py:_log_path": "what -v and --debug say, 0600 in kcli's private folder",
+    "commands/_top_log.py:stderr_kept": "the same file",
     # The sandbox: below a folder of mode 0700, without secrets.
     "sandbox/fetch.py:Fetcher._fetch": "a published jar, whose digest is compared before it has its name",
     "sandbox/formatting.py:_remove_private_files": "the log of a broker",
@@ -45,6 +48,7 @@ READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
     "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
+    "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
     "commands/_completion_run.py:_write": "a script of this project, for a shell",
     "pipeline/spark/java.py:_wrapped": "a program of mode 0700",
 }

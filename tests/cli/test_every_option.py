@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 import pytest
+from textual.message import Message
 
 from kcli.__main__ import run
 from kcli.cli import cli
@@ -34,6 +35,7 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.tui.app import TopApp
 from tests.command import environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -101,6 +103,7 @@ ADMIN = {
     "groups delete": "g --dry-run",
     "groups delete-offsets": "g -t t --dry-run",
     "groups remove-members": "g somebody --dry-run",
+    "top": "g",
 }
 """A line for each command about a cluster's things."""
 
@@ -238,8 +241,21 @@ def here(shared: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
         if name.startswith(("KCLI_", "KAFKA_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("KCLI_BOOTSTRAP_SERVER", shared.cluster.bootstrap)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("kcli.commands.top.is_terminal", lambda _stream: True)
+    monkeypatch.setattr("kcli.commands._top_run.TopApp.run", one_reading)
     yield shared
     shared.cluster.heal()
+
+
+def one_reading(app: TopApp) -> None:
+    """In place of the screen of ``kcli top``: its clients take one reading."""
+    posted: list[Message] = []
+    came = threading.Event()
+    app.feed.start(lambda message: (posted.append(message), came.set()))
+    assert came.wait(20)
+    app.feed.close()
+    app.error = getattr(posted[0], "error", None)
 
 
 # --- every command -------------------------------------------------------------------------------------
@@ -259,7 +275,9 @@ def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
 def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
     jobs = {f"pipeline {verb}" for verb in VERBS}  # tests/pipeline
-    assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | {"consume", "produce"} | of_two_clusters | jobs
+    without_end = {"exporter"}  # tests/fault/test_exporter.py
+    others = {"consume", "produce"} | of_two_clusters | jobs | without_end
+    assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | others
 
 
 class _NoFurtherError(KcliError):

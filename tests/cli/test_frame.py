@@ -132,7 +132,8 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
     [
         (["topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),
         (["topics", "lst"], "topics: there is no command 'lst'", "did you mean `kcli topics list`?"),
-        (["top", "list"], "there is no command 'top'", "`kcli groups lag --watch`"),
+        (["top"], "top: needs a terminal", "`kcli groups lag --watch`"),
+        (["top", "-o", "json"], "top: there is no output format 'json'", "leave out -o"),
         (
             ["topics", "list", "--mach", "x"],
             "topics list: there is no option --mach",

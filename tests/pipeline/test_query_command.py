@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from kcli.core import Producer
 from kcli.core.types import ProducerRecord
+from kcli.pipeline.plan import Slice
 from tests.in_process import Done, kcli
 from tests.kafka import Kafka
 
@@ -38,6 +40,17 @@ def test_what_cannot_work_is_refused_before_anything_is_started(
     done = kcli("pipeline", "query", "orders", *arguments, bootstrap="127.0.0.1:1")
     assert (done.code, done.out) == (code, "")
     assert what in done.err
+
+
+@pytest.mark.parametrize(("offsets", "profile"), [(4_999_999, "light"), (5_000_000, "sql")])
+def test_a_jvm_for_few_records_starts_quickly(offsets: int, profile: str) -> None:
+    """Each of Java's compilers is the cheaper one for the whole command on its side of the limit."""
+    from kcli.commands.pipeline._query_rows import profile_for  # loads pyspark
+    from kcli.pipeline.spark.source_settings import settings_of
+
+    settings = settings_of({"bootstrap.servers": "127.0.0.1:1", "topic": "orders"})
+    halves = (Slice("orders", bytes(16), 0, 0, 1000), Slice("orders", bytes(16), 1, 50, offsets - 950))
+    assert profile_for(replace(settings, slices=halves)) == profile
 
 
 @pytest.fixture(scope="module")

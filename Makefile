@@ -45,6 +45,7 @@ help:
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
 	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
@@ -133,6 +134,12 @@ check: venv-dev
 docs: venv
 	@$(PY) -m kcli.docgen
 	@$(PY) -m tests.checks.traceability
+
+# Not a part of docs: a release of Textual may draw the same screen by other bytes.
+.PHONY: pictures
+pictures: venv-dev
+	@$(PY) -m tests.tui.made_up docs/pictures/shop.ndjson
+	@$(PY) -m kcli.docgen.pictures
 
 # Tools of their own, because no other target needs them.
 SUPPLY := $(CACHE)/supply

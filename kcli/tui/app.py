@@ -162,9 +162,10 @@ class TopApp(App[None]):
     def _repaint_soon(self) -> None:
         if not self._repaint_due:
             self._repaint_due = True
-            self.set_timer(_REPAINT, self._repaint)
+            self.set_timer(_REPAINT, self.repaint_now)
 
-    def _repaint(self) -> None:
+    def repaint_now(self) -> None:
+        """Shows the last snapshot."""
         self._repaint_due = False
         if (listing := self.listing) is not None:
             listing.repaint()

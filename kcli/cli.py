@@ -21,6 +21,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "acls": ("kcli.commands.acls:acls", "list, create and delete ACLs: who may do what"),
     "top": ("kcli.commands.top:top", "watch groups, topics and brokers live"),
+    "exporter": (
+        "kcli.commands.exporter:exporter",
+        "export the lag of groups for Prometheus",
+    ),
     "txn": ("kcli.commands.txn:txn", "find the transactions that hold partitions back, and end them"),
     "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "users": ("kcli.commands.users:users", "list, set and delete users: their SCRAM credentials"),

@@ -1,5 +1,7 @@
 """``-o hex``: key, value and headers of a record as ``hexdump -C`` shows bytes, below a line that names the record."""
 
+from collections.abc import Iterator
+
 from kcli.core.types import Record
 from kcli.output.record_json import rfc3339
 
@@ -21,8 +23,12 @@ def dump_record(record: Record, marker: str | None = None) -> bytes:
 def _field(label: str, data: bytes | None) -> list[str]:
     if not data:
         return [f"{label:{_MARGIN}}{'null' if data is None else 'empty'}"]
-    rows = [_row(data[at : at + _WIDTH], at) for at in range(0, len(data), _WIDTH)]
-    return [f"{label if not number else '':{_MARGIN}}{row}" for number, row in enumerate(rows)]
+    return [f"{label if not number else '':{_MARGIN}}{row}" for number, row in enumerate(dump_rows(data))]
+
+
+def dump_rows(data: bytes) -> Iterator[str]:
+    """Offset, bytes and ASCII of 16 bytes a row."""
+    return (_row(data[at : at + _WIDTH], at) for at in range(0, len(data), _WIDTH))
 
 
 def _row(data: bytes, at: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,16 +15,21 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Input
 
-from kcli.core.clock import wall_ms
+from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
 from kcli.flows.lag.measure import ESTIMATE, EXACT
-from kcli.flows.monitor.snapshot import Snapshot
+from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.tui.actions import Actions
+from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.errands import Errands
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.keys import key_rows
 from kcli.tui.messages import Broken, Lost, Taken
 from kcli.tui.replay import ReplayFeed
+from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
 from kcli.tui.screens.brokers import Brokers
 from kcli.tui.screens.events import Events
 from kcli.tui.screens.group_partitions import GroupPartitions
@@ -31,10 +37,14 @@ from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
 from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.record import RecordView
+from kcli.tui.screens.rewind import Rewind
 from kcli.tui.screens.topics import Topics
 
 _REPAINT = 0.05
 """Seconds in which several snapshots become one repaint."""
+_NOTED = 5.0
+"""Seconds for which a note is shown."""
 _MINUTE_MS = 60_000
 REPLAY_KEYS = [
     Binding("left", "seek(-1)", "a reading back", show=False, priority=True),
@@ -75,10 +85,22 @@ class TopApp(App[None]):
     #keys { background: $panel; dock: bottom; }
     """
 
-    def __init__(self, feed: Feed, facts: Facts, first: str = "groups", *, colour: bool = True) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        facts: Facts,
+        first: str = "groups",
+        *,
+        colour: bool = True,
+        actions: Actions | None = None,
+    ) -> None:
         super().__init__(ansi_color=False)
-        self._colour = colour
+        self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
+        self.errands: list[Errands[Any]] = []
+        self.course_shown = False
+        self._own_events: list[Event] = []
+        self._note: tuple[float, str] = 0.0, ""
         self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
         self.snapshot: Snapshot | None = None
@@ -134,7 +156,7 @@ class TopApp(App[None]):
 
     def on_taken(self, message: Taken) -> None:
         """Repaints soon; snapshots that come until then are not painted one by one."""
-        self.snapshot, self.lost = message.snapshot, None
+        self.snapshot, self.lost = with_events(message.snapshot, self._own_events), None
         self._repaint_soon()
 
     def on_lost(self, message: Lost) -> None:
@@ -150,14 +172,21 @@ class TopApp(App[None]):
 
     @property
     def listing(self) -> Listing[Any] | None:
-        """The table on the screen; None under another screen, and after the last one is closed."""
-        top = self.screen_stack[-1] if self.screen_stack else None
-        return top if isinstance(top, Listing) else None
+        """The list on the screen, or below what is."""
+        lists = (one for one in reversed(self.screen_stack) if isinstance(one, Listing))
+        return next(lists, None)
 
     def look(self) -> None:
         """Tells the feed what the screen wants."""
         if (listing := self.listing) is not None:
             self.feed.look(*listing.view())
+
+    def add_event(self, event: Event) -> None:
+        """Something that was done from here."""
+        self._own_events.append(event)
+        if self.snapshot is not None:
+            self.snapshot = with_events(self.snapshot, [event])
+            self._repaint_soon()
 
     def _repaint_soon(self) -> None:
         if not self._repaint_due:
@@ -172,8 +201,30 @@ class TopApp(App[None]):
             self.look()
 
     def _tick(self) -> None:
-        if (listing := self.listing) is not None:
-            listing.paint_status()
+        for screen in {*self.screen_stack[-1:], self.listing}:
+            if isinstance(screen, Listing | RecordView):
+                screen.paint_status()
+
+    def hire(self, errands: Errands[Any]) -> None:
+        """Those that are not over when the application ends are ended by who started it."""
+        self.errands = [one for one in self.errands if not one.over or one.ended] + [errands]
+
+    # --- notes -------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Said for some seconds in place of the keys."""
+        self._note = monotonic() + _NOTED, text
+        self._tick()
+
+    def note_line(self, width: int) -> Line | None:
+        """What is said now."""
+        until, text = self._note
+        return (Cell(fitted(text, width), "accent"),) if monotonic() < until else None
+
+    def copy(self, text: str) -> str:
+        """To the clipboard of the terminal (OSC 52); what is to be said then."""
+        self.copy_to_clipboard(text)
+        return f"copied, if the terminal allows it: {text}"
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -181,6 +232,24 @@ class TopApp(App[None]):
         """To the screen before; the first one stays."""
         if len(self.screen_stack) > 2:
             self.pop_screen()
+
+    def open_rewind(self, target: tuple[str, Sequence[Scope]] | None, *, undo: bool = False) -> None:
+        """The dialog, for a group; ``undo``: of its last rewind. It says why, where nothing may be changed."""
+        if target is None:
+            return
+        if self.actions is None or self.facts.read_only is not None:
+            self.note(f"nothing can be changed: {self.facts.read_only or 'this is no live cluster'}")
+            return
+        group, scopes = target
+        form = RewindForm(group, scopes, choice=len(CHOICES) - 1 if undo else 0)
+        self.push_screen(Rewind(self.actions, form, plan=undo))
+
+    def open_record(self, tp: TopicPartition, offset: int) -> None:
+        """The records around an offset."""
+        if self.actions is None:
+            self.note("records are read from a live cluster")
+        else:
+            self.push_screen(RecordView(self.actions, tp, offset))
 
     def open_group(self, name: str) -> None:
         """The partitions of a group."""
@@ -275,3 +344,10 @@ class _WithoutColour(LineFilter):
 
 _WITHOUT_COLOUR = _WithoutColour()
 _NOT_IN_PALETTE = ("command_palette", "back")
+
+
+def with_events(snapshot: Snapshot, events: Sequence[Event]) -> Snapshot:
+    """With events that the readings do not know, in the order of their times."""
+    if not events:
+        return snapshot
+    return replace(snapshot, events=sorted((*snapshot.events, *events), key=lambda event: event.at_ms))

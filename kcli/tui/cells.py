@@ -28,6 +28,37 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - size) + shown if right else shown + " " * (width - size)
 
 
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """One line in as many rows as it needs, broken at blanks where it can be; rows after the first begin with
+    ``indent``. Control characters become visible escapes.
+    """
+    rows = []
+    shown, room, lead = visible_line(text), max(1, width), ""
+    at = 0
+    while at < len(shown):
+        window = lead + shown[at : at + 2 * room]
+        cut = min(_fitting(window, room), len(window))
+        if at + len(window) - len(lead) < len(shown) or cut < len(window):
+            blank = window.rfind(" ", len(window) - len(window.lstrip()) + 1, cut + 1)
+            cut = max(blank if blank > 0 else cut, len(lead) + 1)
+        rows.append(window[:cut].rstrip(" ") if cut < len(window) else window)
+        at += cut - len(lead)
+        while at < len(shown) and shown[at] == " ":
+            at += 1
+        lead = indent if room > len(indent) + 8 else ""
+    return rows or [""]
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters of the text fit."""
+    used = 0
+    for number, char in enumerate(text):
+        used += cell_len(char)
+        if used > width:
+            return number
+    return len(text)
+
+
 def width_of(text: str) -> int:
     """The columns that the text takes."""
     return cell_len(visible_line(text))

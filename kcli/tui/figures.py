@@ -92,6 +92,18 @@ def rounded(value: float | None, digits: int = 3) -> float | None:
     return None if value is None else round(value, digits)
 
 
+def chart(values: Sequence[float | None], width: int, height: int) -> list[str]:
+    """Bars from the bottom up, as many rows as ``height``, from 0 to the largest value; the latest at the right."""
+    shown = _sampled(values, max(0, width))
+    largest = max((value for value in shown if value is not None), default=0) or 1
+    eighths = [0 if value is None else round(value / largest * height * 8) for value in shown]
+    rows = []
+    for row in range(height - 1, -1, -1):
+        text = "".join(_BARS[min(8, left) - 1] if (left := one - 8 * row) > 0 else " " for one in eighths)
+        rows.append(text.rjust(width))
+    return rows
+
+
 def _sampled(values: Sequence[float | None], width: int) -> list[float | None]:
     if len(values) <= width:
         return list(values)

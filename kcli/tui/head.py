@@ -141,13 +141,18 @@ def event_style(event: Event) -> str:
 def keys_line(keys: Sequence[tuple[str, str]], status: Status, width: int) -> Line:
     """Keys with what they do, and the cost of the last reading at the right. The last key is always shown."""
     cost = "" if status.requests is None else f"{status.requests:.1f} requests/s"
+    whole = key_cells(keys, 10_000)
+    if line_width(whole) + len(cost) + 2 <= width:
+        return spread(whole, (Cell(cost, "dim"),), width)
+    return key_cells(keys, width)
+
+
+def key_cells(keys: Sequence[tuple[str, str]], width: int) -> Line:
+    """Keys with what they do. The last one is always shown, the others as far as they fit."""
     parts = [
         Part((Cell(key, "key"), Cell(f" {word}")), number if number < len(keys) else 0)
         for number, (key, word) in enumerate(keys, 1)
     ]
-    whole = fitting(parts, "  ", 10_000)
-    if line_width(whole) + len(cost) + 2 <= width:
-        return spread(whole, (Cell(cost, "dim"),), width)
     return fitting(parts, "  ", width)
 
 

@@ -1,16 +1,17 @@
 """A plan of new committed offsets is shown, confirmed, executed and reported: by rewind, import, copy and create."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kcli.commands.groups import _rewind_rows as rows
 from kcli.commands.groups import _rewind_text as text
 from kcli.commands.groups._partition_errors import (
+    failed_errors,
+    not_proven_error,
+    overwritten_error,
     refusal_codes,
-    report_failed,
-    report_not_proven,
-    report_overwritten,
-    report_refused,
+    refused_remarks,
+    report_remarks,
 )
 from kcli.commands.shared.confirm import TimeLimit, confirm
 from kcli.commands.shared.context import Invocation
@@ -49,7 +50,7 @@ def confirm_and_execute(
         shown = text.plan_text(plan, inv.cluster_name, dry=True)
         show_plan_only(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
     also = refusal_codes(_refused(plan), possible=plan.possible)
-    remarks = partial(_report_left_out, inv, plan, failures)
+    remarks = partial(report_remarks, inv, plan_remarks(plan, failures))
     if plan_only:
         remarks()
         return inv.finish(done=plan.possible, also=also)
@@ -100,23 +101,29 @@ def _refused(plan: RewindPlan) -> list[tuple[TopicPartition, KcliError]]:
     return [(item.tp, item.refusal) for item in items if item.refusal is not None]
 
 
-def _report_left_out(inv: Invocation, plan: RewindPlan, failures: Sequence[KcliError]) -> None:
-    """Why some of what was requested will not be done."""
-    for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
-        inv.failed(error)
-    report_refused(inv, _refused(plan), possible=plan.possible)
+def plan_remarks(plan: RewindPlan, failures: Sequence[KcliError]) -> list[KcliError | str]:
+    """Why some of what was requested will not be done. Pure."""
+    refusals = [group.refusal for group in plan.groups if group.refusal]
+    return [*failures, *refusals, *refused_remarks(_refused(plan), possible=plan.possible)]
 
 
 def _report_errors(inv: Invocation, report: GroupReport) -> None:
-    """One error for each reason, for all partitions that it concerns."""
     if report.error is not None:
         if report.plan.refusal is None:  # a refusal was reported with the plan
             inv.failed(report.error)
             inv.talk.note(text.undone_text(report.plan))
         return
+    for error in outcome_errors(report):
+        inv.failed(error)
+
+
+def outcome_errors(report: GroupReport) -> Iterator[KcliError]:
+    """One error for each reason, for all partitions that it concerns. Pure."""
+    group = report.plan.group
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
-    report_failed(inv, report.plan.group, [one for one in failed if not isinstance(one, NotProvenError)])
-    report_not_proven(inv, report)
+    yield from failed_errors(group, [one for one in failed if not isinstance(one, NotProvenError)])
+    if (not_proven := not_proven_error(report)) is not None:
+        yield not_proven
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member
@@ -125,4 +132,4 @@ def _report_errors(inv: Invocation, report: GroupReport) -> None:
         rewind = marked_by(found)
         who = f"the rewind {rewind} from another machine" if rewind else "another client"
         why = f"{who} has set {lost[0].item.tp} to {offset}{owner}"
-        report_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")
+        yield overwritten_error(group, len(lost), len(report.outcomes), why, "rewind")

@@ -1,6 +1,6 @@
-"""What is reported of partitions that were refused, failed or overwritten, by each command that sets offsets."""
+"""What is reported of partitions that were refused, failed or overwritten, by all that set offsets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import (
@@ -30,8 +30,21 @@ def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, .
 
 
 def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
-    """Once for each remedy; the reason of each partition is in the plan."""
+    """Errors and warnings of ``refused_remarks``."""
+    report_remarks(inv, refused_remarks(refused, possible=possible))
 
+
+def report_remarks(inv: Invocation, remarks: Iterable[KcliError | str]) -> None:
+    """Errors count for the exit status; texts are warnings."""
+    for remark in remarks:
+        if isinstance(remark, KcliError):
+            inv.failed(remark)
+        else:
+            inv.talk.warn(remark)
+
+
+def refused_remarks(refused: Sequence[Refused], *, possible: bool) -> Iterator[KcliError | str]:
+    """One for each remedy; the reason of each partition is in the plan. Warnings where others are ``possible``."""
     by_remedy: dict[str, list[Refused]] = {}
     for tp, error in refused:
         by_remedy.setdefault(error.do, []).append((tp, error))
@@ -42,9 +55,9 @@ def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: boo
             kind = NotFoundError if _absent(alike) else AuthError if _denied(error) else NotPossibleError
             verb = "do not exist" if kind is NotFoundError else "cannot be set"
             what = f"{tp}{more} {verb}" if more else error.what
-            inv.failed(kind(what, why=error.why or error.what, do=do))
+            yield kind(what, why=error.why or error.what, do=do)
         elif do:
-            inv.talk.warn(f"{_refused(alike)}; {do}")
+            yield f"{_refused(alike)}; {do}"
 
 
 def _refused(alike: Sequence[Refused]) -> str:
@@ -63,37 +76,31 @@ def _denied(error: KcliError) -> bool:
 
 
 def _absent(refused: Iterable[Refused]) -> bool:
-
     return all(isinstance(error, NotFoundError) for _, error in refused)
 
 
-def report_overwritten(inv: Invocation, group: str, lost: int, partitions: int, why: str, act: str) -> None:
+def overwritten_error(group: str, lost: int, partitions: int, why: str, act: str) -> KcliError:
     """``lost`` of the ``partitions`` have another offset than was set. ``act``: what can be done again."""
-
-    inv.failed(
-        NotPossibleError(
-            f"{lost} of {partitions} partitions of group {group} were overwritten",
-            why=why,
-            do=f"find out which client commits for this group, and {act} again",
-        )
+    return NotPossibleError(
+        f"{lost} of {partitions} partitions of group {group} were overwritten",
+        why=why,
+        do=f"find out which client commits for this group, and {act} again",
     )
 
 
-def report_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:
+def failed_errors(group: str, errors: Iterable[KcliError]) -> Iterator[KcliError]:
     """One error for each reason, however many partitions of the group it is about."""
-
     by_reason: dict[str, list[KcliError]] = {}
     for error in errors:
         by_reason.setdefault(error.why or error.what, []).append(error)
     for alike in by_reason.values():
         unsure = isinstance(alike[0], OutcomeUnknownError | TimedOutError)
         what = f"{len(alike)} partitions of group {group} {'are not confirmed' if unsure else 'failed'}"
-        inv.failed(alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0]))
+        yield alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0])
 
 
-def report_not_proven(inv: Invocation, report: GroupReport) -> None:
+def not_proven_error(report: GroupReport) -> KcliError | None:
     """The partitions of a live group of which it is not known whether they are read from where they were set."""
-
     by_reason: dict[str, list[str]] = {}
     do = ""
     for outcome in report.outcomes:
@@ -101,11 +108,11 @@ def report_not_proven(inv: Invocation, report: GroupReport) -> None:
             by_reason.setdefault(outcome.error.why, []).append(str(outcome.item.tp))
             do = do or outcome.error.do
     if not by_reason:
-        return
+        return None
     count = sum(map(len, by_reason.values()))
     what = (
         f"{count} of {counted(len(report.outcomes), 'partition')} of group {report.plan.group} were set, but whether "
         f"{'it is' if count == 1 else 'they are'} read from there is not known"
     )
     reasons = [f"{', '.join(partitions)}: {why}" for why, partitions in by_reason.items()]
-    inv.failed(NotProvenError(what, why="; ".join(reasons), do=do))
+    return NotProvenError(what, why="; ".join(reasons), do=do)

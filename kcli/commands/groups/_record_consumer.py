@@ -2,13 +2,14 @@
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 
 _FETCH_BYTES = 262_144
 
 
-def record_consumer(inv: Invocation) -> Consumer:
-    """Without a group, read_committed, with small fetches; a context manager."""
+def record_consumer(inv: Invocation, hooks: Hooks | None = None) -> Consumer:
+    """``hooks``: other than those of the run. Without a group, read_committed, with small fetches; a context manager."""
     options = inv.inner_options(
         ConsumerOptions,
         group_id="",
@@ -18,4 +19,4 @@ def record_consumer(inv: Invocation) -> Consumer:
         max_partition_fetch_bytes=_FETCH_BYTES,
         fetch_max_bytes=4 * _FETCH_BYTES,
     )
-    return Consumer(options, hooks=inv.hooks)
+    return Consumer(options, hooks=inv.hooks if hooks is None else hooks)

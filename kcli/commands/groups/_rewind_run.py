@@ -13,7 +13,6 @@ from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._rewind_check import check_rewind
 from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
 from kcli.commands.groups._rewind_text import released_text
-from kcli.commands.groups._rewind_waiting import POLL_SECONDS, wait_for_transactions, wait_until_empty
 from kcli.commands.groups._watch_progress import new_watcher
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.confirm import check_answerable
@@ -22,7 +21,7 @@ from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
-from kcli.core.clock import monotonic, wall_ms
+from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.flows.groups.nearest import name_nearest
@@ -31,11 +30,9 @@ from kcli.flows.rewind.execute import LiveRewind
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.live import LiveResult
 from kcli.flows.rewind.offsets_log import OffsetsLog
-from kcli.flows.rewind.open_transactions import SHORT_SECONDS, refused_for_transactions
 from kcli.flows.rewind.plan import BY_REWIND, Remedies, RewindPlan
-from kcli.flows.rewind.spans import time_spans
-from kcli.flows.rewind.survey import RewindRequest, survey
-from kcli.flows.rewind.targets import Target
+from kcli.flows.rewind.survey import RewindRequest
+from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -112,16 +109,17 @@ class _Run:
                     return self.inv.finish(done=True)
                 self._request = self._request_before_contact()
             request = self._request or self._request_of_cluster(admin, journals)
-            deadline = None if self.wait_limit is None else monotonic() + self.wait_limit
+            until = None if self.wait_limit is None else monotonic() + self.wait_limit
+            wait = Wait(self.inv.talk.note, until)
             if self.waits:
                 if not self._names_exist(admin, request):
                     return self.inv.finish(done=False)
-                wait_until_empty(self.inv, admin, list(request.targets), deadline)
+                wait_until_empty(admin, list(request.targets), wait)
             if self.live:
                 live.barriers.wait_until_stable(list(request.targets))
             if self.hold_limit is not None and not self.inv.dry_run:
                 live.barriers.hold_for_review(list(request.targets), journals, self.hold_limit)
-            plan, failures = self._survey(admin, cluster, request, live.barriers, deadline)
+            plan, failures = self._survey(admin, cluster, request, live.barriers, wait)
             if self.flags["export"]:
                 self._export(plan)
             exported = self.flags["export"]
@@ -148,7 +146,7 @@ class _Run:
         cluster: str,
         request: RewindRequest,
         barriers: Barriers,
-        deadline: float | None,
+        wait: Wait,
     ) -> tuple[RewindPlan, Sequence[KcliError]]:
         """The plan, in which groups with open transactions are refused; waits for these if requested."""
         request = replace(
@@ -158,15 +156,7 @@ class _Run:
             held=None if self.inv.dry_run else barriers.descriptions,
             remedies=BY_REWIND if self.flags["wait"] is None else _WAITED if self.waits else _WOULD_WAIT,
         )
-        spans = partial(time_spans, admin)
-        plan, failures = survey(admin, cluster, request, wall_ms(), spans)
-        refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS if self.waits else SHORT_SECONDS)
-        if refusals and self.waits:
-            wait_for_transactions(self.inv, admin, plan, deadline, refusals)
-            plan, failures = survey(admin, cluster, request, wall_ms(), spans)
-            refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS / 2)
-        groups = (replace(group, refusal=group.refusal or refusals.get(group.group)) for group in plan.groups)
-        return replace(plan, groups=tuple(groups)), failures
+        return survey_when_ready(admin, cluster, request, wait if self.waits else None)
 
     def _export(self, plan: RewindPlan) -> None:
         rows = [
@@ -194,16 +184,8 @@ class _Run:
 
     def _request_of_cluster(self, admin: Admin, journals: Journals) -> RewindRequest:
         if self.by == "to_group":
-            other = self.flags["to_group"]
-            targets = dict.fromkeys(self.names, target.group_target(admin, other))
-            return RewindRequest(targets, f"what group {other} has committed", self.scope)
-        found = [journals.of(name, self.flags["undo"] or None) for name in self.names]
-        return RewindRequest(
-            {one.group: Target("given", offsets=one.before, exact=True) for one in found},
-            f"what was committed before {', '.join(one.id for one in found)}",
-            self.scope,
-            undoes={one.group: one.id for one in found},
-        )
+            return target.request_of_group(admin, self.names, self.flags["to_group"], self.scope)
+        return target.request_of_undo(journals, self.names, self.flags["undo"], self.scope)
 
     def _names_exist(self, admin: Admin, request: RewindRequest) -> bool:
         """Reports groups that do not exist before any other is waited for; an undo may create its group again."""

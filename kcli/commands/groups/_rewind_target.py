@@ -10,9 +10,12 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_instant, parse_offset
 from kcli.flows.groups.nearest import without_commits
+from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.rewind.offsets_file import read_offsets
 from kcli.flows.rewind.planning import value_or_raise
+from kcli.flows.rewind.scope import Scope
+from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.targets import Target, target_of
 from kcli.output.progress import counted
 
@@ -80,6 +83,25 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
         raise without_commits(admin, group)
     offsets = {tp: one._replace(metadata=own_metadata(one)) for tp, one in commits.items()}
     return Target("given", offsets=offsets, exact=exact)
+
+
+def request_of_group(admin: Admin, names: Sequence[str], other: str, scope: Scope) -> RewindRequest:
+    """To what another group has committed."""
+    targets = dict.fromkeys(names, group_target(admin, other))
+    return RewindRequest(targets, f"what group {other} has committed", scope)
+
+
+def request_of_undo(
+    journals: Journals, names: Sequence[str], journal_id: str | None, scope: Scope
+) -> RewindRequest:
+    """To what was committed before a rewind, the latest one unless it is named; KcliError if there is none."""
+    found = [journals.of(name, journal_id or None) for name in names]
+    return RewindRequest(
+        {one.group: Target("given", offsets=one.before, exact=True) for one in found},
+        f"what was committed before {', '.join(one.id for one in found)}",
+        scope,
+        undoes={one.group: one.id for one in found},
+    )
 
 
 def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:

@@ -6,9 +6,9 @@ from functools import partial
 
 from kcli.commands.groups import _zookeeper_rows as rows
 from kcli.commands.groups._partition_errors import (
+    failed_errors,
+    overwritten_error,
     refusal_codes,
-    report_failed,
-    report_overwritten,
     report_refused,
 )
 from kcli.commands.shared.confirm import confirm
@@ -103,11 +103,12 @@ def _report_group(inv: Invocation, report: NodeReport) -> None:
     if report.error is not None and report.plan.refusal is None:  # a refusal was reported with the plan
         inv.failed(report.error)
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
-    report_failed(inv, group, failed)
+    for error in failed_errors(group, failed):
+        inv.failed(error)
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         change = "deleted it" if lost[0].found is None else f"set it to {lost[0].found}"
         why = f"{lost[0].item.node}: another client has {change}"
-        report_overwritten(inv, group, len(lost), len(report.outcomes), why, "import")
+        inv.failed(overwritten_error(group, len(lost), len(report.outcomes), why, "import"))
     if report.count("refused") < len(report.outcomes):
         inv.talk.note(rows.done_text(report))

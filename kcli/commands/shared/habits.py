@@ -72,7 +72,6 @@ _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "users": _USER_VERBS
 
 _FUTURE = {
     "kcli": {
-        "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
         "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",

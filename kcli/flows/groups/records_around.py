@@ -37,12 +37,12 @@ def records_around(
 
     read_spans(consumer, {tp: span for tp, span in ahead.items() if span}, add_next, budget)
     below = {tp: min(offset, logs.ends[tp]) for tp, offset in offsets.items()}
-    for tp, records in _read_before(consumer, below, logs.starts, count // 2, budget).items():
+    for tp, records in records_before(consumer, below, logs.starts, count // 2, budget).items():
         found[tp].read = records
     return found
 
 
-def _read_before(
+def records_before(
     consumer: Consumer,
     below: Mapping[TopicPartition, int],
     starts: Mapping[TopicPartition, int],

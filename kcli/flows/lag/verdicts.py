@@ -18,6 +18,7 @@ from kcli.flows.lag.partition_lag import PartitionLag
 
 OK, SLOW, STALLED, STOPPED, EMPTY = "ok", "slow", "stalled", "stopped", "empty"
 REBALANCING, REWOUND, LOSS_RISK = "rebalancing", "rewound", "loss risk"
+WORDS = (OK, SLOW, STALLED, STOPPED, EMPTY, REBALANCING, REWOUND, LOSS_RISK)
 
 _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))

@@ -21,9 +21,20 @@ from kcli.flows.lag.record_times import (
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.reading import View
 
-_AGAIN_MS = 10_000  # a group that reads moves all the time: its times are found again as often as that
 _RETENTION_AGAIN_MS = 300_000
-_MOST = 4_096  # offsets looked up for a reading
+
+
+class Lookups(NamedTuple):
+    """``most`` offsets are looked up for a reading; the group that exceeds it is the last of the reading.
+
+    A group that reads moves all the time: its times are found again after ``again_ms``.
+    """
+
+    most: int = 4_096
+    again_ms: int = 10_000
+
+
+USUAL = Lookups()
 
 
 class Known(NamedTuple):
@@ -36,10 +47,10 @@ class Known(NamedTuple):
 
 
 class Ages:
-    """Looks up what is missing or out of date, for the first groups of a view first."""
+    """Looks up what is missing or out of date: groups whose turn is longest ago first, in the order of the view."""
 
-    def __init__(self, admin: Admin) -> None:
-        self._admin = admin
+    def __init__(self, admin: Admin, lookups: Lookups = USUAL) -> None:
+        self._admin, self._lookups = admin, lookups
         self._how = OFF
         self._times: dict[PartitionOffset, RecordTime] = {}
         self._looked: dict[str, int] = {}
@@ -50,8 +61,7 @@ class Ages:
         if view.time != self._how:
             self._how = view.time
             self._times, self._looked = {}, {}
-        by_name = {one.group: one for one in sample.groups}
-        shown = [by_name[name] for name in view.timed if name in by_name] if view.time != OFF else []
+        shown = _shown(sample, view)
         unread = unread_offsets(shown, sample)
         self._times = {at: time for at, time in self._times.items() if at in unread}
         self._looked = {one.group: self._looked[one.group] for one in shown if one.group in self._looked}
@@ -70,10 +80,10 @@ class Ages:
     def _look_up(self, shown: Sequence[GroupSample], sample: LagSample) -> None:
         wanted: dict[PartitionOffset, None] = {}
         now = sample.at_ms
-        for one in shown:
-            if len(wanted) >= _MOST:
-                break  # the others' turn comes with the next readings: these are known then
-            if now - self._looked.get(one.group, 0) >= _AGAIN_MS:
+        for one in sorted(shown, key=lambda one: self._looked.get(one.group, 0)):
+            if len(wanted) >= self._lookups.most:
+                break  # the others' turn comes with the next readings
+            if now - self._looked.get(one.group, 0) >= self._lookups.again_ms:
                 self._looked[one.group] = now
                 missing = (at for at in unread_offsets([one], sample) if at not in self._times)
                 wanted.update(dict.fromkeys(missing))
@@ -88,6 +98,15 @@ class Ages:
         if old:
             found = retention(self._admin, sorted(old))
             self._retention |= {topic: (now, found.get(topic)) for topic in old}
+
+
+def _shown(sample: LagSample, view: View) -> Sequence[GroupSample]:
+    if view.time == OFF:
+        return []
+    if view.all_timed:
+        return sample.groups
+    by_name = {one.group: one for one in sample.groups}
+    return [by_name[name] for name in view.timed if name in by_name]
 
 
 def _only(shown: Sequence[GroupSample], sample: LagSample) -> LagSample:

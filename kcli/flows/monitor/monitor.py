@@ -11,7 +11,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.lag.sample import LagSample, Wanted, take_sample
-from kcli.flows.monitor.ages import Ages
+from kcli.flows.monitor.ages import USUAL, Ages, Lookups
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.reading import ClusterFacts, Reading, View
 
@@ -23,7 +23,10 @@ _TOPICS_AGAIN, _SIZES_AGAIN = 10.0, 30.0  # seconds
 
 
 class Monitor:
-    """``latencies`` listens to the hooks of ``admin``. One thread at a time calls ``read``."""
+    """``latencies`` listens to the hooks of ``admin``. One thread at a time calls ``read``.
+
+    Where only some topics are ``wanted``, the others are left out everywhere. ``lookups``: of lag in time.
+    """
 
     def __init__(
         self,
@@ -31,10 +34,11 @@ class Monitor:
         latencies: Latencies,
         wanted: Wanted,
         clock: Callable[[], float] = monotonic,
+        lookups: Lookups = USUAL,
     ) -> None:
         self._admin, self._latencies, self._clock = admin, latencies, clock
         self._wanted = wanted._replace(members=True)
-        self._ages = Ages(admin)
+        self._ages = Ages(admin, lookups)
         self._topics: tuple[float, Sequence[TopicInfo]] | None = None
         self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
         self._controller: int | None = None
@@ -50,7 +54,7 @@ class Monitor:
         return Reading(
             sample,
             facts,
-            timed=frozenset(view.timed),
+            timed=frozenset(one.group for one in sample.groups) if view.all_timed else frozenset(view.timed),
             times=ages.times,
             retention=ages.retention,
             notes=ages.notes,
@@ -77,7 +81,9 @@ class Monitor:
     def _topic_list(self, view: View) -> Sequence[TopicInfo]:
         now = self._clock()
         if self._topics is None or now - self._topics[0] >= _TOPICS_AGAIN:
-            self._topics = now, self._admin.list_topics()
+            accepts = self._wanted.accepts_topic
+            found = [one for one in self._admin.list_topics() if accepts is None or accepts(one.name)]
+            self._topics = now, found
             if view.brokers:
                 self._controller = self._active_controller()
         return self._topics[1]

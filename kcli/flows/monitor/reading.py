@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # loaded where the cluster is described
 class View(NamedTuple):
     """What is wanted beyond the groups, their members and commits, and the ends of the logs that they read.
 
-    ``time`` is how lag in time is found (``exact``, ``estimate``, ``off``), for the groups ``timed`` in this order.
+    ``time`` is how lag in time is found (``exact``, ``estimate``, ``off``), for the groups ``timed`` in this order, or
+    for ``all_timed``.
     ``topics``: all topics with their ends and sizes. ``brokers``: the replicas of every broker, and the controller.
     """
 
@@ -30,6 +31,7 @@ class View(NamedTuple):
     time: str = OFF
     topics: bool = False
     brokers: bool = False
+    all_timed: bool = False
 
 
 class Latency(NamedTuple):

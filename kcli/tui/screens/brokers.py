@@ -6,6 +6,7 @@ from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.snapshot import BrokerLine, Snapshot
 from kcli.tui.broker_columns import COLUMNS
 from kcli.tui.screens.listing import LISTS, Listing
+from kcli.tui.shell import command
 
 
 class Brokers(Listing[BrokerLine]):
@@ -16,7 +17,7 @@ class Brokers(Listing[BrokerLine]):
     COLUMNS = COLUMNS
     SORTED_BY = "ID"
     NOTHING = "no broker"
-    KEYS = (("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
 
     def key(self, row: BrokerLine) -> str:
         return str(row.broker.number)
@@ -29,3 +30,6 @@ class Brokers(Listing[BrokerLine]):
 
     def view(self) -> tuple[View, str | None]:
         return View(brokers=True), None
+
+    def copied(self) -> str | None:
+        return command(("cluster", "describe"), options=self.app.facts.options)

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.tui.event_columns import COLUMNS, EventRow
+from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.listing import LISTS, Listing
+from kcli.tui.shell import command
 from kcli.tui.widgets.table import Table
 
 
@@ -17,7 +19,9 @@ class Events(Listing[EventRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "TIME"
     NOTHING = "nothing has happened yet"
-    KEYS = (("↵", "open the group"), ("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (
+        ("↵", "open the group"), ("w", "rewind"), ("u", "undo"), ("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS
+    )  # fmt: skip
 
     def key(self, row: EventRow) -> str:
         event = row.event
@@ -33,3 +37,13 @@ class Events(Listing[EventRow]):
         """The group that it happened to."""
         if (chosen := self.table.chosen) is not None:
             self.app.open_group(chosen.event.group)
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        row = self.table.chosen
+        return None if row is None or not row.event.group else (row.event.group, (Scope(),))
+
+    def copied(self) -> str | None:
+        row = self.table.chosen
+        if row is None or not row.event.group:
+            return None
+        return command(("groups", "lag"), (row.event.group,), (), self.app.facts.options)

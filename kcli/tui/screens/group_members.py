@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from kcli.flows.lag.summary import summary
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.tui.member_columns import COLUMNS, MemberRow
+from kcli.tui.screens.group_config import GroupConfig
 from kcli.tui.screens.listing import LISTS
-from kcli.tui.screens.of_group import OfGroup
+from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
 
 
 class GroupMembers(OfGroup[MemberRow]):
@@ -17,7 +18,7 @@ class GroupMembers(OfGroup[MemberRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "CLIENT"
     NOTHING = "no members"
-    KEYS = (("tab", "partitions"), ("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("tab", "configuration"), *GROUP_KEYS, *LISTS)
 
     def key(self, row: MemberRow) -> str:
         return f"{row.member.client_id} {row.member.member_id}"
@@ -34,6 +35,4 @@ class GroupMembers(OfGroup[MemberRow]):
         ]
 
     def action_next(self) -> None:
-        from kcli.tui.screens.group_partitions import GroupPartitions  # each leads to the other
-
-        self.app.switch_screen(GroupPartitions(self.group))
+        self.app.switch_screen(GroupConfig(self.group))

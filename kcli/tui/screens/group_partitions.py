@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.tui.partition_columns import COLUMNS, PartitionRow
+from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.group_members import GroupMembers
 from kcli.tui.screens.listing import LISTS
-from kcli.tui.screens.of_group import OfGroup
+from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
+from kcli.tui.widgets.table import Table
 
 
 class GroupPartitions(OfGroup[PartitionRow]):
@@ -17,7 +19,7 @@ class GroupPartitions(OfGroup[PartitionRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no committed offset, and no member reads a partition"
-    KEYS = (("tab", "members"), ("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("↵", "records"), ("tab", "members"), *GROUP_KEYS, *LISTS)
 
     def key(self, row: PartitionRow) -> str:
         return f"{row.lag.tp.topic}-{row.lag.tp.partition}"
@@ -25,6 +27,20 @@ class GroupPartitions(OfGroup[PartitionRow]):
     def rows(self, snapshot: Snapshot) -> Sequence[PartitionRow]:
         lags = snapshot.lags
         return [PartitionRow(row, lags.get(row.tp, ())) for row in snapshot.rows.get(self.group, ())]
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        """Also for the partition under the cursor, and its topic."""
+        found, row = super().rewind_target(), self.table.chosen
+        if found is None or row is None:
+            return found
+        tp = row.lag.tp
+        here = (Scope(tp.topic), Scope(tp.topic, tp.partition))
+        return self.group, (Scope(), *here, *(scope for scope in found[1][1:] if scope not in here))
+
+    def on_table_opened(self, _event: Table.Opened) -> None:
+        """The records around its committed offset."""
+        if (row := self.table.chosen) is not None:
+            self.app.open_record(row.lag.tp, row.lag.committed or 0)
 
     def action_next(self) -> None:
         self.app.switch_screen(GroupMembers(self.group))

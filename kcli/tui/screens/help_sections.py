@@ -8,6 +8,8 @@ from typing import Any
 from kcli.tui.help_lines import Section, columns_section, keys_section, meaning_sections
 from kcli.tui.keys import own_bindings
 from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.record import RecordView
+from kcli.tui.screens.rewind import Rewind
 from kcli.tui.widgets.table import Table
 
 
@@ -16,6 +18,7 @@ def help_sections(app: type[Any]) -> list[Section]:
     listings = list(_below(Listing))
     sections = [keys_section("Keys", [app]), keys_section("Keys of tables", [Listing, Table])]
     sections += [keys_section(f"Keys of {_name(one)}", [one]) for one in listings if any(own_bindings(one))]
+    sections += [keys_section("Keys of a record", [RecordView]), keys_section("Keys of a rewind", [Rewind])]
     sections += meaning_sections()
     sections += [
         columns_section(f"Columns of {one.NAME}", one.COLUMNS)

@@ -20,6 +20,7 @@ from kcli.tui.columns import Column
 from kcli.tui.export import Contents, default_name, write
 from kcli.tui.fitting import cut, line_width, spread
 from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.export_name import ExportName
 from kcli.tui.screens.sort_menu import SortMenu
 from kcli.tui.widgets.lines import Lines
@@ -62,6 +63,9 @@ class Listing(Screen[None], Generic[R]):
         Binding("escape", "back", "end the filter, or go back", show=False),
         Binding("s", "choose_order", "sort: choose a column"),
         Binding("e", "export", "write what is on the screen to a file"),
+        Binding("w", "rewind", "rewind the group: target, plan, confirmation"),
+        Binding("u", "undo", "undo the last rewind of the group"),
+        Binding("c", "copy", "copy the command that shows the row"),
     ]
     DEFAULT_CSS = """
     Listing { layout: vertical; }
@@ -104,6 +108,14 @@ class Listing(Screen[None], Generic[R]):
     def events(self, snapshot: Snapshot) -> Sequence[Event]:
         """Those that the last lines are taken from."""
         return snapshot.events
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        """The group under the cursor, and what of it can be chosen; None on lists without groups."""
+        return None
+
+    def copied(self) -> str | None:
+        """The command that shows the row under the cursor."""
+        return None
 
     # --- frame -------------------------------------------------------------------------------------------------------
 
@@ -158,11 +170,32 @@ class Listing(Screen[None], Generic[R]):
         self.strip.show((events_rule(width), *event_lines(events, count, width, status.utc_offset)))
         if self.timeline is not None:
             self.timeline.paint(status.utc_offset)
-        self.keys.show((keys_line(self.KEYS, status, width),))
+        self.keys.show((app.note_line(width) or keys_line(self.KEYS, status, width),))
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""
         self.app.look()
+
+    # --- the row under the cursor ------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for groups do nothing on lists without groups."""
+        if action in ("rewind", "undo"):
+            return type(self).rewind_target is not Listing.rewind_target
+        return super().check_action(action, parameters)
+
+    def action_rewind(self) -> None:
+        """The dialog of a rewind."""
+        self.app.open_rewind(self.rewind_target())
+
+    def action_undo(self) -> None:
+        """The dialog, for an undo of the last rewind."""
+        self.app.open_rewind(self.rewind_target(), undo=True)
+
+    def action_copy(self) -> None:
+        """Puts the command that shows the row into the clipboard."""
+        if (text := self.copied()) is not None:
+            self.app.note(self.app.copy(text))
 
     # --- filter ------------------------------------------------------------------------------------------------------
 

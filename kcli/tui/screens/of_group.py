@@ -5,28 +5,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding
 
 from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.snapshot import Event, GroupLine, Snapshot
 from kcli.output.progress import counted
 from kcli.tui import figures
-from kcli.tui.cells import Cell, Line
+from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.group_columns import VERDICT_STYLES, verdict_text
 from kcli.tui.head import joined
+from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.listing import Listing
+from kcli.tui.shell import command
+from kcli.tui.widgets.lines import Lines
 
 R = TypeVar("R")
+GROUP_KEYS = (
+    ("w", "rewind"),
+    ("u", "undo"),
+    ("l", "lag over time"),
+    ("c", "copy"),
+    ("/", "filter"),
+    ("s", "sort"),
+)
+"""The keys of all screens of one group."""
+_COURSE = 6
+"""Rows of the course of the lag."""
 
 
 class OfGroup(Listing[R]):
     """``group`` names the group; it may vanish while the screen is open."""
 
-    BINDINGS = [Binding("tab", "next", "partitions, members", priority=True)]
+    BINDINGS = [
+        Binding("tab", "next", "partitions, members, configuration", priority=True),
+        Binding("l", "course", "show the lag over time, or hide it"),
+    ]
 
     def __init__(self, group: str) -> None:
         super().__init__()
         self.group = group
+        self.course = Lines(id="course")
+
+    def compose(self) -> ComposeResult:
+        """The course of the lag is above the table."""
+        for widget in super().compose():
+            if widget is self.table:
+                yield self.course
+            yield widget
 
     def view(self) -> tuple[View, str | None]:
         return View((self.group,), self.app.time), self.group
@@ -62,6 +88,37 @@ class OfGroup(Listing[R]):
         ]
         return joined(parts, "  ", width), joined(figures_of, "   ", width)
 
+    def paint_status(self) -> None:
+        """With the course of the lag, where it is wanted."""
+        super().paint_status()
+        snapshot = self.app.snapshot
+        line = None if snapshot is None else self.line(snapshot)
+        shown = self.app.course_shown and line is not None and self.size.height > 2 * _COURSE
+        self.course.show(course_lines(line.recent, self.size.width) if shown and line is not None else ())
+
+    def action_course(self) -> None:
+        """Shows the lag over time, or hides it."""
+        self.app.course_shown = not self.app.course_shown
+        self.repaint()
+
+    def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
+        if self.app.snapshot is None:
+            return None
+        rows = self.app.snapshot.rows.get(self.group, ())
+        return self.group, (Scope(), *(Scope(topic) for topic in dict.fromkeys(row.tp.topic for row in rows)))
+
+    def copied(self) -> str:
+        return command(("groups", "lag"), (self.group,), (), self.app.facts.options)
+
     def action_next(self) -> None:
         """The next screen of this group."""
         raise NotImplementedError
+
+
+def course_lines(lags: Sequence[int | None], width: int) -> list[Line]:
+    """The lag over the last five minutes, over the whole width."""
+    known = [lag for lag in lags if lag is not None]
+    most = max(known, default=None)
+    title = f"lag over the last 5 minutes: from {figures.count(min(known, default=None))} to {figures.count(most)}"
+    rows = figures.chart(lags, width, _COURSE - 1)
+    return [(Cell(fitted(title, width), "dim"),), *((Cell(row, "accent"),) for row in rows)]

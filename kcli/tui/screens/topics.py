@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.snapshot import Snapshot, TopicLine
 from kcli.tui.screens.listing import LISTS, Listing
+from kcli.tui.shell import command
 from kcli.tui.topic_columns import COLUMNS
 
 
@@ -16,7 +17,7 @@ class Topics(Listing[TopicLine]):
     COLUMNS = COLUMNS
     SORTED_BY = "IN"
     NOTHING = "no topic"
-    KEYS = (("/", "filter"), ("s", "sort"), *LISTS)
+    KEYS = (("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
 
     def key(self, row: TopicLine) -> str:
         return row.topic
@@ -31,3 +32,9 @@ class Topics(Listing[TopicLine]):
 
     def view(self) -> tuple[View, str | None]:
         return View(topics=True), None
+
+    def copied(self) -> str | None:
+        row = self.table.chosen
+        return (
+            None if row is None else command(("topics", "describe"), (row.topic,), (), self.app.facts.options)
+        )

@@ -1,0 +1,197 @@
+"""What ``kcli top`` does to groups: ``kcli groups rewind``, for the screen in place of stdout and stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+
+from kcli.commands.groups import _rewind_flags as flags
+from kcli.commands.groups import _rewind_target as target
+from kcli.commands.groups import _rewind_text as text
+from kcli.commands.groups._executing import outcome_errors, plan_remarks, subject
+from kcli.commands.groups._record_consumer import record_consumer
+from kcli.commands.shared.confirm import protected, with_cluster
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import describe
+from kcli.core import clock
+from kcli.core.admin.admin import Admin
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.flows.rewind.barriers import Barriers
+from kcli.flows.rewind.execute import LiveRewind, execute
+from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.live import LiveResult
+from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.outcomes import GroupReport
+from kcli.flows.rewind.plan import GroupPlan, Remedies, RewindPlan
+from kcli.flows.rewind.scope import Scope
+from kcli.flows.rewind.survey import RewindRequest
+from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
+from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
+from kcli.tui.actions import TO_GROUP, UNDO, CancelledError, Proposal, Result, Rewinding, Trouble, Voice, Wish
+
+_REMEDIES = Remedies(
+    "x waits until they have left; or l rewinds the group as it runs",
+    "x waits for its end; or end its application",
+)
+
+
+_WAITABLE = (_REMEDIES.members, _REMEDIES.transactions)
+
+
+class TopActions:
+    """``options`` are those of the admin clients of this run."""
+
+    def __init__(self, inv: Invocation, options: ClientOptions, cluster: str) -> None:
+        self._inv, self._options, self._cluster = inv, options, cluster
+        self.timeout = inv.timeout
+
+    def open_admin(self, hooks: Hooks = NO_HOOKS) -> Admin:
+        """An admin client; a context manager."""
+        return Admin(self._options, hooks, timeout=self.timeout)
+
+    def open_consumer(self) -> Consumer:
+        """Reads committed records, without a group; a context manager."""
+        return record_consumer(self._inv, NO_HOOKS)
+
+    def trouble(self, error: BaseException) -> Trouble:
+        """As the command prints it."""
+        _, what, why, do = describe(error)
+        return Trouble(what, "" if why in what else why, do)
+
+    @contextmanager
+    def rewinding(self, voice: Voice) -> Iterator[Rewinding]:
+        """Clients for rewinds; groups that are held are released at the end."""
+
+        def warn(level: str, _area: str, message: str) -> None:
+            if level == "warning":
+                voice.note(message)
+
+        with self.open_admin(Hooks(log=warn)) as admin:
+            yield _Rewinds(self._inv, self, admin, self._cluster, voice)
+
+
+class _Rewinds:
+    """One rewind after the other."""
+
+    def __init__(
+        self, inv: Invocation, actions: TopActions, admin: Admin, cluster: str, voice: Voice
+    ) -> None:
+        self._inv, self._actions, self._admin, self._voice = inv, actions, admin, voice
+        self._journals = Journals(cluster)
+        self._log = OffsetsLog(admin, actions.open_consumer, actions.timeout)
+        self._plan: RewindPlan | None = None
+
+    def propose(self, wish: Wish, *, wait: bool = False) -> Proposal:
+        """The plan of ``kcli groups rewind``, with why some of it will not be done."""
+        self._plan = None
+        waiting = Wait(self._voice.note, sleep=self._voice.sleep) if wait else None
+        request = replace(self._request(wish), live=wish.live, remedies=_REMEDIES)
+        if waiting is not None:
+            wait_until_empty(self._admin, [wish.group], waiting)
+        if wish.live:
+            with self._barriers() as barriers:
+                barriers.wait_until_stable([wish.group])
+        plan, failures = survey_when_ready(self._admin, self._journals.cluster, request, waiting)
+        self._plan = plan
+        shown = text.plan_text(plan, self._inv.cluster_name) if plan.groups else ""
+        return Proposal(
+            replace(wish, value=request.undoes.get(wish.group, wish.value)),
+            with_cluster(shown, self._inv) if shown else "",
+            tuple(self._remark(one) for one in plan_remarks(plan, failures)),
+            plan.possible,
+            occupied=any(one.refusal is not None and one.refusal.do in _WAITABLE for one in plan.groups),
+            caution=self._caution(plan),
+        )
+
+    def execute(self) -> Result:
+        """As the command does after the confirmation."""
+        plan, self._plan = self._plan, None
+        assert plan is not None
+        begun: list[GroupPlan] = []
+        with ExitStack() as stack:
+            barriers = stack.enter_context(self._barriers())
+            watcher = Watcher(
+                bound=WATCH_SECONDS, now=clock.monotonic, sleep=self._watch_sleep,
+                on_open=self._show_open, history=self._log.history,
+            )  # fmt: skip
+            live = LiveRewind(barriers, watcher, self._show_released)
+            try:
+                reports = execute(self._admin, plan, self._journals, written=begun.append, live=live)
+            except BaseException as error:
+                if not begun:
+                    raise
+                return Result(
+                    (),
+                    (
+                        self._actions.trouble(error),
+                        *(
+                            Trouble(f"offsets may have been set; undo with: {text.undo_command(one)}")
+                            for one in begun
+                        ),
+                    ),
+                    _undo_of(begun[0]),
+                )
+        return self._result(reports[0])
+
+    def _result(self, report: GroupReport) -> Result:
+        plan = report.plan
+        if report.error is not None:
+            return Result((text.undone_text(plan),), (self._actions.trouble(report.error),))
+        troubles = [self._actions.trouble(error) for error in outcome_errors(report)]
+        if report.missing:
+            troubles.append(Trouble(text.missing_text(report)))
+        if report.journal_error is not None:
+            troubles.append(Trouble(text.not_recorded_text(report)))
+        undo = _undo_of(plan) if report.kept else None
+        event = None
+        if undo is not None:
+            event = f"rewound from here: {report.done} of {len(plan.items)} partitions to {plan.to}; undo: {plan.id}"
+        return Result((text.done_text(report),), tuple(troubles), undo, event)
+
+    def _request(self, wish: Wish) -> RewindRequest:
+        scope: Scope = flags.topic_scope(
+            {"topics": wish.topics, "excluded": (), "all_topics": wish.all_topics}
+        )
+        names = [wish.group]
+        if wish.by == TO_GROUP:
+            return target.request_of_group(self._admin, names, wish.value, scope)
+        if wish.by == UNDO:
+            return target.request_of_undo(self._journals, names, wish.value, scope)
+        one, words = target.simple_target("to", wish.value, terminal=True)
+        return RewindRequest({wish.group: one}, words, scope)
+
+    def _barriers(self) -> Barriers:
+        return Barriers(
+            self._admin, self._log, partial(self._inv.inner_options, ConsumerOptions), report=self._voice.note
+        )
+
+    def _caution(self, plan: RewindPlan) -> str:
+        _, danger = protected(self._inv, None, subject(plan), None)
+        return "" if danger is None else f"{danger}."
+
+    def _remark(self, remark: KcliError | str) -> Trouble:
+        return Trouble(remark) if isinstance(remark, str) else self._actions.trouble(remark)
+
+    def _watch_sleep(self, seconds: float) -> None:
+        """Cancelled, the watch ends as by Ctrl-C: with a report of what is known."""
+        try:
+            self._voice.sleep(seconds)
+        except CancelledError:
+            raise KeyboardInterrupt from None
+
+    def _show_open(self, partitions: Sequence[OpenPartition], seconds_left: float) -> None:
+        self._voice.progress(f"{text.awaited_text(partitions)} ({seconds_left:.0f} s at most)")
+
+    def _show_released(self, results: Sequence[LiveResult]) -> None:
+        for result in results:
+            if result.facts is not None and result.facts.partitions:
+                self._voice.note(text.released_text(result.plan.group, result.facts, WATCH_SECONDS))
+
+
+def _undo_of(plan: GroupPlan) -> Wish:
+    return Wish(plan.group, UNDO, plan.id, live=plan.live)

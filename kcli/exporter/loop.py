@@ -1,0 +1,122 @@
+"""Takes the samples: a thread that owns the clients, and publishes a state after each. Nobody waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from threading import Condition, Event, Thread
+from time import thread_time
+
+from kcli.core.clock import monotonic, wall
+from kcli.core.errors import KcliError
+from kcli.exporter.page import Pages
+from kcli.exporter.state import State
+from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.monitor import Monitor
+from kcli.flows.monitor.reading import Reading, View
+
+_LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
+Warn = Callable[[str], object]
+
+
+class Loop:
+    """``open_monitor`` is called in the thread. ``most``: see ``Pages``. ``warn`` is called when something changes.
+
+    A sample that takes long delays the next: at most half of a core is used. ``time`` is how lag in time is found, for
+    all groups.
+    """
+
+    def __init__(
+        self,
+        open_monitor: Callable[[], AbstractContextManager[Monitor]],
+        *,
+        interval: float,
+        time: str,
+        most: int,
+        warn: Warn,
+    ) -> None:
+        self._open_monitor, self._interval, self._time, self._warn = open_monitor, interval, time, warn
+        self._board, self._pages = Board(), Pages(most)
+        self._warned: dict[str, str] = {}
+        self._changed, self._closed = Condition(), False
+        self.state = State(interval)
+        self.first, self.ended = Event(), Event()
+        """Set after the first sample, whatever its result; and when the thread has ended."""
+        self.error: BaseException | None = None
+        self._thread = Thread(target=self._run, name="kcli-exporter", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends it; a sample under way has two seconds to complete."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join(_LAST_SAMPLE)
+
+    def _run(self) -> None:
+        try:
+            with self._open_monitor() as monitor:
+                while not self._closed:
+                    began, used = monotonic(), thread_time()
+                    self._sample(monitor)
+                    self.first.set()
+                    self._wait(began + max(self._interval, 2 * (thread_time() - used)))
+        except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
+            self.error = error
+        finally:
+            self.first.set()
+            self.ended.set()
+
+    def _sample(self, monitor: Monitor) -> None:
+        """Publishes the page of a reading, or that there is none."""
+        before, began = self.state, monotonic()
+        try:
+            reading = monitor.read(View(time=self._time, topics=True, all_timed=True))
+        except KcliError as error:
+            self._say("cluster", f"no sample: {error}")
+            self.state = replace(
+                before,
+                page=None,
+                error=str(error),
+                seconds=monotonic() - began,
+                problems=0,
+                samples=before.samples + 1,
+                failures=before.failures + 1,
+            )
+            return
+        page = self._pages.of(self._board.add(reading))
+        now = monotonic()
+        self.state = replace(
+            before,
+            page=page,
+            error="",
+            read_at=now,
+            wall=wall(),
+            seconds=now - began,
+            problems=len(reading.problems),
+            samples=before.samples + 1,
+            requests=before.requests + reading.requests,
+        )
+        self._say("cluster", "the cluster is read again" if before.error else "")
+        self._say_problems(reading)
+        dropped = f"{page.dropped:,} series are left out: there are more than --max-series allows"
+        self._say("series", dropped if page.dropped else "")
+
+    def _say_problems(self, reading: Reading) -> None:
+        texts = [str(one) for one in reading.problems]
+        more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+        self._say("problems", f"{texts[0]}{more}" if texts else "")
+
+    def _say(self, about: str, text: str) -> None:
+        """Once, until it changes."""
+        if text and text != self._warned.get(about):
+            self._warn(text)
+        self._warned[about] = text
+
+    def _wait(self, until: float) -> None:
+        with self._changed:
+            while not self._closed and (left := until - monotonic()) > 0:
+                self._changed.wait(left)

@@ -1,0 +1,199 @@
+"""From a snapshot to the page of its figures. Pure, but for the labels that are kept between pages.
+
+What is not known has no sample. A group, topic or broker that is gone has none from this page on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.types import TopicPartition
+from kcli.exporter import metrics
+from kcli.exporter.exposition import Family, Text, labels_of
+from kcli.exporter.metrics import Metric
+from kcli.flows.lag.lag_columns import LagColumns
+from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.verdicts import WORDS
+from kcli.flows.monitor.reading import Latency
+from kcli.flows.monitor.snapshot import GroupLine, Snapshot, TopicLine
+
+_OF_GROUP = len(metrics.OF_GROUPS) + len(metrics.STATES) + len(WORDS)
+_OF_PARTITION = len(metrics.OF_PARTITIONS)
+_OF_TOPIC, _OF_TOPIC_PARTITION = len(metrics.OF_TOPICS), 2
+_Samples = dict[Metric, list[str]]
+
+
+class Page(NamedTuple):
+    """The text of a snapshot; ``dropped`` is how many series its limit leaves out at most."""
+
+    text: Text
+    dropped: int
+
+
+class Answered(NamedTuple):
+    """All requests to a broker that were answered so far."""
+
+    requests: int = 0
+    seconds: float = 0.0
+
+
+class Pages:
+    """Makes a page of each snapshot. ``most``: series of groups and topics, counted as if all figures were known."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._answered: dict[int, Answered] = {}
+        self._labels: dict[str, tuple[Sequence[TopicPartition], list[str]]] = {}
+
+    def of(self, snapshot: Snapshot) -> Page:
+        """The page of a snapshot; snapshots come in the order of their times."""
+        chosen = _within(self._most, snapshot)
+        found: _Samples = {metric: [] for metric in metrics.METRICS}
+        _add_cluster(found, snapshot)
+        self._add_brokers(found, snapshot.reading.latencies)
+        for line in snapshot.groups:
+            if line.group in chosen.groups:
+                _add_group(found, line)
+        self._add_partitions(found, {name: snapshot.rows[name] for name in chosen.partitions})
+        _add_topics(found, snapshot, chosen.topics)
+        return Page(Text(Family(*one) for one in found.items()), chosen.dropped)
+
+    def _add_brokers(self, found: _Samples, latencies: Mapping[int, Latency]) -> None:
+        for broker, one in latencies.items():
+            before = self._answered.get(broker, Answered())
+            self._answered[broker] = Answered(
+                before.requests + one.requests, before.seconds + one.requests * one.mean_ms / 1000
+            )
+        name = metrics.REQUESTS.name
+        for broker, so_far in sorted(self._answered.items()):
+            labels = labels_of(("broker",), (broker,))
+            found[metrics.REQUESTS] += [
+                f"{name}_count{labels}{so_far.requests}\n",
+                f"{name}_sum{labels}{so_far.seconds:.6f}\n",
+            ]
+            if broker in latencies:
+                _add(found, metrics.SLOWEST, labels, round(latencies[broker].max_ms / 1000, 6))
+
+    def _add_partitions(self, found: _Samples, groups: Mapping[str, Collection[PartitionLag]]) -> None:
+        lag, seconds, margin, lost, committed, end = (found[one] for one in metrics.OF_PARTITIONS)
+        names = [one.name for one in metrics.OF_PARTITIONS]
+        kept: dict[str, tuple[Sequence[TopicPartition], list[str]]] = {}
+        for group, rows in groups.items():
+            partitions = rows.logs.partitions if isinstance(rows, LagColumns) else [row.tp for row in rows]
+            labels = self._labels_of(group, partitions)
+            kept[group] = partitions, labels
+            if isinstance(rows, LagColumns):
+                lag += [f"{names[0]}{at}{value}\n" for at, value in zip(labels, rows.lags, strict=True)]
+                seconds += [
+                    f"{names[1]}{at}0.0\n" for at, value in zip(labels, rows.lags, strict=True) if not value
+                ]
+                lost += [f"{names[3]}{at}0\n" for at in labels]
+                committed += [f"{names[4]}{at}{v}\n" for at, v in zip(labels, rows.committed, strict=True)]
+                end += [f"{names[5]}{at}{value}\n" for at, value in zip(labels, rows.logs.ends, strict=True)]
+                continue
+            for at, row in zip(labels, rows, strict=True):
+                if row.lag is not None:
+                    lag.append(f"{names[0]}{at}{row.lag}\n")
+                if row.seconds is not None:
+                    seconds.append(f"{names[1]}{at}{round(row.seconds, 3)}\n")
+                if row.margin is not None:
+                    margin.append(f"{names[2]}{at}{round(row.margin, 3)}\n")
+                if row.lost is not None:
+                    lost.append(f"{names[3]}{at}{row.lost}\n")
+                if row.committed is not None:
+                    committed.append(f"{names[4]}{at}{row.committed}\n")
+                if row.end is not None:
+                    end.append(f"{names[5]}{at}{row.end}\n")
+        self._labels = kept
+
+    def _labels_of(self, group: str, partitions: Sequence[TopicPartition]) -> list[str]:
+        """Made once, while the group has the same partitions."""
+        known = self._labels.get(group)
+        if known is not None and known[0] == partitions:
+            return known[1]
+        names = metrics.LAG_RECORDS.labels
+        return [labels_of(names, (group, *tp)) for tp in partitions]
+
+
+class _Chosen(NamedTuple):
+    groups: frozenset[str]
+    partitions: Sequence[str]
+    topics: frozenset[str]
+    dropped: int
+
+
+def _within(most: int, snapshot: Snapshot) -> _Chosen:
+    """What the limit has room for: groups, then their partitions, then topics; each by name, so that it stays."""
+    left, dropped = most, 0
+
+    def fitting(costs: Iterable[tuple[str, int]]) -> list[str]:
+        nonlocal left, dropped
+        found = []
+        for name, cost in costs:
+            if cost <= left:
+                found.append(name)
+                left -= cost
+            else:
+                dropped += cost
+        return found
+
+    names = sorted(line.group for line in snapshot.groups)
+    groups = fitting((name, _OF_GROUP) for name in names)
+    partitions = fitting((name, _OF_PARTITION * len(snapshot.rows[name])) for name in names)
+    lines = sorted(snapshot.topics, key=lambda line: line.topic)
+    topics = fitting((line.topic, _OF_TOPIC + _OF_TOPIC_PARTITION * line.partitions) for line in lines)
+    return _Chosen(frozenset(groups), partitions, frozenset(topics), dropped)
+
+
+def _add(found: _Samples, metric: Metric, labels: str, value: float | None) -> None:
+    if value is not None:
+        found[metric].append(f"{metric.name}{labels}{value}\n")
+
+
+def _add_cluster(found: _Samples, snapshot: Snapshot) -> None:
+    described = snapshot.reading.cluster.description
+    labels = labels_of(metrics.CLUSTER.labels, (described.cluster_id,))
+    found[metrics.CLUSTER].append(f"{metrics.CLUSTER.name}_info{labels}1\n")
+    _add(found, metrics.BROKERS, labels_of((), ()), sum(not one.is_fenced for one in described.brokers))
+
+
+def _add_group(found: _Samples, line: GroupLine) -> None:
+    labels, total = labels_of(("group",), (line.group,)), line.summary
+    values = (
+        total.lag,
+        _rounded(total.seconds),
+        _rounded(total.margin),
+        total.lost,
+        total.partitions,
+        line.members,
+    )
+    for metric, value in zip(metrics.OF_GROUPS, values, strict=True):
+        _add(found, metric, labels, value)
+    if line.state:
+        _add_states(found, metrics.STATE, line.group, metrics.STATES, line.state)
+    if line.verdict is not None:
+        _add_states(found, metrics.VERDICT, line.group, WORDS, line.verdict)
+
+
+def _add_states(found: _Samples, metric: Metric, group: str, states: Sequence[str], now: str) -> None:
+    for state in states if now in states else (*states, now):
+        _add(found, metric, labels_of(metric.labels, (group, state)), int(state == now))
+
+
+def _add_topics(found: _Samples, snapshot: Snapshot, chosen: Collection[str]) -> None:
+    lines: dict[str, TopicLine] = {line.topic: line for line in snapshot.topics if line.topic in chosen}
+    for name, line in lines.items():
+        labels = labels_of(("topic",), (name,))
+        values = (line.partitions, line.under_replicated, line.offline, line.size)
+        for metric, value in zip(metrics.OF_TOPICS, values, strict=True):
+            _add(found, metric, labels, value)
+    for tp, log in snapshot.reading.ends.items():
+        if tp.topic in lines:
+            labels = labels_of(metrics.TOPIC_END.labels, tp)
+            _add(found, metrics.TOPIC_START, labels, log.start)
+            _add(found, metrics.TOPIC_END, labels, log.end)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,245 @@
+"""Serves ``/metrics``, ``/healthz`` and ``/`` over HTTP or TLS: a thread for each connection, one request on each.
+
+prometheus_client has a server too; its TLS handshakes run in the thread that accepts connections, where one silent client
+stops all others, and it makes its page anew for every scrape (decision 0110).
+"""
+
+from __future__ import annotations
+
+import errno
+import html
+import os
+import socket
+import socketserver
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from threading import BoundedSemaphore, Lock, Thread
+from typing import Any
+
+from kcli.core.clock import monotonic
+from kcli.core.errors import ConfigError, KcliError
+from kcli.exporter.address import Address
+from kcli.exporter.exposition import FORMATS, Packed, document, gzipped
+from kcli.exporter.health import Health
+from kcli.exporter.negotiation import accepts_gzip, chosen_format
+from kcli.exporter.state import State
+from kcli.exporter.tls import ServerTls
+from kcli.exporter.users import Users
+
+_CONNECTIONS = 64
+_PATIENCE = 10.0  # seconds for a handshake, a line of the request, or a piece of the page
+_PIECE = 1 << 18
+_LAST_SCRAPES = 2.0  # seconds for the responses under way when it ends
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>kcli exporter</title></head>
+<body><h1>kcli exporter</h1><p>{state}</p>
+<ul><li><a href="/metrics">/metrics</a></li><li><a href="/healthz">/healthz</a></li></ul></body></html>
+"""
+
+
+class PortTakenError(KcliError):
+    """Another program listens there."""
+
+    exit_code = 7
+
+
+class Server:
+    """``state`` returns what is shown now. Raises PortTakenError or ConfigError where it cannot listen."""
+
+    def __init__(
+        self,
+        address: Address,
+        state: Callable[[], State],
+        *,
+        tls: ServerTls | None = None,
+        users: Users | None = None,
+    ) -> None:
+        self.state, self.tls, self.users = state, tls, users
+        self._lock, self._scrapes = Lock(), 0
+        self.health = Health(lambda: self._scrapes)
+        self.slots = BoundedSemaphore(_CONNECTIONS)
+        self._listener = _listen(address, self)
+        host, port = self._listener.server_address[:2]
+        self.address = Address(address.host and str(host), int(port))
+        self._thread = Thread(
+            target=self._listener.serve_forever, args=(0.1,), name="kcli-exporter-http", daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        """Of the page; a server for all addresses names this machine."""
+        host, port = self.address
+        shown = Address(host or socket.gethostname(), port)
+        return f"http{'s' if self.tls else ''}://{shown}/metrics"
+
+    def start(self) -> None:
+        """Accepts connections."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Accepts no more, and gives the responses under way two seconds."""
+        self._listener.shutdown()
+        self._listener.server_close()
+        until = monotonic() + _LAST_SCRAPES
+        for _ in range(_CONNECTIONS):
+            if not self.slots.acquire(timeout=max(0.0, until - monotonic())):
+                return
+
+    def metrics(self, form: str, *, compressed: bool) -> list[bytes]:
+        """The page now."""
+        now, state = monotonic(), self.state()
+        with self._lock:
+            self._scrapes += 1
+        parts: list[Packed] = [self.health.part(form, state, now)]
+        if state.page is not None and not state.trouble(now):
+            parts += state.page.text.parts(form)
+        return gzipped(form, parts) if compressed else document(form, parts)
+
+
+class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 128
+    server: Server
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Closes the connection where there are too many."""
+        if self.server.slots.acquire(blocking=False):
+            try:
+                super().process_request(request, client_address)
+            except BaseException:
+                self.server.slots.release()
+                raise
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """In the connection's thread: the handshake, then the request."""
+        try:
+            request.settimeout(_PATIENCE)
+            if self.server.tls is not None:
+                request = self.server.tls.context().wrap_socket(request, server_side=True)
+        except OSError:  # among them all errors of TLS
+            self.shutdown_request(request)
+        else:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.server.slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that is gone, or sends nonsense, is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
+    timeout = _PATIENCE
+    protocol_version = "HTTP/1.1"
+    error_content_type = "text/plain; charset=utf-8"
+    error_message_format = "%(code)d %(message)s\n"
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        serve = {"/metrics": self._metrics, "/healthz": self._healthz, "/": self._root}.get(path)
+        users = self.server.server.users
+        if users is not None and not users.admit(self.headers.get("Authorization", "")):
+            self._send(
+                HTTPStatus.UNAUTHORIZED,
+                [b"401 Unauthorized\n"],
+                ("WWW-Authenticate", 'Basic realm="kcli exporter"'),
+            )
+        elif serve is None:
+            self._send(HTTPStatus.NOT_FOUND, [b"404 Not Found: there are /metrics and /healthz\n"])
+        else:
+            serve()
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's name
+
+    def _metrics(self) -> None:
+        form = chosen_format(", ".join(self.headers.get_all("Accept", ())))
+        compressed = accepts_gzip(", ".join(self.headers.get_all("Accept-Encoding", ())))
+        assert form in FORMATS
+        headers = [("Vary", "Accept, Accept-Encoding"), ("Content-Encoding", "gzip")]
+        self._send(
+            HTTPStatus.OK,
+            self.server.server.metrics(form, compressed=compressed),
+            *headers[: 2 if compressed else 1],
+            kind=form,
+        )
+
+    def _healthz(self) -> None:
+        trouble = self.server.server.state().trouble(monotonic())
+        status = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
+        self._send(status, [f"{trouble or 'ok'}\n".encode("utf-8", "replace")])
+
+    def _root(self) -> None:
+        trouble = self.server.server.state().trouble(monotonic())
+        text = _PAGE.format(state=html.escape(trouble or "The last sample succeeded."))
+        self._send(HTTPStatus.OK, [text.encode("utf-8", "replace")], kind="text/html")
+
+    def _send(
+        self, status: HTTPStatus, pieces: Sequence[bytes], *headers: tuple[str, str], kind: str = "text/plain"
+    ) -> None:
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", f"{kind}; charset=utf-8"),
+            ("Content-Length", str(sum(map(len, pieces)))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Connection", "close"),
+            *headers,
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        if self.command == "HEAD":
+            return
+        for piece in pieces:
+            for start in range(0, len(piece), _PIECE):  # the timeout is for each: a scraper may be slow
+                self.wfile.write(memoryview(piece)[start : start + _PIECE])
+
+    def version_string(self) -> str:
+        return "kcli"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
+        """Writes nothing: the number of scrapes is a metric."""
+
+
+def _listen(address: Address, server: Server) -> _Listener:
+    host = address.host
+    try:
+        family, name = _family(host, address.port)
+        made = type("_ListenerOf", (_Listener,), {"address_family": family, "server": server})
+        listener: _Listener = made((name, address.port), _Handler, bind_and_activate=False)
+    except OSError as error:
+        raise _cannot(address, error) from None
+    try:
+        if family == socket.AF_INET6:
+            listener.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(host)))
+        listener.server_bind()
+        listener.server_activate()
+    except OSError as error:
+        listener.server_close()
+        raise _cannot(address, error) from None
+    return listener
+
+
+def _family(host: str, port: int) -> tuple[socket.AddressFamily, str]:
+    """The kind of address, and the address itself."""
+    if not host and socket.has_dualstack_ipv6():
+        return socket.AF_INET6, "::"
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    return found[0], str(found[4][0])
+
+
+def _cannot(address: Address, error: OSError) -> KcliError:
+    if error.errno == errno.EADDRINUSE:
+        return PortTakenError(
+            f"port {address.port} on {address.host or 'this machine'} is taken",
+            why="another program listens there, perhaps another exporter",
+            do="choose another with --listen HOST:PORT, or end that program",
+        )
+    why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    do = "choose a port from 1024 on" if error.errno == errno.EACCES else "give an address of this machine"
+    return ConfigError(f"cannot listen on {address}", why=(why or str(error)).lower(), do=do)

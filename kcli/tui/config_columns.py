@@ -1,0 +1,85 @@
+"""The table of what is configured for a group, and known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.tui import figures
+from kcli.tui.cells import Cell
+from kcli.tui.columns import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
+    from kcli.core.admin.group_description import GroupDescription
+
+
+class ConfigRow(NamedTuple):
+    """A key of a group's configuration, or a fact about the group. ``order`` keeps them in this order."""
+
+    order: int
+    name: str
+    value: str
+    source: str
+    style: str = ""
+
+
+COLUMNS: tuple[Column[ConfigRow], ...] = (
+    Column(
+        "NAME",
+        36,
+        lambda one: Cell(one.name),
+        lambda one: one.order,
+        least=16,
+        about="a fact about the group, or a key of its configuration",
+        data={"name": lambda one: one.name},
+    ),
+    Column(
+        "VALUE",
+        20,
+        lambda one: Cell(one.value, one.style),
+        lambda one: one.value,
+        grows=True,
+        about="the value in use; coloured where it is set for this group",
+        data={"value": lambda one: one.value},
+    ),
+    Column(
+        "FROM",
+        16,
+        lambda one: Cell(one.source, "dim"),
+        lambda one: one.source,
+        drop=1,
+        about="who says so, or where the key is set",
+        data={"source": lambda one: one.source},
+    ),
+)
+
+
+def fact_rows(group: GroupDescription) -> list[ConfigRow]:
+    """What a coordinator says of a group besides its members. It reports no generation of classic groups."""
+    consumer = group.type == "consumer"
+    facts = [
+        ("type", f"{group.type}{' (KIP-848)' if consumer else ''}"),
+        ("state", group.state),
+        ("protocol type", group.protocol_type or figures.UNKNOWN),
+        ("assignor", group.assignor or figures.UNKNOWN),
+        ("coordinator", f"broker {group.coordinator}" if group.coordinator >= 0 else figures.UNKNOWN),
+    ]
+    if consumer:
+        facts += [("group epoch", str(group.epoch)), ("assignment epoch", str(group.assignment_epoch))]
+    return [ConfigRow(number, name, value, "coordinator") for number, (name, value) in enumerate(facts)]
+
+
+def entry_rows(entries: Sequence[ConfigEntry], first: int) -> list[ConfigRow]:
+    """The keys that brokers have for groups; those set on this one first."""
+    ordered = sorted(entries, key=lambda entry: (entry.is_default, entry.name))
+    return [
+        ConfigRow(
+            first + number,
+            entry.name,
+            "(hidden)" if entry.is_sensitive else entry.value or "",
+            entry.source,
+            "" if entry.is_default else "accent",
+        )
+        for number, entry in enumerate(ordered)
+    ]

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -197,6 +197,11 @@ _kcli_command() {
         "kcli top")
             names="--interval --screen --record --replay --read-only -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--interval --screen --record --replay -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli exporter")
+            names="--listen --groups --topics --time --interval --max-series --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--listen --groups --topics --time --interval --max-series --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -407,7 +412,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -773,6 +778,17 @@ _kcli_value() {
         "kcli top -o" | "kcli top --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli top --color") reply="auto always never" ;;
         "kcli top --progress") reply="auto none bar json" ;;
+        "kcli exporter --time") reply="exact estimate off" ;;
+        "kcli exporter --tls-certificate") files=1 ;;
+        "kcli exporter --tls-key") files=1 ;;
+        "kcli exporter --tls-client-ca") files=1 ;;
+        "kcli exporter --users") files=1 ;;
+        "kcli exporter -F" | "kcli exporter --command-config") files=1 ;;
+        "kcli exporter -X" | "kcli exporter --command-property") keys="$_kcli_keys" ;;
+        "kcli exporter --profile") asked=profiles ;;
+        "kcli exporter -o" | "kcli exporter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli exporter --color") reply="auto always never" ;;
+        "kcli exporter --progress") reply="auto none bar json" ;;
         "kcli txn -F" | "kcli txn --command-config") files=1 ;;
         "kcli txn -X" | "kcli txn --command-property") keys="$_kcli_keys" ;;
         "kcli txn --profile") asked=profiles ;;

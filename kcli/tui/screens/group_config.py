@@ -74,9 +74,7 @@ class GroupConfig(OfGroup[ConfigRow]):
         return [*facts, *(entry_rows(self._entries, 100) or [self._answer])]
 
     def action_next(self) -> None:
-        from kcli.tui.screens.group_partitions import GroupPartitions  # each leads to the other
-
-        self.app.switch_screen(GroupPartitions(self.group))
+        self.app.show_partitions(self.group)
 
     def copied(self) -> str:
         return command(("configs", "describe", "groups"), (self.group,), ("--all",), self.app.facts.options)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -21,6 +20,7 @@ from kcli.tui.actions import Actions, CancelledError, Proposal, Result, Rewindin
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.errands import Done, Errands, Said
 from kcli.tui.head import key_cells
+from kcli.tui.host import Host
 from kcli.tui.rewind_form import (
     VALUE,
     RewindForm,
@@ -32,9 +32,6 @@ from kcli.tui.rewind_form import (
 from kcli.tui.shell import rewind_command
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.typed_name import TypedName
-
-if TYPE_CHECKING:
-    from kcli.tui.app import TopApp
 
 
 class Stage(Enum):
@@ -78,7 +75,7 @@ _PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 class Rewind(ModalScreen[None]):
     """``plan``: begins with the plan instead of the choice, for an undo."""
 
-    app: TopApp
+    app: Host
     AUTO_FOCUS = ""
     BINDINGS = [
         Binding("up,k", "row(-1)", "the row above", show=False),

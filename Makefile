@@ -46,6 +46,7 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make promtool   fetches promtool (Debian: prometheus), by which tests then judge the rules, the dashboard and a page of kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
 	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
@@ -140,6 +141,12 @@ check: venv-dev
 docs: venv
 	@$(PY) -m kcli.docgen
 	@$(PY) -m tests.checks.traceability
+
+# Not a part of docs: a release of Textual may draw the same screen by other bytes.
+.PHONY: pictures
+pictures: venv-dev
+	@$(PY) -m tests.tui.made_up docs/pictures/shop.ndjson
+	@$(PY) -m kcli.docgen.pictures
 
 # Tools of their own, because no other target needs them.
 SUPPLY := $(CACHE)/supply

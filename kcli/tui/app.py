@@ -26,6 +26,7 @@ from kcli.tui.errands import Errands
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
+from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
 from kcli.tui.messages import Broken, Lost, Taken
 from kcli.tui.replay import ReplayFeed
@@ -57,7 +58,7 @@ REPLAY_KEYS = [
 """Only while a recording is played."""
 
 
-class TopApp(App[None]):
+class TopApp(Host):
     """``kcli top``. ``error`` is what ended it, if anything did."""
 
     TITLE = "kcli top"
@@ -191,9 +192,10 @@ class TopApp(App[None]):
     def _repaint_soon(self) -> None:
         if not self._repaint_due:
             self._repaint_due = True
-            self.set_timer(_REPAINT, self._repaint)
+            self.set_timer(_REPAINT, self.repaint_now)
 
-    def _repaint(self) -> None:
+    def repaint_now(self) -> None:
+        """Shows the last snapshot."""
         self._repaint_due = False
         if (listing := self.listing) is not None:
             listing.repaint()
@@ -254,6 +256,10 @@ class TopApp(App[None]):
         """The partitions of a group."""
         if name:
             self.push_screen(GroupPartitions(name))
+
+    def show_partitions(self, group: str) -> None:
+        """In place of the screen that is shown."""
+        self.switch_screen(GroupPartitions(group))
 
     def action_list(self, name: str) -> None:
         """One of the lists: it takes the place of the one before, and of what was opened from that."""

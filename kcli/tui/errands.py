@@ -34,8 +34,9 @@ class Said(Message):
 class Errands(Generic[D]):
     """``open_desk`` is called by the thread when there is something to do; its object is closed by it, too.
 
-    ``ended``: what no screen has seen yet. ``vital``: something is being changed, which has to end in order. It is the
-    ``Voice`` of what it runs. ``cancel`` ends waiting; an errand that does not wait is not interrupted.
+    One that cannot be opened is opened again for the next errand. ``ended``: what no screen has seen yet. ``vital``:
+    something is being changed, which has to end in order. It is the ``Voice`` of what it runs. ``cancel`` ends waiting;
+    an errand that does not wait is not interrupted.
     """
 
     def __init__(
@@ -91,16 +92,16 @@ class Errands(Generic[D]):
             raise CancelledError
 
     def _run(self) -> None:
-        first = self._todo.get()
-        if first is None:
-            return
-        try:
-            with self._open(self) as desk:
-                self._do(desk, *first)
-                while (one := self._todo.get()) is not None:
-                    self._do(desk, *one)
-        except BaseException as error:  # noqa: BLE001 - shown where it was asked for
-            self._report(Done(first[0], error=error))
+        closing = False
+        while not closing and (first := self._todo.get()) is not None:
+            try:
+                with self._open(self) as desk:
+                    self._do(desk, *first)
+                    while (one := self._todo.get()) is not None:
+                        self._do(desk, *one)
+                    closing = True
+            except BaseException as error:  # noqa: BLE001 - shown where it was asked for; the next one opens it again
+                self._report(Done(first[0], error=error))
 
     def _do(self, desk: D, errand: str, work: Callable[[D], object]) -> None:
         try:

@@ -43,6 +43,7 @@ NOT_REPLACED = {
     "pipeline/spark/board.py:open_slot": "the same file",
     # Development.
     "docgen/__main__.py:main": "the pages of this project",
+    "docgen/pictures.py:main": "their pictures",
 }
 READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",

@@ -39,6 +39,7 @@ OWN = (
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
     "docgen/__main__.py:main",
+    "docgen/pictures.py:main",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
     "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",
     # The stream itself.

@@ -13,6 +13,13 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignableTopic,
 )
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.tui.screens.brokers import Brokers
+from kcli.tui.screens.events import Events
+from kcli.tui.screens.group_config import GroupConfig
+from kcli.tui.screens.group_members import GroupMembers
+from kcli.tui.screens.group_partitions import GroupPartitions
+from kcli.tui.screens.groups import Groups
+from kcli.tui.screens.topics import Topics
 from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -138,9 +145,17 @@ def test_the_kinds_are_documented() -> None:
         re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction|User)\b", section)
     )
     assert named == {kind for _, *kinds in LINES for kind in kinds} | {
+        "LagSample",
+        "MonitorReading",
         "OffsetExport",
         "ReassignmentCancelReport",
         "ReassignmentCancelReportItem",
         "UserDeleteReport",
         "UserDeleteReportItem",
-    }
+    } | {kind for item in _exported() for kind in (item, f"{item}List")}
+
+
+def _exported() -> set[str]:
+    """The kinds that `kcli top` exports."""
+    screens = (Groups, Topics, Brokers, Events, GroupPartitions, GroupMembers, GroupConfig)
+    return {screen.ITEM for screen in screens}

@@ -49,6 +49,12 @@ class Driver:
         """Waits until it is on the screen."""
         await self.until(lambda: text in self.text)
 
+    async def resize(self, *sizes: tuple[int, int]) -> None:
+        """To one size after the other."""
+        for size in sizes:
+            await self._pilot.resize_terminal(*size)
+            await self._pilot.pause()
+
     async def pause(self, seconds: float) -> None:
         """As long as hands need."""
         await self._pilot.pause(seconds)

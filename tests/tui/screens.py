@@ -44,7 +44,7 @@ async def settled(app: TopApp, pilot: Pilot[None]) -> None:
         return not replay.busy and snapshot is not None and snapshot.reading.sample.at_ms == replay.clock()
 
     await until(shown, pilot)
-    app._repaint()
+    app.repaint_now()
     await pilot.pause()
 
 

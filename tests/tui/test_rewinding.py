@@ -212,3 +212,35 @@ def test_a_group_that_moves_after_the_plan_is_left_as_it_is(cluster: FakeCluster
 
     drive(cluster.bootstrap, use)
     assert offsets(cluster) == [17, 16]
+
+
+def test_a_live_rewind_is_ended_while_it_watches_with_a_report_of_what_is_known(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    """Its members never return, so it would watch for as long as their sessions last."""
+    others = ManyGroups(cluster, 1, 2, topics=1, members=1)
+    cluster.with_groups(lambda groups: others._commit(groups, 0, 1_000))
+
+    async def use(screen: Driver) -> None:
+        await screen.until(lambda: len(screen.app.listing.table.rows) == 2)
+        await screen.press(
+            "slash", *"group", "enter", "w", "right", "right", "right", "down", "7", "down", "down", "right"
+        )
+        await screen.press("enter")
+        await screen.until_stage(Stage.REVIEW)
+        await screen.press("x")
+        await screen.until_stage(Stage.CONFIRM)
+        await screen.press(*("minus" if char == "-" else char for char in others.names[0]))
+        await screen.pause(0.2)
+        await screen.press("enter")
+        await screen.shows("watching their commits")
+        await screen.press("escape")
+        await screen.until_stage(Stage.REPORT)
+        await screen.shows(
+            "2 of 2 partitions of group group-00000 were set, but whether they are read from there"
+        )
+        assert screen.app.screen.result.undo.live
+
+    drive(cluster.bootstrap, use)
+    assert offsets(cluster, others.names[0]) == [7, 7]
+    assert len(Kcli(cluster, tmp_path / "state", "groups", "rewind").journals()) == 1

@@ -12,6 +12,7 @@ from kcli.tui.config_columns import COLUMNS, ConfigRow, entry_rows, fact_rows
 from kcli.tui.errands import Done, Errands
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
+from kcli.tui.shell import command
 
 
 class GroupConfig(OfGroup[ConfigRow]):
@@ -73,6 +74,7 @@ class GroupConfig(OfGroup[ConfigRow]):
         return [*facts, *(entry_rows(self._entries, 100) or [self._answer])]
 
     def action_next(self) -> None:
-        from kcli.tui.screens.group_partitions import GroupPartitions  # each leads to the other
+        self.app.show_partitions(self.group)
 
-        self.app.switch_screen(GroupPartitions(self.group))
+    def copied(self) -> str:
+        return command(("configs", "describe", "groups"), (self.group,), ("--all",), self.app.facts.options)

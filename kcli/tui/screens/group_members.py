@@ -8,6 +8,7 @@ from kcli.tui.member_columns import COLUMNS, MemberRow
 from kcli.tui.screens.group_config import GroupConfig
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
+from kcli.tui.shell import command
 
 
 class GroupMembers(OfGroup[MemberRow]):
@@ -36,3 +37,6 @@ class GroupMembers(OfGroup[MemberRow]):
 
     def action_next(self) -> None:
         self.app.switch_screen(GroupConfig(self.group))
+
+    def copied(self) -> str:
+        return command(("groups", "describe"), (self.group,), ("--members",), self.app.facts.options)

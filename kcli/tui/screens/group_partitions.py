@@ -8,6 +8,7 @@ from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.group_members import GroupMembers
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
+from kcli.tui.shell import command
 from kcli.tui.widgets.table import Table
 
 
@@ -44,3 +45,8 @@ class GroupPartitions(OfGroup[PartitionRow]):
 
     def action_next(self) -> None:
         self.app.switch_screen(GroupMembers(self.group))
+
+    def copied(self) -> str:
+        row = self.table.chosen
+        topic = () if row is None else ("--topic", row.lag.tp.topic)
+        return command(("groups", "lag"), (self.group,), topic, self.app.facts.options)

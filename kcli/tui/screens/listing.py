@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -20,15 +20,13 @@ from kcli.tui.columns import Column
 from kcli.tui.export import Contents, default_name, write
 from kcli.tui.fitting import cut, line_width, spread
 from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.host import Host
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.export_name import ExportName
 from kcli.tui.screens.sort_menu import SortMenu
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
 from kcli.tui.widgets.timeline import Timeline
-
-if TYPE_CHECKING:
-    from kcli.tui.app import TopApp
 
 R = TypeVar("R")
 _EVENTS = 2
@@ -51,7 +49,7 @@ class Listing(Screen[None], Generic[R]):
     ``NAME`` is that of the screen in help and file names, ``ITEM`` the kind of its rows in JSON.
     """
 
-    app: TopApp
+    app: Host
     NAME: ClassVar[str]
     ITEM: ClassVar[str]
     COLUMNS: ClassVar[Sequence[Column[Any]]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -16,13 +14,11 @@ from kcli.tui.actions import Actions
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.errands import Done, Errands
 from kcli.tui.head import key_cells, title_line
+from kcli.tui.host import Host
 from kcli.tui.record_lines import VIEWS, record_lines
 from kcli.tui.rewind_form import prose, trouble_lines
 from kcli.tui.shell import command
 from kcli.tui.widgets.lines import Lines
-
-if TYPE_CHECKING:
-    from kcli.tui.app import TopApp
 
 _AROUND, _MORE, _KEPT = 10, 20, 200
 """Records that are read at first on each side, later, and kept at most."""
@@ -32,7 +28,7 @@ _FIRST, _NEXT, _BEFORE = "first", "next", "before"
 class RecordView(Screen[None]):
     """``offset`` becomes ``committed``: the record there is the next that the group reads."""
 
-    app: TopApp
+    app: Host
     AUTO_FOCUS = ""
     KEYS = (
         ("n/p", "next, previous"),
@@ -164,7 +160,7 @@ class RecordView(Screen[None]):
     def action_copy(self) -> None:
         """The command that prints this record."""
         offset = self.committed if self.record is None else self.record.offset
-        flags = ("-p", str(self.tp.partition), "-o", str(offset), "-c", "1")
+        flags = ("-p", str(self.tp.partition), "--offset", str(offset), "-n", "1")
         text = command(("consume",), (self.tp.topic,), flags, self.app.facts.options)
         self.app.note(self.app.copy(text))
 

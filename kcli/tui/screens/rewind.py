@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -21,6 +20,7 @@ from kcli.tui.actions import Actions, CancelledError, Proposal, Result, Rewindin
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.errands import Done, Errands, Said
 from kcli.tui.head import key_cells
+from kcli.tui.host import Host
 from kcli.tui.rewind_form import (
     VALUE,
     RewindForm,
@@ -32,9 +32,6 @@ from kcli.tui.rewind_form import (
 from kcli.tui.shell import rewind_command
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.typed_name import TypedName
-
-if TYPE_CHECKING:
-    from kcli.tui.app import TopApp
 
 
 class Stage(Enum):
@@ -78,7 +75,7 @@ _PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 class Rewind(ModalScreen[None]):
     """``plan``: begins with the plan instead of the choice, for an undo."""
 
-    app: TopApp
+    app: Host
     AUTO_FOCUS = ""
     BINDINGS = [
         Binding("up,k", "row(-1)", "the row above", show=False),
@@ -122,6 +119,7 @@ class Rewind(ModalScreen[None]):
         self.body = VerticalScroll(Lines(id="text"), id="body", can_focus=False)
         self.value = Input(id="value", compact=True, restrict=_PRINTABLE)
         self.name_field = TypedName(form.group)
+        self.notice = Lines(id="notice")
         self.keys = Lines(id="keyline")
 
     def compose(self) -> ComposeResult:
@@ -129,6 +127,7 @@ class Rewind(ModalScreen[None]):
         with Vertical(id="frame"):
             yield self.top
             yield self.body
+            yield self.notice
             yield self.value
             yield self.name_field
             yield self.keys
@@ -152,6 +151,10 @@ class Rewind(ModalScreen[None]):
     # --- stages ------------------------------------------------------------------------------------------------------
 
     def _to(self, stage: Stage) -> None:
+        if stage is Stage.CONFIRM:  # what it affects is below the partitions
+            self.body.scroll_end(animate=False)
+        elif stage is not self.stage:
+            self.body.scroll_home(animate=False)
         self.stage = stage
         self.value.set_class(stage is Stage.FORM and self.form.row == VALUE, "open")
         self.name_field.set_class(stage is Stage.CONFIRM, "open")
@@ -182,7 +185,7 @@ class Rewind(ModalScreen[None]):
 
     def action_choose(self, step: int) -> None:
         """Another choice in this row."""
-        self.form = self.form.changed(step)
+        self.form, self._answer = self.form.changed(step), []
         self.value.value = self.form.value
         self._to(Stage.FORM)
 
@@ -290,6 +293,7 @@ class Rewind(ModalScreen[None]):
     def on_done(self, message: Done) -> None:
         """A plan, a result, or an error."""
         self._errands.ended.clear()
+        self._notice = "", ""
         if isinstance(message.error, CancelledError):
             self._notice = "cancelled: nothing was done", "warn"
             self._to(Stage.FORM)
@@ -326,8 +330,8 @@ class Rewind(ModalScreen[None]):
         self.top.show(((Cell(fitted(f"{title} ─ {self.stage.value}", width), "title"),), ()))
         self.body.query_one(Lines).show(self._lines(width))
         text, style = self._notice
-        notice = prose(text, width, style) if text else []
-        self.keys.show((*notice, key_cells(self._stage_keys(), width)))
+        self.notice.show(prose(text, width, style) if text else ())
+        self.keys.show((key_cells(self._stage_keys(), width),))
 
     def _stage_keys(self) -> list[tuple[str, str]]:
         keys = list(_KEYS[self.stage])

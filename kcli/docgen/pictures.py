@@ -1,0 +1,86 @@
+"""``python -m kcli.docgen.pictures``: plays docs/pictures/shop.ndjson and writes pictures of the screens of ``kcli top``.
+
+The same recording and the same release of Textual give the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from kcli.flows.monitor.playback import Recording
+from kcli.tui.app import TopApp
+from kcli.tui.facts import Facts
+from kcli.tui.replay import ReplayFeed
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+RECORDING = FOLDER / "shop.ndjson"
+SIZE = (120, 24)
+AT = -1
+"""The reading that is shown: the last."""
+
+
+def _group(app: TopApp) -> None:
+    app.open_group("search-index")
+
+
+def _topics(app: TopApp) -> None:
+    app.action_list("topics")
+
+
+def _nothing(_app: TopApp) -> None:
+    """The first screen."""
+
+
+PICTURES: dict[str, Callable[[TopApp], None]] = {
+    "top-groups.svg": _nothing,
+    "top-group.svg": _group,
+    "top-topics.svg": _topics,
+}
+"""What is done before the picture is taken."""
+
+
+def render() -> dict[str, str]:
+    """The pictures by name."""
+    return asyncio.run(_all())
+
+
+async def _all() -> dict[str, str]:
+    return {name: await _picture(prepare) for name, prepare in PICTURES.items()}
+
+
+async def _picture(prepare: Callable[[TopApp], None]) -> str:
+    feed = ReplayFeed(Recording(str(RECORDING)), paused=True)
+    feed.jump(len(feed.recording) + AT)
+    app = TopApp(feed, Facts("shop", "", replay=RECORDING.name))
+    async with app.run_test(size=SIZE) as pilot:
+        prepare(app)
+        await pilot.pause()
+        while not _arrived(app, feed):
+            await pilot.pause(0.01)
+        app.repaint_now()
+        await pilot.pause()
+        return app.export_screenshot(title="kcli top")
+
+
+def _arrived(app: TopApp, feed: ReplayFeed) -> bool:
+    """Whether the snapshot of the position is there, with the partitions of the group on the screen."""
+    listing, snapshot = app.listing, app.snapshot
+    if feed.busy or listing is None or snapshot is None:
+        return False
+    followed = listing.view()[1]
+    return snapshot.reading.sample.at_ms == feed.clock() and (followed is None or bool(snapshot.lags))
+
+
+def main() -> int:
+    """Writes the pictures."""
+    for name, text in render().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    print(f"{len(PICTURES)} pictures written to {FOLDER}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,6 +24,7 @@ from kcli.flows.lag.partition_lag import RecordTime
 from kcli.flows.lag.recording import append_line
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
+from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
 from kcli.flows.topic_sizes import TopicSize
 
 KIND = "MonitorReading"
@@ -40,7 +41,7 @@ def append_reading(path: str, reading: Reading) -> None:
 def time_in(head: bytes) -> int | None:
     """When the sample was taken whose line begins so; None for a line that is none."""
     found = _HEAD.match(head)
-    return None if found is None else int(found[1])
+    return int(found[1]) if found is not None and int(found[1]) <= LATEST_MS else None
 
 
 _HEAD = re.compile(
@@ -53,8 +54,10 @@ def read_line(line: bytes, where: str) -> Reading:
     try:
         document = json.loads(line)
         if document["kind"] == _LAG_SAMPLE:
+            check_sample(document)
             return _reading_of_sample(document)
         if document["kind"] == KIND:
+            check_reading(document)
             return reading_of(document)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=_DO) from None
@@ -161,6 +164,8 @@ def reading_of(document: Document) -> Reading:
     """The reading of a document; see ``document_of``."""
     ends = {tp: LogEnds(*log) for tp, log in _flat(document["logs"])}
     sample = LagSample(document["at_ms"], [_group_of(one) for one in document["groups"]], ends)
+    if any(not one.committed.keys() <= ends.keys() for one in sample.groups):
+        raise ValueError("a group has a partition without a log")
     topics = document["topics"]
     facts = ClusterFacts(
         ClusterDescription(

@@ -257,9 +257,9 @@ def test_the_profile_gives_name_colour_and_reason(cluster: FakeCluster, tmp_path
         f'[profiles.prod]\n"bootstrap.servers" = "{cluster.bootstrap}"\ncolor = "red"\nread_only = true\n'
     )
     config.chmod(0o600)
-    done = on_a_terminal("--profile", "prod", XDG_CONFIG_HOME=str(tmp_path))
+    done = on_a_terminal("--profile", "prod", XDG_CONFIG_HOME=str(tmp_path), shown=b"READ ONLY")
     assert done.code == 0
     for text in (b"prod", b"READ ONLY"):
         assert text in done.raw
-    flagged = on_a_terminal("--read-only", bootstrap=cluster.bootstrap)
+    flagged = on_a_terminal("--read-only", bootstrap=cluster.bootstrap, shown=b"READ ONLY")
     assert b"READ ONLY" in flagged.raw

@@ -15,7 +15,7 @@ from kcli.tui.app import TopApp
 from kcli.tui.keys import key_rows, own_bindings, shown
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
-from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.listing import IN_A_RECORDING, Listing
 from kcli.tui.widgets.table import Table
 from tests.tui.screens import picture, playing, recording_in, run
 
@@ -79,7 +79,7 @@ def test_every_key_at_the_foot_is_a_binding(screen: type[Listing[Any]]) -> None:
         for binding in bindings_of(cls)
         for key in binding.key.split(",")
     }
-    for keys, word in screen.KEYS:
+    for keys, word in (*screen.KEYS, IN_A_RECORDING):
         assert word
         for key in keys.split("/") if len(keys) > 1 else [keys]:
             assert SYMBOLS.get(key, key) in bound, (screen, key)

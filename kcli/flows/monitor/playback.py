@@ -25,7 +25,7 @@ from kcli.flows.monitor.snapshot import Snapshot
 _CHUNK = 1 << 20
 _HEAD = 512
 _LONGEST = 256 << 20  # bytes of a line
-_CACHED = 32 << 20  # bytes of lines of which the readings are kept
+_CACHED = 8 << 20  # bytes of lines of which the readings are kept, which take ten times as much
 _BEFORE_MS = RECENT_MS + WINDOW_MS
 _AGAIN = "give a file written by kcli top --record or kcli groups lag --record"
 

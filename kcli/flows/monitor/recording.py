@@ -11,9 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any, TypeVar
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
+from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
@@ -24,12 +26,14 @@ from kcli.flows.lag.partition_lag import RecordTime
 from kcli.flows.lag.recording import append_line
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
+from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
 from kcli.flows.topic_sizes import TopicSize
 
 KIND = "MonitorReading"
 _LAG_SAMPLE = "LagSample"
 T = TypeVar("T")
 Document = dict[str, Any]
+SharedPartitions = dict[tuple[tuple[str, int], ...], TopicPartitions]
 
 
 def append_reading(path: str, reading: Reading) -> None:
@@ -40,7 +44,7 @@ def append_reading(path: str, reading: Reading) -> None:
 def time_in(head: bytes) -> int | None:
     """When the sample was taken whose line begins so; None for a line that is none."""
     found = _HEAD.match(head)
-    return None if found is None else int(found[1])
+    return int(found[1]) if found is not None and int(found[1]) <= LATEST_MS else None
 
 
 _HEAD = re.compile(
@@ -53,8 +57,10 @@ def read_line(line: bytes, where: str) -> Reading:
     try:
         document = json.loads(line)
         if document["kind"] == _LAG_SAMPLE:
+            check_sample(document)
             return _reading_of_sample(document)
         if document["kind"] == KIND:
+            check_reading(document)
             return reading_of(document)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=_DO) from None
@@ -160,7 +166,11 @@ def _dense(values: dict[int, Any]) -> list[Any] | dict[int, Any]:
 def reading_of(document: Document) -> Reading:
     """The reading of a document; see ``document_of``."""
     ends = {tp: LogEnds(*log) for tp, log in _flat(document["logs"])}
-    sample = LagSample(document["at_ms"], [_group_of(one) for one in document["groups"]], ends)
+    shared: SharedPartitions = {}
+    groups = [_group_of(one, shared) for one in document["groups"]]
+    sample = LagSample(document["at_ms"], groups, ends)
+    if any(not one.committed.keys() <= ends.keys() for one in sample.groups):
+        raise ValueError("a group has a partition without a log")
     topics = document["topics"]
     facts = ClusterFacts(
         ClusterDescription(
@@ -208,13 +218,25 @@ def _reading_of_sample(document: Document) -> Reading:
     return Reading(LagSample(document["at_ms"], groups, ends), facts, ends=ends, utc_offset=0)
 
 
-def _group_of(one: Document) -> GroupSample:
+def _group_of(one: Document, shared: SharedPartitions) -> GroupSample:
     description = None
     if "members" in one:
         members = tuple(_member_of(member) for member in one["members"])
         description = GroupDescription(one["group"], one["type"], one["state"], "consumer", "", -1, members)
-    committed = {tp: _commit_of(at) for tp, at in _flat(one["commits"])}
-    return GroupSample(one["group"], one["state"], committed, description)
+    return GroupSample(one["group"], one["state"], _commits_of(one["commits"], shared), description)
+
+
+def _commits_of(by_topic: Document, shared: SharedPartitions) -> Mapping[TopicPartition, Any]:
+    """In columns where every partition has an offset: groups with the same partitions share the list of them."""
+    if not by_topic or not all(
+        isinstance(some, list) and some and None not in some for some in by_topic.values()
+    ):
+        return {tp: _commit_of(at) for tp, at in _flat(by_topic)}
+    key = tuple((topic, len(some)) for topic, some in by_topic.items())
+    if key not in shared:
+        shared[key] = tuple(TopicPartition(topic, number) for topic, count in key for number in range(count))
+    offsets = tuple(chain.from_iterable(by_topic.values()))
+    return CommitColumns(shared[key], offsets, (-1,) * len(offsets))
 
 
 def _member_of(one: Document) -> MemberDescription:

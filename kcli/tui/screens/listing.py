@@ -41,6 +41,7 @@ LISTS = (
     ("?", "help"),
 )
 """The keys of every list."""
+IN_A_RECORDING = ("←/→", "position")
 
 
 class Listing(Screen[None], Generic[R]):
@@ -168,7 +169,8 @@ class Listing(Screen[None], Generic[R]):
         self.strip.show((events_rule(width), *event_lines(events, count, width, status.utc_offset)))
         if self.timeline is not None:
             self.timeline.paint(status.utc_offset)
-        self.keys.show((app.note_line(width) or keys_line(self.KEYS, status, width),))
+        keys = self.KEYS if app.replay is None else (*self.KEYS[:-1], IN_A_RECORDING, *self.KEYS[-1:])
+        self.keys.show((app.note_line(width) or keys_line(keys, status, width),))
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""

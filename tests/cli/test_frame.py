@@ -133,7 +133,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
         (["topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),
         (["topics", "lst"], "topics: there is no command 'lst'", "did you mean `kcli topics list`?"),
         (["top"], "top: needs a terminal", "`kcli groups lag --watch`"),
-        (["top", "-o", "json"], "top: there is no output format 'json'", "leave out -o"),
+        (["top", "-o", "csv"], "top: there is no output format 'csv'", "leave out -o"),
         (
             ["topics", "list", "--mach", "x"],
             "topics list: there is no option --mach",

@@ -1,7 +1,7 @@
 """Serves ``/metrics``, ``/healthz`` and ``/`` over HTTP or TLS: a thread for each connection, one request on each.
 
 prometheus_client has a server too; its TLS handshakes run in the thread that accepts connections, where one silent client
-stops all others, and it makes its page anew for every scrape (decision 0110).
+stops all others, and it makes its page anew for every scrape (decision 0105).
 """
 
 from __future__ import annotations

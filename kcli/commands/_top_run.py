@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from kcli.commands._top_screen import revealed, run_screen
 from kcli.commands.shared.cluster import admin_options, connect, open_admin, unique
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -24,10 +25,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
     options = admin_options(inv)
     feed = LiveFeed(lambda: _monitor(inv, options, names), flags["interval"])
     app = TopApp(feed, Facts("cluster", cluster))
-    app.run()
-    if app.error is not None:
-        raise app.error
-    return inv.finish(done=True)
+    return run_screen(app, revealed(options)) or inv.finish(done=True)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from textual.app import App
 from textual.binding import Binding
 
@@ -9,6 +11,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.lag.measure import ESTIMATE, EXACT
 from kcli.flows.monitor.snapshot import Snapshot
+from kcli.tui.driver import TopDriver
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
@@ -41,6 +44,7 @@ class TopApp(App[None]):
         Binding("2", "list('topics')", "topics"),
         Binding("3", "list('brokers')", "brokers"),
         Binding("4", "list('events')", "events"),
+        Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
     SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
@@ -51,13 +55,14 @@ class TopApp(App[None]):
     """
 
     def __init__(self, feed: Feed, facts: Facts, first: str = "groups") -> None:
-        super().__init__(ansi_color=False)
+        super().__init__(driver_class=TopDriver, ansi_color=False)
         self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
         self.snapshot: Snapshot | None = None
         self.lost: tuple[int, KcliError] | None = None
         self.error: BaseException | None = None
         self._repaint_due = False
+        self._leaving = False
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -66,15 +71,48 @@ class TopApp(App[None]):
         self.push_screen(self.first)
         self.set_interval(1.0, self._tick)
         self.feed.start(self.post_message)
+        if self._leaving:
+            self.exit()
 
     def on_unmount(self) -> None:
         """The feed ends with the screen."""
         self.feed.close()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Ends the application; who called ``run`` reports the error, as for every command."""
-        self.error = self.error or error
+    def leave(self) -> None:
+        """Ends the screen in order. For any thread and for signal handlers, also before the screen has begun."""
+        self._leaving = True
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(self.exit)
+
+    def leave_at_once(self) -> None:
+        """Gives the terminal back as it was, for a process that ends without ``run`` having returned."""
+        if isinstance(self._driver, TopDriver):
+            self._driver.restore_at_once()
+
+    def terminal_gone(self) -> None:
+        """There is nothing to draw on any more."""
+        self.error = self.error or KcliError(
+            "the terminal is gone", why="it can no longer be read or written", do="start kcli top again"
+        )
         self.exit(return_code=1)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Ends the application; who called ``run`` reports the error, as for every command.
+
+        Not Textual's traceback, which shows the values of variables.
+        """
+        self.error = self.error or error
+        if self._exception is None:  # what Pilot raises in tests
+            self._exception = error
+            self._exception_event.set()
+        self._return_code = 1
+        self._close_messages_no_wait()
+
+    def panic(self, *_renderables: object) -> None:
+        """Nothing is printed by Textual itself."""
+        self._close_messages_no_wait()
 
     # --- data --------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from kcli.tui.messages import Broken, Lost, Taken
 Post = Callable[[Message], object]
 SHORTEST, LONGEST = 0.5, 300.0
 """Seconds between two readings."""
+_PATIENCE = 1.0
+"""Seconds for a reading to complete when the screen is left; the thread ends with the process in any case."""
 
 
 class Feed(Protocol):
@@ -44,7 +46,7 @@ class Feed(Protocol):
         """Reads at once, also while paused."""
 
     def close(self) -> None:
-        """Ends it, and waits for the thread."""
+        """Ends it. A reading that a cluster does not answer is not waited for."""
 
 
 class LiveFeed:
@@ -99,7 +101,8 @@ class LiveFeed:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join(_PATIENCE)
 
     def _wake(self) -> None:
         self._at_once = True
@@ -116,18 +119,28 @@ class LiveFeed:
                     self._read(monitor, view, follow)
                     self._wait(began, 2 * (process_time() - used))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
-            self._post(Broken(error))
+            self._send(Broken(error))
 
     def _read(self, monitor: Monitor, view: View, follow: str | None) -> None:
         try:
             reading = monitor.read(view)
         except KcliError as error:
-            self._post(Lost(error))
+            self._board.interrupt()
+            self._send(Lost(error))
             return
         if self._record is not None:
             self._record(reading)
         self._board.follow(follow)
-        self._post(Taken(self._board.add(reading)))
+        self._send(Taken(self._board.add(reading)))
+
+    def _send(self, message: Message) -> None:
+        if self._closed:
+            return
+        try:
+            self._post(message)
+        except RuntimeError:
+            if not self._closed:  # else the loop of the application has ended meanwhile
+                raise
 
     def _wait(self, began: float, at_least: float) -> None:
         """Until the next reading is due, or something was asked for."""

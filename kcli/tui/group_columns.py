@@ -41,7 +41,10 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
     Column("GROUP", 14, lambda one: Cell(one.group), lambda one: one.group, grows=True),
     Column("STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4),
     Column("MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True),
-    Column("TOPICS", 6, lambda one: Cell(str(one.topics)), lambda one: one.topics, drop=7, right=True, falling=True),
+    Column(
+        "TOPICS", 6, lambda one: Cell(figures.offset(one.topics)), lambda one: one.topics,
+        drop=7, right=True, falling=True,
+    ),
     Column(
         "LAG", 11, lambda one: Cell(figures.count(one.summary.lag)),
         lambda one: one.summary.lag, right=True, falling=True,

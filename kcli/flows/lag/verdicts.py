@@ -126,6 +126,12 @@ class History:
         for group in self._points.keys() - groups:
             del self._points[group], self._last[group]
 
+    def resume(self, at_ms: int, group: str) -> None:
+        """After a time in which it could not be read: if that was long, what comes is not compared with what was."""
+        points = self._points.get(group)
+        if points and at_ms - points[-1].at_ms > _STALL_MS:
+            points.clear()
+
     def trend(self, group: str) -> Trend:
         """The trend over all samples of the window; unknown after the first."""
         points = self._points.get(group)

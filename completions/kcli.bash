@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -192,6 +192,11 @@ _kcli_command() {
         "kcli acls delete")
             names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli top")
+            names="--interval -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--interval -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -402,8 +407,8 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn" ;;
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -759,6 +764,12 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli top -F" | "kcli top --command-config") files=1 ;;
+        "kcli top -X" | "kcli top --command-property") keys="$_kcli_keys" ;;
+        "kcli top --profile") asked=profiles ;;
+        "kcli top -o" | "kcli top --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli top --color") reply="auto always never" ;;
+        "kcli top --progress") reply="auto none bar json" ;;
         "kcli txn -F" | "kcli txn --command-config") files=1 ;;
         "kcli txn -X" | "kcli txn --command-property") keys="$_kcli_keys" ;;
         "kcli txn --profile") asked=profiles ;;
@@ -1170,6 +1181,7 @@ _kcli_argument() {
         "kcli reassign plan 0") files=1 ;;
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
+        "kcli top "*) asked=groups ;;
         "kcli pipeline export "*) asked=topics ;;
         "kcli pipeline export 1") files=1 ;;
         "kcli pipeline import 0") files=1 ;;

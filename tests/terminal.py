@@ -16,7 +16,7 @@ from typing import Any
 
 import pyte
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Seconds for anything to be shown."""
 
 
@@ -80,6 +80,12 @@ class Terminal:
                 return
             self.written += data
             self._stream.feed(data)
+
+    def watch(self, seconds: float) -> None:
+        """Takes all that comes for so long."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.read(left)
 
     def wait(self, shown: str | Callable[[], Any]) -> float:
         """Seconds until a text is on the screen, or something is true."""

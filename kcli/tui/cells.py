@@ -10,7 +10,7 @@ ELLIPSIS = "…"
 _CHARACTERS = 16
 """Characters of a text that are looked at, for each column."""
 _MARKS = 3
-"""Characters that a column may have on the average: one and its marks."""
+"""Combining characters that one character may have."""
 
 
 class Cell(NamedTuple):
@@ -43,10 +43,15 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
 
 
 def _unflooded(text: str) -> str:
-    """Without combining characters, where there are so many that they would cover the lines around."""
-    if len(text) <= _MARKS * cell_len(text) + _MARKS:
+    """Without most combining characters, where so many follow each other that they would cover the lines around."""
+    if len(text) <= cell_len(text):
         return text
-    return "".join(char for char in text if cell_len(char))
+    kept, marks = [], 0
+    for char in text:
+        marks = 0 if cell_len(char) else marks + 1
+        if marks <= _MARKS:
+            kept.append(char)
+    return "".join(kept)
 
 
 def width_of(text: str) -> int:

@@ -61,6 +61,8 @@ def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
         for one in _COUNTED
         if (number := totals.verdicts.get(one, 0)) or one == OK
     ]
+    if snapshot.unread:
+        parts.append((Cell(f"not read {len(snapshot.unread):,}", "bad"),))
     lags = [one.lag for one in snapshot.recent]
     parts.append(
         (Cell(f"lag {figures.short(totals.lag)} ", "title"), Cell(figures.course(lags, _COURSE), "accent"))

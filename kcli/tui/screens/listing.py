@@ -16,6 +16,7 @@ from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
 from kcli.tui.head import event_lines, keys_line, title_line, totals_lines
+from kcli.tui.widgets.filter_field import FilterField
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
 
@@ -60,7 +61,7 @@ class Listing(Screen[None], Generic[R]):
         super().__init__()
         self.head = Lines(id="head")
         self.table: Table[R] = Table(self.COLUMNS, self.key, self.SORTED_BY, empty=self.NOTHING)
-        self.filter = Input(placeholder="text or regular expression", id="filter", compact=True)
+        self.filter = FilterField(placeholder="text or regular expression", id="filter", compact=True)
         self.strip = Lines(id="events")
         self.keys = Lines(id="keys")
         self.wanted = ""

@@ -1,7 +1,9 @@
 """Runs the screen of ``kcli top``: signals end it in order, and a defect of kcli leaves a file with its traceback."""
 
+import gc
 import os
 import platform
+import sys
 import time
 import traceback
 from collections.abc import Collection
@@ -37,6 +39,8 @@ def run_screen(app: TopApp, secrets: Collection[str]) -> int:
         app.leave_at_once()
         os._exit(status)
 
+    gc.freeze()  # what was imported lives as long as the screen: no key has to wait until it was searched for garbage
+    sys.setswitchinterval(0.001)  # the thread that reads the cluster hands over to keys sooner
     with Stop(end=end) as stop:
         stop.wake(app.leave)
         error = _ran(app)

@@ -135,6 +135,15 @@ def lag_by(kafka: Kafka, kind: str, names: Mapping[str, str]) -> list[dict[str, 
     return items
 
 
+def all_have_committed(kafka: Kafka, names: Mapping[str, str]) -> bool:
+    """In all partitions."""
+    words = [*names.values(), "--by", "partition", "--time", "off", "-o", "json"]
+    done = kcli("groups", "lag", *words, bootstrap=kafka.bootstrap)
+    return done.returncode == 0 and all(
+        one["committed"] is not None for one in json.loads(done.stdout)["items"]
+    )
+
+
 def by_script(kafka: Kafka, names: Mapping[str, str]) -> dict[tuple[str, int], tuple[int, int, int]]:
     """Committed offset, end and lag of group and partition."""
     words = [word for name in names.values() for word in ("--group", name)]
@@ -196,7 +205,11 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
 def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen: threading.Event) -> None:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
+    until = time.monotonic() + PATIENCE
+    while not all_have_committed(kafka, groups):
+        assert time.monotonic() < until
     frozen.set()
+    time.sleep(1)
     lags = {one["group"]: one["lag_records"] for one in lag_by(kafka, "group", groups)}
     tmux = ["tmux", "-L", f"kcli-{os.getpid()}", "-f", "/dev/null"]
     command = [sys.executable, "-m", "kcli", "top", *groups.values(), "--interval", "1s"]
@@ -206,10 +219,10 @@ def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen
             [*tmux, "capture-pane", "-p"], capture_output=True, text=True, check=True
         ).stdout
 
-    def wait(word: str) -> str:
+    def wait(word: str, *, shown: bool = True) -> str:
         until = time.monotonic() + PATIENCE
-        while word not in (text := screen()):
-            assert time.monotonic() < until, text
+        while (word in (text := screen())) != shown:
+            assert time.monotonic() < until, f"{word}\n{text}"
             time.sleep(0.1)
         return text
 
@@ -233,8 +246,8 @@ def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen
             subprocess.run([*tmux, "send-keys", key], check=True)
             wait(word)
         subprocess.run([*tmux, "send-keys", "q"], check=True)
+        wait("COMMITTED", shown=False)  # the screen before is back
         subprocess.run([*tmux, "send-keys", "echo ended-$?", "Enter"], check=True)
-        text = wait("ended-0")
-        assert "COMMITTED" not in text, "the screen before is back"
+        wait("ended-0")
     finally:
         subprocess.run([*tmux, "kill-server"], check=False)

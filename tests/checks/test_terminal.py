@@ -38,7 +38,7 @@ OWN = (
     "commands/groups/_lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write",
-    "docgen/__main__.py:main",
+    "docgen/__main__.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
     "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",
     # The stream itself.
@@ -69,7 +69,7 @@ def test_every_writer_to_a_terminal_is_known() -> None:
     assert found == {*SANITISED, *ESCAPED, *OWN}
 
 
-SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|[78])")
+SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|\[\?[0-9]+[hl]|\[<u|[78])")
 
 
 def strings(path: Path) -> list[str]:
@@ -86,7 +86,7 @@ def strings(path: Path) -> list[str]:
 
 
 def foreign_sequences(text: str) -> str:
-    """What is left of control sequences without colours, erasing and moving the cursor."""
+    """What is left of control sequences without colours, modes, erasing and moving the cursor."""
     return "".join(re.findall("[\x1b\x9b\x9d\x90].*", SEQUENCE.sub("", text.replace("\x1b[1;", ""))))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.commands._top_log import stderr_kept
 from kcli.commands._top_rewind import TopActions
+from kcli.commands._top_screen import revealed, run_screen
 from kcli.commands.shared.cluster import admin_options, connect, described_groups, open_admin, unique
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -39,7 +40,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
     app = new_app(inv, flags)
     if app is None:
         return inv.finish(done=False)
-    _show(inv, app)
+    ended = _show(inv, app, admin_options(inv))
     feed = app.feed
     if isinstance(feed, LiveFeed) and feed.unrecorded:
         what = (
@@ -50,7 +51,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
             ConfigError(f"{what} in {flags['record']}", why=why, do="free space, or record in another file"),
             partly=True,
         )
-    return inv.finish(done=True)
+    return ended or inv.finish(done=True)
 
 
 def new_app(inv: Invocation, flags: dict[str, Any]) -> TopApp | None:
@@ -83,18 +84,19 @@ def _replay(inv: Invocation, flags: dict[str, Any]) -> int:
     path = flags["replay"]
     recording = Recording(path)
     facts = Facts(os.path.basename(path), "", read_only="a recording is played", replay=path)
-    _show(inv, TopApp(ReplayFeed(recording), facts, flags["screen"], colour=_colour(inv)))
+    ended = _show(inv, TopApp(ReplayFeed(recording), facts, flags["screen"], colour=_colour(inv)))
     if recording.broken:
         inv.talk.warn(f"{counted(recording.broken, 'line')} of {path} skipped: no recorded samples")
-    return inv.finish(done=True)
+    return ended or inv.finish(done=True)
 
 
-def _show(inv: Invocation, app: TopApp) -> None:
-    with stderr_kept(inv):
-        app.run()
-    finish_rewinds(inv, app)
-    if app.error is not None:
-        raise app.error
+def _show(inv: Invocation, app: TopApp, options: ClientOptions | None = None) -> int:
+    """The exit status of a signal that ended it, else 0."""
+    try:
+        with stderr_kept(inv):
+            return run_screen(app, () if options is None else revealed(options))
+    finally:
+        finish_rewinds(inv, app)
 
 
 def _colour(inv: Invocation) -> bool:

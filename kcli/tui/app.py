@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from kcli.flows.lag.measure import ESTIMATE, EXACT
 from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.tui.actions import Actions
 from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.driver import TopDriver
 from kcli.tui.errands import Errands
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Feed
@@ -76,7 +78,8 @@ class TopApp(Host):
         Binding("question_mark", "help", "help"),
         Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "suspend: fg continues", show=False, priority=True),
-        Binding("q,ctrl+q,ctrl+c", "quit", "quit", priority=False),
+        Binding("q,ctrl+q", "quit", "quit", priority=False),
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
         *REPLAY_KEYS,
     ]
     SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
@@ -95,7 +98,7 @@ class TopApp(Host):
         colour: bool = True,
         actions: Actions | None = None,
     ) -> None:
-        super().__init__(ansi_color=False)
+        super().__init__(driver_class=TopDriver, ansi_color=False)
         self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
         self.errands: list[Errands[Any]] = []
@@ -108,6 +111,7 @@ class TopApp(Host):
         self.lost: tuple[int, KcliError] | None = None
         self.error: BaseException | None = None
         self._repaint_due = False
+        self._leaving = False
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -116,20 +120,53 @@ class TopApp(Host):
         self.push_screen(self.first)
         self.set_interval(1.0, self._tick)
         self.feed.start(self.post_message)
+        if self._leaving:
+            self.exit()
 
     def on_unmount(self) -> None:
         """The feed ends with the screen."""
         self.feed.close()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Ends the application; who called ``run`` reports the error, as for every command."""
-        self.error = self.error or error
+    def leave(self) -> None:
+        """Ends the screen in order. For any thread and for signal handlers, also before the screen has begun."""
+        self._leaving = True
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(self.exit)
+
+    def leave_at_once(self) -> None:
+        """Gives the terminal back as it was, for a process that ends without ``run`` having returned."""
+        if isinstance(self._driver, TopDriver):
+            self._driver.restore_at_once()
+
+    def terminal_gone(self) -> None:
+        """There is nothing to draw on any more."""
+        self.error = self.error or KcliError(
+            "the terminal is gone", why="it can no longer be read or written", do="start kcli top again"
+        )
         self.exit(return_code=1)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""
         filters = super().get_line_filters()
         return filters if self._colour else [*filters, _WITHOUT_COLOUR]
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Ends the application; who called ``run`` reports the error, as for every command.
+
+        Not Textual's traceback, which shows the values of variables.
+        """
+        self.error = self.error or error
+        if self._exception is None:  # what Pilot raises in tests
+            self._exception = error
+            self._exception_event.set()
+        self._return_code = 1
+        self._close_messages_no_wait()
+
+    def panic(self, *_renderables: object) -> None:
+        """Nothing is printed by Textual itself."""
+        self._close_messages_no_wait()
 
     # --- data --------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,10 @@ from rich.cells import cell_len, set_cell_size
 from kcli.output.sanitise import visible_line
 
 ELLIPSIS = "…"
+_CHARACTERS = 16
+"""Characters of a text that are looked at, for each column."""
+_MARKS = 3
+"""Combining characters that one character may have."""
 
 
 class Cell(NamedTuple):
@@ -21,10 +25,20 @@ Line = tuple[Cell, ...]
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """The text in exactly ``width`` columns, shortened with an ellipsis; control characters become visible escapes."""
-    shown = visible_line(text)
+    if text.isascii() and text.isprintable():
+        size = len(text)
+        if size > width:
+            return text[: width - 1] + ELLIPSIS if width > 0 else ""
+        return text.rjust(width) if right else text.ljust(width)
+    if width <= 0:
+        return ""
+    most = _CHARACTERS * (width + 1)
+    shown = _unflooded(visible_line(text[:most]))
+    if len(text) > most and cell_len(shown) <= width:
+        shown += ELLIPSIS
     size = cell_len(shown)
     if size > width:
-        return set_cell_size(shown, width - 1) + ELLIPSIS if width > 0 else ""
+        return set_cell_size(shown, width - 1) + ELLIPSIS
     return " " * (width - size) + shown if right else shown + " " * (width - size)
 
 
@@ -57,6 +71,18 @@ def _fitting(text: str, width: int) -> int:
         if used > width:
             return number
     return len(text)
+
+
+def _unflooded(text: str) -> str:
+    """Without most combining characters, where so many follow each other that they would cover the lines around."""
+    if len(text) <= cell_len(text):
+        return text
+    kept, marks = [], 0
+    for char in text:
+        marks = 0 if cell_len(char) else marks + 1
+        if marks <= _MARKS:
+            kept.append(char)
+    return "".join(kept)
 
 
 def width_of(text: str) -> int:

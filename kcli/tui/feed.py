@@ -21,6 +21,8 @@ Post = Callable[[Message], object]
 _INTERVALS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 SHORTEST = _INTERVALS[0]
 """Seconds between two readings, at least."""
+_PATIENCE = 1.0
+"""Seconds for a reading to complete when the screen is left; the thread ends with the process in any case."""
 
 
 class Feed(Protocol):
@@ -59,7 +61,7 @@ class Feed(Protocol):
         """Reads at once, also while paused."""
 
     def close(self) -> None:
-        """Ends it, and waits for the thread."""
+        """Ends it. A reading that a cluster does not answer is not waited for."""
 
 
 class LiveFeed:
@@ -133,7 +135,8 @@ class LiveFeed:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join(_PATIENCE)
 
     def _wake(self) -> None:
         self._at_once = True
@@ -150,7 +153,7 @@ class LiveFeed:
                     self._read(monitor, view, follow)
                     self._wait(began, 2 * (process_time() - used))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
-            self._post(Broken(error))
+            self._send(Broken(error))
 
     def _read(self, monitor: Monitor, view: View, follow: str | None) -> None:
         if self._record is not None:
@@ -158,11 +161,21 @@ class LiveFeed:
         try:
             reading = monitor.read(view)
         except KcliError as error:
-            self._post(Lost(error))
+            self._board.interrupt()
+            self._send(Lost(error))
             return
         self._keep(reading)
         self._board.follow(follow)
-        self._post(Taken(self._board.add(reading)))
+        self._send(Taken(self._board.add(reading)))
+
+    def _send(self, message: Message) -> None:
+        if self._closed:
+            return
+        try:
+            self._post(message)
+        except RuntimeError:
+            if not self._closed:  # else the loop of the application has ended meanwhile
+                raise
 
     def _keep(self, reading: Reading) -> None:
         if self._record is None:

@@ -86,6 +86,8 @@ def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
         for one, drop in _COUNTED.items()
         if (number := totals.verdicts.get(one, 0)) or one == OK
     ]
+    if snapshot.unread:
+        counts.append(Part((Cell(f"not read {len(snapshot.unread):,}", "bad"),)))
     lag = Cell(f"lag {figures.short(totals.lag)}", "title")
     course = Cell(" " + figures.course([one.lag for one in past], _LAG_COURSE), "accent")
     first = _counts_and_lag(counts, (lag, course), width)

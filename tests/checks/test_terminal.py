@@ -39,7 +39,7 @@ OWN = (
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
     "docgen/__main__.py:main",
-    "docgen/pictures.py:main",
+    "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
     "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",
     # The stream itself.
@@ -70,7 +70,7 @@ def test_every_writer_to_a_terminal_is_known() -> None:
     assert found == {*SANITISED, *ESCAPED, *OWN}
 
 
-SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|[78])")
+SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|\[\?[0-9]+[hl]|\[<u|[78])")
 
 
 def strings(path: Path) -> list[str]:
@@ -87,7 +87,7 @@ def strings(path: Path) -> list[str]:
 
 
 def foreign_sequences(text: str) -> str:
-    """What is left of control sequences without colours, erasing and moving the cursor."""
+    """What is left of control sequences without colours, modes, erasing and moving the cursor."""
     return "".join(re.findall("[\x1b\x9b\x9d\x90].*", SEQUENCE.sub("", text.replace("\x1b[1;", ""))))
 
 

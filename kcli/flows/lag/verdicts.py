@@ -24,6 +24,9 @@ _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), ())
+_JITTER_SECONDS = (
+    1.0  # of what is produced: a group that keeps up is as far behind when it is read just before a commit
+)
 _STALL_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
 
 
@@ -127,6 +130,12 @@ class History:
         for group in self._points.keys() - groups:
             del self._points[group], self._last[group]
 
+    def resume(self, at_ms: int, group: str) -> None:
+        """After a time in which it could not be read: if that was long, what comes is not compared with what was."""
+        points = self._points.get(group)
+        if points and at_ms - points[-1].at_ms > _STALL_MS:
+            points.clear()
+
     def trend(self, group: str) -> Trend:
         """The trend over all samples of the window; unknown after the first."""
         points = self._points.get(group)
@@ -159,7 +168,8 @@ class History:
             return None
         if first.lag and not any(point.consumed for point in later):
             return STALLED
-        return SLOW if _has_grown([point.lag for point in points]) else OK
+        produced = sum(point.produced for point in later) * 1_000 / (last.at_ms - first.at_ms)
+        return SLOW if _growth([point.lag for point in points]) > produced * _JITTER_SECONDS else OK
 
 
 def _unstarted(row: PartitionLag) -> bool:
@@ -167,10 +177,10 @@ def _unstarted(row: PartitionLag) -> bool:
     return row.committed is None and row.member is not None
 
 
-def _has_grown(lags: list[int]) -> bool:
-    """Whether the minimum of the later samples exceeds that of the earlier ones: commits come in steps."""
+def _growth(lags: list[int]) -> int:
+    """By how much the minimum of the later samples exceeds that of the earlier ones: commits come in steps."""
     half = (len(lags) + 1) // 2
-    return min(lags[half:]) > min(lags[:half])
+    return min(lags[half:]) - min(lags[:half])
 
 
 def _advance(steps: list[int]) -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import broker_states
+from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import lags_of
 from kcli.flows.lag.partition_lag import INTERPOLATED, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summary
-from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History
+from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History, Trend
 from kcli.flows.monitor.events import Changes
 from kcli.flows.monitor.reading import Reading
 from kcli.flows.monitor.snapshot import BrokerLine, Event, GroupLine, Snapshot, Totals
@@ -46,7 +48,8 @@ class Board:
         self._risky: dict[str, bool] = {}
         self._totals: deque[tuple[int, Totals]] = deque()
         self._events: deque[Event] = deque(maxlen=_EVENTS)
-        self._ends: tuple[int, Mapping[str, int]] = 0, {}
+        self._ends: tuple[int, Mapping[TopicPartition, LogEnds]] = 0, {}
+        self._interrupted: set[str] = set()
         self._rates: dict[str, float] = {}
         self._followed: str | None = None
         self._lags: dict[TopicPartition, deque[tuple[int, int | None]]] = {}
@@ -56,14 +59,23 @@ class Board:
         if group != self._followed:
             self._followed, self._lags = group, {}
 
+    def interrupt(self) -> None:
+        """A reading failed as a whole."""
+        self._interrupted.update(self._changes.known)
+
     def add(self, reading: Reading) -> Snapshot:
         """The snapshot after this reading."""
         now = reading.sample.at_ms
         rows = lags_of(reading.sample, reading.times, reading.retention, reading.notes, timed=reading.timed)
         lines = {one.group: self._line(now, one, rows[one.group], reading) for one in reading.sample.groups}
-        self._forget(lines.keys())
         samples = {one.group: one for one in reading.sample.groups}
-        self._events.extend(self._changes.of(now, lines, samples))
+        failed, partial = reading.sample.failed, reading.sample.partial
+        self._events.extend(self._changes.of(now, lines, samples, failed, partial=bool(partial)))
+        unread = dict(failed)
+        if partial:
+            unread |= dict.fromkeys(self._changes.known - lines.keys() - failed.keys(), partial[0])
+        self._forget(lines.keys() | unread.keys())
+        self._interrupted = set(unread)
         self._add_rates(now, reading)
         totals = self._total(lines.values(), reading)
         _keep(self._totals, now, totals)
@@ -78,12 +90,34 @@ class Board:
             [one for _, one in self._totals],
             list(self._events),
             {tp: [lag for _, lag in some] for tp, some in self._lags.items()},
+            [self._unread_line(now, name, error) for name, error in unread.items()],
+        )
+
+    def _unread_line(self, now: int, name: str, error: KcliError) -> GroupLine:
+        """A group of which nothing is known at the moment."""
+        recent: Sequence[int | None] = ()
+        if name in self._recent:
+            _keep(self._recent[name], now, None)
+            recent = [lag for _, lag in self._recent[name]]
+        return GroupLine(
+            name,
+            "",
+            "",
+            None,
+            None,
+            None,
+            summary(())._replace(lag=None, note=str(error)),
+            Trend(),
+            None,
+            recent,
         )
 
     def _line(
         self, now: int, one: GroupSample, rows: Collection[PartitionLag], reading: Reading
     ) -> GroupLine:
         name = one.group
+        if name in self._interrupted:
+            self._history.resume(now, name)
         self._history.add_rows(now, name, rows)
         timed = name in reading.timed
         known = self._aged(now, name, rows, timed=timed)
@@ -143,17 +177,16 @@ class Board:
 
     def _add_rates(self, now: int, reading: Reading) -> None:
         """Records per second by topic, since the reading before."""
-        ends = Counter[str]()
-        for tp, log in reading.ends.items():
-            if log.end is not None:
-                ends[tp.topic] += log.end
         at, before = self._ends
         if now > at:
+            moved = Counter[str]()
+            for tp, log in reading.ends.items():
+                last = before.get(tp)
+                if last is not None and last.end is not None and log.end is not None:
+                    moved[tp.topic] += max(0, log.end - last.end)
             seconds = (now - at) / 1000
-            self._rates = {
-                topic: max(0, end - before[topic]) / seconds for topic, end in ends.items() if topic in before
-            }
-            self._ends = now, ends
+            self._rates = {topic: records / seconds for topic, records in moved.items()}
+            self._ends = now, reading.ends
 
     def _total(self, lines: Collection[GroupLine], reading: Reading) -> Totals:
         consumed = [line.trend.consumed for line in lines if line.trend.consumed is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kcli.flows.lag.sample import GroupSample
@@ -17,33 +17,59 @@ REBALANCE, JOINED, LEFT, VERDICT, REWIND, NEW, GONE = (
 )  # fmt: skip
 KINDS = (REBALANCE, JOINED, LEFT, VERDICT, REWIND, NEW, GONE)
 _MOST_NAMES = 3
+_GONE_MS = 10_000
+"""For how long a group has to be missing."""
 
 
 class Changes:
-    """Compares each reading with the one before; the first gives no events."""
+    """Compares each group with what was read of it last; the first reading gives no events.
+
+    A group that cannot be read is neither gone nor new. Nor is one that is missing for a moment from the lists of the
+    brokers: while a coordinator moves, no broker lists its groups.
+    """
 
     def __init__(self) -> None:
-        self._lines: dict[str, GroupLine] | None = None
+        self._lines: dict[str, GroupLine] = {}
         self._samples: dict[str, GroupSample] = {}
         self._verdicts: dict[str, str] = {}
+        self._absent: dict[str, int] = {}  # since when, in ms
+        self._unreadable: set[str] = set()
+        self._all_listed = False
+
+    @property
+    def known(self) -> Collection[str]:
+        """The groups that were read and are not gone."""
+        return self._lines.keys()
 
     def of(
-        self, at_ms: int, lines: Mapping[str, GroupLine], samples: Mapping[str, GroupSample]
+        self,
+        at_ms: int,
+        lines: Mapping[str, GroupLine],
+        samples: Mapping[str, GroupSample],
+        failed: Collection[str] = (),
+        *,
+        partial: bool = False,
     ) -> Iterator[Event]:
-        """The events of a reading, group by group."""
-        before, self._lines = self._lines, dict(lines)
-        old, self._samples = self._samples, dict(samples)
-        for name in (before or {}).keys() - lines.keys():
-            self._verdicts.pop(name, None)
-            yield Event(at_ms, GONE, name, "the group no longer exists")
+        """The events of a reading, group by group. ``failed`` could not be read; ``partial``: nor could others."""
+        for name in self._lines.keys() - lines.keys():
+            if partial or name in failed:
+                self._absent.pop(name, None)
+            elif at_ms - self._absent.setdefault(name, at_ms) >= _GONE_MS:
+                del self._lines[name], self._samples[name], self._absent[name]
+                self._verdicts.pop(name, None)
+                yield Event(at_ms, GONE, name, "the group no longer exists")
         for name, line in lines.items():
-            known = None if before is None else before.get(name)
-            if before is not None and known is None:
-                yield Event(at_ms, NEW, name, f"a new group: {line.state or 'state unknown'}")
+            known, sample = self._lines.get(name), samples[name]
             if known is not None:
-                yield from _of_members(at_ms, name, old[name], samples[name])
+                yield from _of_members(at_ms, name, self._samples[name], sample)
                 yield from _of_state(at_ms, known, line)
+            elif self._all_listed and name not in self._unreadable:
+                yield Event(at_ms, NEW, name, f"a new group: {line.state or 'state unknown'}")
             yield from self._of_verdict(at_ms, line, first=known is None)
+            self._lines[name], self._samples[name] = line, sample
+            self._absent.pop(name, None)
+        self._unreadable = (self._unreadable | set(failed)) - lines.keys()
+        self._all_listed = self._all_listed or not partial
 
     def _of_verdict(self, at_ms: int, line: GroupLine, *, first: bool) -> Iterator[Event]:
         """Rebalances have events of their own; afterwards the verdict is compared with the last before."""

@@ -26,7 +26,7 @@ class GroupLine(NamedTuple):
     state: str
     members: int | None
     reading: int | None
-    topics: int
+    topics: int | None
     summary: Summary
     trend: Trend
     verdict: str | None
@@ -98,3 +98,5 @@ class Snapshot:
     recent: Sequence[Totals] = ()
     events: Sequence[Event] = ()
     lags: Mapping[TopicPartition, Sequence[int | None]] = field(default_factory=dict)
+    unread: Sequence[GroupLine] = ()
+    """Groups that could not be read: ``summary.note`` says why, and nothing else is known."""

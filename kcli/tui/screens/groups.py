@@ -27,7 +27,7 @@ class Groups(Listing[GroupLine]):
         return row.group
 
     def rows(self, snapshot: Snapshot) -> Sequence[GroupLine]:
-        return snapshot.groups
+        return [*snapshot.groups, *snapshot.unread]
 
     def view(self) -> tuple[View, str | None]:
         rows = self.table.in_sight

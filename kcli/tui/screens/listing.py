@@ -24,6 +24,7 @@ from kcli.tui.host import Host
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.export_name import ExportName
 from kcli.tui.screens.sort_menu import SortMenu
+from kcli.tui.widgets.filter_field import FilterField
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
 from kcli.tui.widgets.timeline import Timeline
@@ -76,7 +77,7 @@ class Listing(Screen[None], Generic[R]):
         super().__init__()
         self.head = Lines(id="head")
         self.table: Table[R] = Table(self.COLUMNS, self.key, self.SORTED_BY, empty=self.NOTHING)
-        self.filter = Input(placeholder="text or regular expression", id="filter", compact=True)
+        self.filter = FilterField(placeholder="text or regular expression", id="filter", compact=True)
         self.timeline = None if self.app.replay is None else Timeline(self.app.replay)
         self.strip = Lines(id="events")
         self.keys = Lines(id="keys")

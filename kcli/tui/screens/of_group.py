@@ -59,7 +59,7 @@ class OfGroup(Listing[R]):
 
     def line(self, snapshot: Snapshot) -> GroupLine | None:
         """The group in a snapshot; None if it is not there."""
-        return next((line for line in snapshot.groups if line.group == self.group), None)
+        return next((line for line in (*snapshot.groups, *snapshot.unread) if line.group == self.group), None)
 
     def events(self, snapshot: Snapshot) -> Sequence[Event]:
         return [event for event in snapshot.events if event.group == self.group]
@@ -68,7 +68,7 @@ class OfGroup(Listing[R]):
         line = None if snapshot is None else self.line(snapshot)
         if line is None:
             why = "reading …" if snapshot is None else "the group does not exist, or may not be described"
-            return (Cell(f"group {self.group}  ", "title"), Cell(why, "warn")), ()
+            return joined([(Cell(f"group {self.group}", "title"),), (Cell(why, "warn"),)], "  ", width), ()
         found = line.summary
         parts: list[tuple[Cell, ...]] = [
             (Cell(f"group {self.group}", "title"),),

@@ -9,6 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from kcli.output.sanitise import visible_line
 from kcli.tui.cells import Line
 from kcli.tui.look import look
 
@@ -40,8 +41,11 @@ class Lines(Widget):
 
 
 def drawn(widget: Widget, line: Line, style: str = "") -> Strip:
-    """The cells in the styles of the current theme, over ``style`` and the widget's own."""
+    """The cells in the styles of the current theme, over ``style`` and the widget's own.
+
+    Whatever is in a cell, no control character reaches the terminal, and the strip is as wide as the widget.
+    """
     styles = look(widget.app.current_theme)
     base = widget.rich_style + styles[style]
-    strip = Strip([Segment(cell.text, base + styles[cell.style]) for cell in line if cell.text])
+    strip = Strip([Segment(visible_line(cell.text), base + styles[cell.style]) for cell in line if cell.text])
     return strip.adjust_cell_length(widget.size.width, base)

@@ -61,7 +61,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         self.cursor = 0
         self.stale = False
         self._choose(next(column for column in columns if column.title == sorted_by))
-        self._layout: Layout[R] = layout(columns, 80)
+        self._fit: tuple[int, Layout[R]] = 80, layout(columns, 80)
         self._drawn: dict[int, Line] = {}
         self._marked = _HEAD
 
@@ -187,7 +187,6 @@ class Table(ScrollView, Generic[R], can_focus=True):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Other columns may fit."""
-        self._layout = layout(self.columns, self.size.width)
         self.virtual_size = Size(self.size.width, len(self.rows) + _HEAD)
         self._drawn.clear()
         self.refresh()
@@ -212,6 +211,14 @@ class Table(ScrollView, Generic[R], can_focus=True):
 
     def _cursor_style(self) -> Style:
         return Style(reverse=True) if self.has_focus else Style(underline=True)
+
+    @property
+    def _layout(self) -> Layout[R]:
+        """For the width that there is: the first lines are drawn before the size is reported."""
+        width = self.size.width or self._fit[0]
+        if width != self._fit[0]:
+            self._fit = width, layout(self.columns, width)
+        return self._fit[1]
 
     def _head(self) -> Line:
         return self._layout.head(self.sorted_by.title, falling=self.falling)

@@ -46,6 +46,16 @@ def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | Non
     assert watched(*samples).verdict("g", state, [row(lag, committed=committed)]) == verdict
 
 
+def test_a_group_that_keeps_up_is_not_slow_because_of_when_it_was_read() -> None:
+    """It reads 200 records a second and commits several times a second; its lag is what it has not committed yet."""
+    lags = [20, 45, 30, 22, 60, 31, 25, 48]
+    samples = [(1_000 + 200 * second - lag, lag) for second, lag in enumerate(lags)]
+    history = watched(*samples, (2_570, 30), step=1_000)
+    assert history.verdict("g", "Stable", [row(30, committed=2_570)]) == "ok"
+    behind = [(1_000 + 150 * second, 20 + 50 * second) for second in range(10)]
+    assert watched(*behind, step=1_000).verdict("g", "Stable", [row(470, committed=2_350)]) == "slow"
+
+
 @pytest.mark.parametrize("state", ["Empty", "Dead", "Stable"])
 def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
     known, leaderless = row(0, committed=5), row(None, committed=5, tp=P1)

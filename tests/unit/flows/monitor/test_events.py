@@ -1,9 +1,16 @@
 """What has changed between two readings."""
 
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+
+from kcli.core.errors import KcliError
+from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.events import GONE, JOINED, KINDS, LEFT, NEW, REBALANCE, REWIND, VERDICT
 from kcli.flows.monitor.reading import Reading
-from tests.unit.flows.monitor.readings import NOW, P0, group, reading
+from tests.unit.flows.monitor.readings import NOW, P0, P1, group, reading
 
 
 def events(*readings: Reading) -> list[tuple[str, str]]:
@@ -64,6 +71,79 @@ def test_a_rewind_is_one_event() -> None:
 
 def test_groups_that_appear_and_vanish_are_events() -> None:
     one, other = group("g", {P0: 5}, "a"), group("h", {P0: 5}, "a")
+    later = [reading(second, other, ends={P0: 5}) for second in range(4, 16, 2)]
+    assert events(reading(0, one, ends={P0: 5}), reading(2, one, other, ends={P0: 5}), *later) == [
+        (NEW, "h"),
+        (GONE, "g"),
+    ]
+
+
+def lacking(after: float, *groups: GroupSample, failed: Sequence[str] = (), partial: bool = False) -> Reading:
+    """A reading without some groups, because of errors."""
+    error = KcliError("node 2 does not answer")
+    found = reading(after, *groups, ends={P0: 5})
+    sample = found.sample._replace(failed=dict.fromkeys(failed, error), partial=(error,) if partial else ())
+    return dataclasses.replace(found, sample=sample)
+
+
+@pytest.mark.case("T6")
+def test_groups_that_cannot_be_read_are_neither_gone_nor_new_nor_different_when_they_are_back() -> None:
+    one, other = group("g", {P0: 5}, "a", "b"), group("h", {P0: 5}, "c")
+    board = Board()
+    for second in range(0, 20, 2):
+        board.add(reading(second, one, other, ends={P0: 5}))
+    for second in range(20, 60, 2):
+        shown = board.add(
+            lacking(second, other, failed=["g"]) if second < 40 else lacking(second, other, partial=True)
+        )
+        assert [line.group for line in shown.groups] == ["h"]
+        [line] = shown.unread
+        assert (line.group, line.summary.lag, line.summary.note, line.verdict, line.members) == (
+            "g", None, "node 2 does not answer", None, None,
+        )  # fmt: skip
+        assert line.recent[-1] is None
+    for second in range(60, 80, 2):
+        shown = board.add(reading(second, one, other, ends={P0: 5}))
+    assert (shown.events, shown.unread) == ([], [])
+    assert shown.groups[0].verdict == "ok"
+
+
+@pytest.mark.case("T6")
+def test_a_group_that_is_missing_for_a_moment_is_not_gone() -> None:
+    """While a coordinator moves no broker lists its groups, and none reports an error."""
+    one = group("g", {P0: 5}, "a")
+    assert not events(
+        reading(0, one, ends={P0: 5}), reading(2, ends={P0: 5}), reading(8, ends={P0: 5}), reading(10, one, ends={P0: 5})
+    )  # fmt: skip
+
+
+@pytest.mark.case("T6")
+def test_groups_are_not_new_when_the_first_lists_were_incomplete() -> None:
+    one, other = group("g", {P0: 5}, "a"), group("h", {P0: 5}, "a")
+    assert not events(
+        lacking(0, one, partial=True), lacking(2, one, failed=["h"]), reading(4, one, other, ends={P0: 5})
+    )
     assert events(
-        reading(0, one, ends={P0: 5}), reading(2, one, other, ends={P0: 5}), reading(4, other, ends={P0: 5})
-    ) == [(NEW, "h"), (GONE, "g")]
+        lacking(0, one, partial=True), reading(2, one, ends={P0: 5}), reading(4, one, other, ends={P0: 5})
+    ) == [(NEW, "h")]
+
+
+@pytest.mark.case("T6")
+def test_no_verdict_is_found_across_a_time_in_which_the_cluster_was_away() -> None:
+    """Nobody could commit: that is no stall."""
+    board = Board()
+    board.add(reading(0, group("g", {P0: 5}, "a"), ends={P0: 9}))
+    board.interrupt()
+    shown = board.add(reading(30, group("g", {P0: 5}, "a"), ends={P0: 9}))
+    assert (shown.groups[0].verdict, shown.events) == (None, [])
+    other = Board()
+    other.add(reading(0, group("g", {P0: 5}, "a"), ends={P0: 9}))
+    assert other.add(reading(30, group("g", {P0: 5}, "a"), ends={P0: 9})).groups[0].verdict == "stalled"
+
+
+@pytest.mark.case("T6")
+def test_a_log_that_could_not_be_read_for_a_moment_has_not_grown_by_all_that_it_holds() -> None:
+    board = Board()
+    for second, ends in enumerate(({P0: 100, P1: 1_000_000}, {P0: 110}, {P0: 120, P1: 1_000_010})):
+        shown = board.add(reading(second, group("g", {P0: 5}, "a"), ends=ends))
+    assert shown.totals.produced == 10

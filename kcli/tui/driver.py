@@ -1,0 +1,116 @@
+"""Textual's driver of the terminal, which survives a terminal that goes away and input that is not UTF-8."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+from codecs import getincrementaldecoder
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+_CHUNK = 4_096
+_PATIENCE = 0.1  # seconds between two looks at whether the driver is to end
+_AS_BEFORE = (
+    "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"
+    "\x1b[<u\x1b[0m\x1b[?1049l\x1b[?25h"
+)
+"""Ends what the driver begins: synchronized output, bracketed paste, mouse, focus, keyboard protocol, the alternate
+screen, a hidden cursor.
+"""
+
+
+class TopDriver(LinuxDriver):
+    """Calls ``terminal_gone`` of the application, once it cannot be read from or written to any more.
+
+    Textual's own one reads an end of file over and over, waits without end for a writer that has failed, and ends at a
+    byte that is not UTF-8.
+    """
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self._file = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
+        self._is_gone = False
+
+    def run_input_thread(self) -> None:
+        """Keys and mouse, until the driver ends or the terminal does."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        poll = select.poll()
+        poll.register(self.fileno, select.POLLIN)
+        while not self.exit_event.is_set():
+            if poll.poll(_PATIENCE * 1_000):
+                try:
+                    data = os.read(self.fileno, _CHUNK)
+                except OSError:
+                    data = b""
+                if not data:
+                    self._gone()
+                    return
+                if text := decode(data):
+                    for message in parser.feed(text):
+                        self.process_message(message)
+            for message in parser.tick():
+                self.process_message(message)
+
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except Exception as error:  # noqa: BLE001 - the application reports it
+            self._app.call_later(self._app._handle_exception, error)
+
+    def _gone(self) -> None:
+        if not self._is_gone:
+            self._is_gone = True
+            self._app.call_later(self._app.terminal_gone)  # type: ignore[attr-defined]
+
+    def restore_at_once(self) -> None:
+        """Gives the terminal back without waiting for any thread: for the end of the process inside a signal handler."""
+        with suppress(OSError, ValueError, termios.error):
+            if self.attrs_before is not None:
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            if select.select([], [2], [], 0)[1]:
+                os.write(2, _AS_BEFORE.encode())
+
+
+class _Guarded:
+    """A stream whose failures are reported once and otherwise ignored: the thread that writes has to go on."""
+
+    def __init__(self, stream: IO[str] | None, failed: Any) -> None:
+        self._stream, self._failed = stream, failed
+
+    def write(self, text: str) -> int:
+        """All of it, or nothing more at all."""
+        if self._stream is not None:
+            try:
+                return self._stream.write(text)
+            except (OSError, ValueError):
+                self._fail()
+        return len(text)
+
+    def flush(self) -> None:
+        """As far as that is possible."""
+        if self._stream is not None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._fail()
+
+    def fileno(self) -> int:
+        """That of the stream."""
+        return 2
+
+    def isatty(self) -> bool:
+        """As far as Textual asks."""
+        return True
+
+    def _fail(self) -> None:
+        self._stream = None
+        self._failed()

@@ -1,0 +1,73 @@
+"""Columns of a table: their order, their widths, and the figures in them."""
+
+import pytest
+
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ
+from kcli.flows.lag.verdicts import Trend
+from kcli.tui import figures, group_columns, partition_columns, topic_columns
+from kcli.tui.cells import Cell
+from kcli.tui.columns import Column, in_order, layout
+
+COLUMNS: tuple[Column[int | None], ...] = (
+    Column("NAME", 6, lambda one: Cell(str(one)), lambda one: one, grows=True),
+    Column("A", 4, lambda one: Cell(str(one)), lambda one: one, drop=2, right=True),
+    Column("B", 4, lambda one: Cell(str(one)), lambda one: one, drop=1),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "titles", "widths"),
+    [
+        (17, ["NAME", "A", "B"], [6, 4, 4]),
+        (30, ["NAME", "A", "B"], [19, 4, 4]),
+        (16, ["NAME", "B"], [10, 4]),
+        (11, ["NAME"], [10]),
+        (1, ["NAME"], [6]),
+    ],
+)
+def test_narrow_terminals_drop_the_largest_number_first_and_the_rest_grows(
+    width: int, titles: list[str], widths: list[int]
+) -> None:
+    found = layout(COLUMNS, width)
+    assert ([one.title for one in found.columns], list(found.widths)) == (titles, widths)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [group_columns.COLUMNS, partition_columns.COLUMNS, topic_columns.COLUMNS],
+    ids=["groups", "partitions", "topics"],
+)
+def test_every_table_fits_80_columns_and_keeps_what_matters(columns: tuple[Column[object], ...]) -> None:
+    for width in (80, 100, 140):
+        found = layout(columns, width)
+        assert sum(found.widths) + len(found.widths) == width
+        assert {"GROUP", "TOPIC"} & {one.title for one in found.columns}
+
+
+def test_unknown_values_come_last_in_both_directions() -> None:
+    rows = [3, None, 1, 2]
+    assert in_order(rows, COLUMNS[0], falling=False) == [1, 2, 3, None]
+    assert in_order(rows, COLUMNS[0], falling=True) == [3, 2, 1, None]
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (figures.count(None), "–"),
+        (figures.count(812_410), "812,410"),
+        (figures.count(12_345_678), "12.3 M"),
+        (figures.rate(3_100), "3.10 k/s"),
+        (figures.rate(None), "–"),
+        (figures.short(0.5), "0.5"),
+        (figures.age(None, READ), "–"),
+        (figures.age(724, INTERPOLATED)[0], "≈"),
+        (figures.age(0, INTERPOLATED)[0], "0"),
+        (figures.time_to_drain(Trend(1, 2, None)), "growing"),
+        (figures.time_to_drain(Trend()), "–"),
+        (figures.course([0, None, 8], 4), " ▁ █"),
+        (figures.course([5, 5], 2), "▄▄"),
+        (figures.course([], 3), "   "),
+    ],
+)
+def test_figures(shown: str, text: str) -> None:
+    assert shown == text

@@ -57,8 +57,11 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The lines of the screen."""
-        return "\n".join(self.screen.display)
+        """The lines of the screen. Not by ``display``, which fails where a combining character has no base."""
+        screen = self.screen
+        return "\n".join(
+            "".join(screen.buffer[y][x].data for x in range(screen.columns)) for y in range(screen.lines)
+        )
 
     def resize(self, columns: int, rows: int, *, tell: bool = True) -> None:
         """Another size of the terminal. The process is told by SIGWINCH."""

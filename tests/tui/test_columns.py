@@ -22,7 +22,7 @@ COLUMNS: tuple[Column[int | None], ...] = (
         (30, ["NAME", "A", "B"], [19, 4, 4]),
         (16, ["NAME", "B"], [10, 4]),
         (11, ["NAME"], [10]),
-        (1, ["NAME"], [6]),
+        (1, ["NAME"], [1]),
     ],
 )
 def test_narrow_terminals_drop_the_largest_number_first_and_the_rest_grows(

@@ -8,6 +8,7 @@ from textual import events
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.tui.screens.rewind import Rewind, Stage
+from kcli.tui.widgets import typed_name
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups.classic_group import State
@@ -40,8 +41,11 @@ async def confirm(screen: Driver) -> None:
 
 @pytest.mark.case("T8")
 def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(
-    cluster: FakeCluster, tmp_path: Path
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = [0.0]
+    monkeypatch.setattr(typed_name, "monotonic", lambda: now[0])
+
     async def use(screen: Driver) -> None:
         await screen.press("w")
         await screen.until_stage(Stage.FORM)
@@ -64,7 +68,7 @@ def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(
         await screen.press("backspace", "g", "enter")  # as fast as a paste that the terminal does not mark
         await screen.shows("Enter came together with the name")
         assert offsets(cluster) == COMMITTED
-        await screen.pause(0.2)
+        now[0] += 0.2
         await screen.press("enter")
         await screen.until_stage(Stage.REPORT)
         await screen.shows("group g: 2 partitions set and read back; undo with: kcli groups rewind g --undo=")
@@ -79,7 +83,12 @@ def test_only_the_typed_name_begins_a_rewind_and_it_can_be_undone(
         await screen.press("u")
         await screen.until_stage(Stage.REVIEW)
         await screen.shows(f"to: what was committed before {journal.stem}")
-        await confirm(screen)
+        await screen.press("x")
+        await screen.until_stage(Stage.CONFIRM)
+        await screen.press("g")
+        now[0] += 0.2
+        await screen.press("enter")
+        await screen.until_stage(Stage.REPORT)
 
     drive(cluster.bootstrap, use)
     assert offsets(cluster) == COMMITTED

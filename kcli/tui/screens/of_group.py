@@ -116,13 +116,11 @@ def lag_line(line: GroupLine, width: int) -> Line:
         (Cell(f"ETA {figures.time_to_drain(line.trend)}"),),
         *([(Cell(found.note, "warn"),)] if found.note else []),
     ]
-    lag = Cell(f"lag {figures.count(found.lag)}", "title")
-    room = (
-        width - line_width((lag, *(cell for part in parts for cell in part))) - len(_BETWEEN) * len(parts) - 1
-    )
+    lag = Cell(f"lag {figures.count(found.lag)} ", "title")
+    room = width - line_width((lag, *(cell for part in parts for cell in part))) - len(_BETWEEN) * len(parts)
     if room >= _LEAST_COURSE:
         course = figures.course(line.recent, min(_WIDEST_COURSE, room))
-        return joined([(lag, Cell(f" {course}", "accent")), *parts], _BETWEEN, width)
+        return joined([(lag, Cell(course, "accent")), *parts], _BETWEEN, width)
     return joined([(lag,), *parts], _BETWEEN, width)
 
 

@@ -16,7 +16,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Input
 
-from kcli.core.clock import monotonic, wall_ms
+from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.lag.measure import ESTIMATE, EXACT
@@ -199,7 +199,7 @@ class TopApp(Host):
 
     def on_lost(self, message: Lost) -> None:
         """The data on the screen is from before."""
-        since = self.lost[0] if self.lost is not None else wall_ms()
+        since = self.lost[0] if self.lost is not None else message.at_ms
         self.lost = since, message.error
         self._repaint_soon()
 

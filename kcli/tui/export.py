@@ -40,7 +40,7 @@ def write(path: str, contents: Contents) -> None:
     path = os.path.expanduser(path.strip())
     form = path.rpartition(".")[2].lower()
     if form not in FORMATS or "." not in path:
-        raise ConfigError("the ending of the name chooses the format", why=f"one of .{', .'.join(FORMATS)}")
+        raise ConfigError(f"the name must end with one of .{' .'.join(FORMATS)}")
     if os.path.lexists(path):
         raise ConfigError(f"{path} exists already", do="give another name")
     try:

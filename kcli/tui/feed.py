@@ -158,11 +158,12 @@ class LiveFeed:
     def _read(self, monitor: Monitor, view: View, follow: str | None) -> None:
         if self._record is not None:
             view = view._replace(topics=True, brokers=True)
+        began_ms = wall_ms()
         try:
             reading = monitor.read(view)
         except KcliError as error:
             self._board.interrupt()
-            self._send(Lost(error))
+            self._send(Lost(error, began_ms))
             return
         self._keep(reading)
         self._board.follow(follow)

@@ -15,11 +15,11 @@ class Taken(Message):
 
 
 class Lost(Message):
-    """A reading failed as a whole: what is on the screen gets old."""
+    """A reading that began at ``at_ms`` failed as a whole: what is on the screen gets old."""
 
-    def __init__(self, error: KcliError) -> None:
+    def __init__(self, error: KcliError, at_ms: int) -> None:
         super().__init__()
-        self.error = error
+        self.error, self.at_ms = error, at_ms
 
 
 class Broken(Message):

@@ -71,7 +71,7 @@ def hostile() -> tuple[Made, Facts]:
     """Every field has something in it that no terminal should get."""
     texts = itertools.cycle(strings(1_000))
     first = reading_of(0, texts, GROUPS)
-    lost = Lost(KcliError(next(texts), why=next(texts)))
+    lost = Lost(KcliError(next(texts), why=next(texts)), at_ms=0)
     more = (with_other_states(first, 2 * second, texts) for second in itertools.count(1))
     facts = Facts("\x1b]52;c;Zm9v\x07[red]prod\u202e", "\x9b31m[/]", color="red", groups=(next(texts),))
     return Made(itertools.chain((first,), more), lost), facts

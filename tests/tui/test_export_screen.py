@@ -130,6 +130,13 @@ def test_other_names_are_refused(contents: Contents, here: Path, name: str) -> N
     assert not list(here.iterdir())
 
 
+def test_why_an_ending_is_refused_fits_in_the_dialog(contents: Contents) -> None:
+    with pytest.raises(KcliError) as refused:
+        write("out.xlsx", contents)
+    assert str(refused.value) == "the name must end with one of .csv .tsv .json .ndjson .txt"
+    assert len(str(refused.value)) <= 66
+
+
 def test_a_full_disk_leaves_nothing(contents: Contents, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_fd: int, _data: bytes) -> int:
         raise OSError(28, "No space left on device")

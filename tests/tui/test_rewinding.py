@@ -157,6 +157,8 @@ read_only = true
 
 def test_what_is_read_only_opens_no_dialog_and_says_why(cluster: FakeCluster) -> None:
     async def use(screen: Driver) -> None:
+        assert "w rewind" not in screen.text
+        assert "u undo" not in screen.text
         await screen.press("w")
         await screen.shows("nothing can be changed: --read-only is given")
         await screen.press("u")

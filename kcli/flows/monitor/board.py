@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 RECENT_MS = 300_000
 _EVENTS = 1_000
+_RATE_MS = 1_000  # a reading for a key that was pressed may follow the one before at once
 _BEHIND = (SLOW, STALLED, STOPPED)
 _HOLD_MS = 30_000  # how long a group's lag in time is still shown while a later one is being looked up
 
@@ -176,9 +177,9 @@ class Board:
             self._risky.pop(name, None)
 
     def _add_rates(self, now: int, reading: Reading) -> None:
-        """Records per second by topic, since the reading before."""
+        """Records per second by topic, since the reading before; over at least a second."""
         at, before = self._ends
-        if now > at:
+        if now >= at + _RATE_MS:
             moved = Counter[str]()
             for tp, log in reading.ends.items():
                 last = before.get(tp)

@@ -43,6 +43,7 @@ LISTS = (
 )
 """The keys of every list."""
 IN_A_RECORDING = ("←/→", "position")
+_CHANGING = ("w", "u")
 
 
 class Listing(Screen[None], Generic[R]):
@@ -170,8 +171,15 @@ class Listing(Screen[None], Generic[R]):
         self.strip.show((events_rule(width), *event_lines(events, count, width, status.utc_offset)))
         if self.timeline is not None:
             self.timeline.paint(status.utc_offset)
-        keys = self.KEYS if app.replay is None else (*self.KEYS[:-1], IN_A_RECORDING, *self.KEYS[-1:])
-        self.keys.show((app.note_line(width) or keys_line(keys, status, width),))
+        self.keys.show((app.note_line(width) or keys_line(self._keys(), status, width),))
+
+    def _keys(self) -> Sequence[tuple[str, str]]:
+        """Without those that would be refused."""
+        if self.app.replay is not None:
+            return (*self.KEYS[:-1], IN_A_RECORDING, *self.KEYS[-1:])
+        if self.app.facts.read_only is not None:
+            return [(key, word) for key, word in self.KEYS if key not in _CHANGING]
+        return self.KEYS
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""

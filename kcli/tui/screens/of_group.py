@@ -13,6 +13,7 @@ from kcli.flows.monitor.snapshot import Event, GroupLine, Snapshot
 from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.fitting import line_width
 from kcli.tui.group_columns import VERDICT_STYLES, verdict_text
 from kcli.tui.head import joined
 from kcli.tui.rewind_form import Scope
@@ -30,6 +31,8 @@ GROUP_KEYS = (
     ("s", "sort"),
 )
 """The keys of all screens of one group."""
+_BETWEEN = "   "
+_LEAST_COURSE, _WIDEST_COURSE = 5, 30
 _COURSE = 6
 """Rows of the course of the lag."""
 
@@ -69,24 +72,13 @@ class OfGroup(Listing[R]):
         if line is None:
             why = "reading …" if snapshot is None else "the group does not exist, or may not be described"
             return joined([(Cell(f"group {self.group}", "title"),), (Cell(why, "warn"),)], "  ", width), ()
-        found = line.summary
         parts: list[tuple[Cell, ...]] = [
             (Cell(f"group {self.group}", "title"),),
             (Cell(" ".join(word for word in (line.type, line.state) if word)),),
             (Cell(figures.UNKNOWN if line.members is None else counted(line.members, "member")),),
             (Cell(verdict_text(line.verdict), VERDICT_STYLES.get(line.verdict or "", "dim")),),
         ]
-        figures_of: list[tuple[Cell, ...]] = [
-            (
-                Cell(f"lag {figures.count(found.lag)} ", "title"),
-                Cell(figures.course(line.recent, 30), "accent"),
-            ),
-            (Cell(f"{figures.age(found.seconds, found.method)} behind"),),
-            (Cell(f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"),),
-            (Cell(f"ETA {figures.time_to_drain(line.trend)}"),),
-            (Cell(found.note, "warn"),),
-        ]
-        return joined(parts, "  ", width), joined(figures_of, "   ", width)
+        return joined(parts, "  ", width), lag_line(line, width)
 
     def paint_status(self) -> None:
         """With the course of the lag, where it is wanted."""
@@ -115,10 +107,27 @@ class OfGroup(Listing[R]):
         raise NotImplementedError
 
 
+def lag_line(line: GroupLine, width: int) -> Line:
+    """The lag in figures; its course has what room is left."""
+    found = line.summary
+    parts = [
+        (Cell(f"{figures.age(found.seconds, found.method)} behind"),),
+        (Cell(f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"),),
+        (Cell(f"ETA {figures.time_to_drain(line.trend)}"),),
+        *([(Cell(found.note, "warn"),)] if found.note else []),
+    ]
+    lag = Cell(f"lag {figures.count(found.lag)} ", "title")
+    room = width - line_width((lag, *(cell for part in parts for cell in part))) - len(_BETWEEN) * len(parts)
+    if room >= _LEAST_COURSE:
+        course = figures.course(line.recent, min(_WIDEST_COURSE, room))
+        return joined([(lag, Cell(course, "accent")), *parts], _BETWEEN, width)
+    return joined([(lag,), *parts], _BETWEEN, width)
+
+
 def course_lines(lags: Sequence[int | None], width: int) -> list[Line]:
     """The lag over the last five minutes, over the whole width."""
     known = [lag for lag in lags if lag is not None]
     most = max(known, default=None)
-    title = f"lag over the last 5 minutes: from {figures.count(min(known, default=None))} to {figures.count(most)}"
+    title = f"lag over the last 5 minutes: least {figures.count(min(known, default=None))}, most {figures.count(most)}"
     rows = figures.chart(lags, width, _COURSE - 1)
     return [(Cell(fitted(title, width), "dim"),), *((Cell(row, "accent"),) for row in rows)]

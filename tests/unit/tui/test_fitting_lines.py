@@ -25,6 +25,7 @@ from kcli.tui.head import Status, event_lines, events_rule, keys_line, title_lin
 from kcli.tui.member_columns import MemberRow
 from kcli.tui.partition_columns import PartitionRow
 from kcli.tui.screens.listing import LISTS
+from kcli.tui.screens.of_group import lag_line
 from kcli.tui.timeline import Moment, time_at, timeline, track
 from tests.tui.made_up import BEGIN, readings
 
@@ -180,3 +181,16 @@ def test_a_click_on_the_timeline_means_the_time_that_is_shown_there() -> None:
     begin, room = track(moment, 80, playing=False)
     assert time_at(moment, 0, 80, playing=False) == first
     assert time_at(moment, begin + room + 5, 80, playing=False) == last
+
+
+def test_the_figures_of_a_groups_lag_are_whole_at_80_columns_and_its_course_has_what_is_left(
+    snapshot: Snapshot,
+) -> None:
+    line = snapshot.groups[0]
+    texts = {width: text_of(lag_line(line, width)) for width in WIDTHS}
+    assert all(width_of(text) <= width for width, text in texts.items())
+    for width in range(80, 201):
+        assert "reads " in texts[width]
+        assert f"ETA {figures.time_to_drain(line.trend)}" in texts[width]
+        assert figures.course(line.recent, 5)[-1] in texts[width]
+    assert figures.course(line.recent, 30) in texts[200]

@@ -153,3 +153,13 @@ def test_a_group_that_comes_back_begins_anew() -> None:
     board.add(reading(20, ends={P0: 9}))
     line = board.add(reading(22, group("g", {P0: 0}, "a"), ends={P0: 9})).groups[0]
     assert (line.verdict, list(line.recent)) == (None, [9])
+
+
+def test_a_reading_that_follows_at_once_leaves_the_records_per_second_as_they_were() -> None:
+    board = Board()
+    for second, end in ((0, 0), (2, 20), (2.2, 20)):
+        shown = board.add(reading(second, group("g", {P0: 0}, "a"), ends={P0: end}))
+        if second:
+            assert shown.totals.produced == 10
+    shown = board.add(reading(4, group("g", {P0: 0}, "a"), ends={P0: 40}))
+    assert shown.totals.produced == 10, "from the last reading that was compared with"

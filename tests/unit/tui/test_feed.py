@@ -1,0 +1,38 @@
+"""What the thread that reads the cluster posts."""
+
+from contextlib import nullcontext
+from queue import SimpleQueue
+from typing import Any, cast
+
+import pytest
+from textual.message import Message
+
+from kcli.core.errors import KcliError
+from kcli.flows.monitor.monitor import Monitor
+from kcli.flows.monitor.reading import Reading, View
+from kcli.tui import feed
+from kcli.tui.messages import Lost
+
+
+class Away:
+    """A cluster that is given up after ten seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1_000
+
+    def read(self, _view: View) -> Reading:
+        self.now += 10_000
+        raise KcliError("gave up after 10.0 s")
+
+
+def test_the_cluster_is_lost_since_the_reading_began_not_since_it_was_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster, posted = Away(), SimpleQueue[Message]()
+    monkeypatch.setattr(feed, "wall_ms", lambda: cluster.now)
+    live: Any = feed.LiveFeed(lambda: nullcontext(cast("Monitor", cluster)), 300.0)
+    live.start(posted.put)
+    lost = posted.get(timeout=10)
+    live.close()
+    assert isinstance(lost, Lost)
+    assert lost.at_ms == 1_000

@@ -161,9 +161,12 @@ def test_old_names_serve_while_the_cluster_is_silent(home: Home, cluster: FakeCl
 def test_one_silent_broker_does_not_hide_the_groups_of_the_rest(home: Home, cluster: FakeCluster) -> None:
     server = ("-b", cluster.bootstrap)
     cluster.swallow(ListGroupsRequest, node=2, times=FOREVER)
-    some = home.ask("groups", "", *server)
-    assert set(some) < set(GROUPS)
+    some: list[str] = []
+    for _ in range(5):  # a busy machine may not answer within the limit
+        some = some or home.ask("groups", "", *server)
+        home.age(61)
     assert some
+    assert set(some) < set(GROUPS)
     cluster.heal()
     home.age(61)
     assert home.ask("groups", "", *server) == GROUPS

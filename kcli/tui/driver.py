@@ -39,6 +39,14 @@ class TopDriver(LinuxDriver):
         self._file = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
         self._is_gone = False
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """That of the terminal itself: stdout may be redirected, and variables of the environment may be of another."""
+        with suppress(OSError):
+            size = os.get_terminal_size(self.fileno)
+            if size.columns and size.lines:
+                return size.columns, size.lines
+        return super()._get_terminal_size()
+
     def run_input_thread(self) -> None:
         """Keys and mouse, until the driver ends or the terminal does."""
         parser = XTermParser(self._debug)

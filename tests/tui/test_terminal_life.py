@@ -161,13 +161,16 @@ def test_ctrl_z_and_its_signal_give_the_terminal_back_until_it_continues() -> No
 @pytest.mark.parametrize(
     "environ",
     [
-        {"TERM": "screen"},
+        {"TERM": "screen", "COLUMNS": "40", "LINES": "10"},
         {"TERM": "linux", "NO_COLOR": "1", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
     ],
     ids=["screen", "linux"],
 )
 def test_other_terminals_do_not_break_it(environ: dict[str, str]) -> None:
     with made(**environ) as terminal:
+        terminal.wait(
+            lambda: "? help" in terminal.screen.display[-1] or "1 groups" in terminal.screen.display[-1]
+        )
         terminal.press("jj?")
         terminal.read(0.2)
         terminal.press("q")

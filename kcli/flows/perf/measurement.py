@@ -1,0 +1,112 @@
+"""What a performance test has measured: by one process, and merged over several. Pure, and can be pickled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kcli.flows.perf.histogram import Histogram
+
+
+@dataclass(slots=True, eq=False)
+class Interval:
+    """What was confirmed or read between ``number`` and ``number + 1`` reporting intervals after the start."""
+
+    number: int
+    records: int = 0
+    bytes: int = 0
+    errors: int = 0
+    latencies: Histogram = field(default_factory=Histogram)
+    """From the intended times."""
+
+    def merge(self, other: Interval) -> None:
+        """Adds another process's interval of the same number."""
+        self.records += other.records
+        self.bytes += other.bytes
+        self.errors += other.errors
+        self.latencies.merge(other.latencies)
+
+
+@dataclass(slots=True, eq=False)
+class Integrity:
+    """What became of the records whose marks were checked."""
+
+    checked: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether every record was there once and in order."""
+        return not (self.lost or self.duplicated or self.reordered)
+
+    def merge(self, other: Integrity) -> None:
+        """Adds the records of another process."""
+        self.checked += other.checked
+        self.lost += other.lost
+        self.duplicated += other.duplicated
+        self.reordered += other.reordered
+
+
+@dataclass(slots=True, eq=False)
+class Measurement:
+    """``records`` and ``bytes`` (keys and values) are those after the warm-up: confirmed, or read. ``began`` and
+    ``ended``: of them, in seconds since 1970.
+
+    ``corrected`` are latencies from the intended time of sending, ``raw`` those from when the request left: a stall that
+    keeps records from being sent is in the former only. ``lateness``: how long after its intended time a record was
+    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed.
+    """
+
+    interval_seconds: float = 1.0
+    began: float = 0.0
+    ended: float = 0.0
+    records: int = 0
+    bytes: int = 0
+    warmup_records: int = 0
+    unconfirmed: int = 0
+    raw: Histogram = field(default_factory=Histogram)
+    corrected: Histogram = field(default_factory=Histogram)
+    lateness: Histogram = field(default_factory=Histogram)
+    errors: Counter[str] = field(default_factory=Counter)
+    intervals: dict[int, Interval] = field(default_factory=dict)
+    integrity: Integrity | None = None
+    cpu_seconds: float = 0.0
+    own_seconds: float = 0.0
+    rebalance_seconds: float = 0.0
+    fetch_seconds: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """From the first record to the last."""
+        return max(0.0, self.ended - self.began)
+
+    def interval(self, number: int) -> Interval:
+        """The interval of this number, made if there is none."""
+        found = self.intervals.get(number)
+        if found is None:
+            found = self.intervals[number] = Interval(number)
+        return found
+
+    def merge(self, other: Measurement) -> None:
+        """Adds what another process has measured at the same time."""
+        self.began = min(self.began or other.began, other.began or self.began)
+        self.ended = max(self.ended, other.ended)
+        self.records += other.records
+        self.bytes += other.bytes
+        self.warmup_records += other.warmup_records
+        self.unconfirmed += other.unconfirmed
+        self.raw.merge(other.raw)
+        self.corrected.merge(other.corrected)
+        self.lateness.merge(other.lateness)
+        self.errors.update(other.errors)
+        for number, interval in other.intervals.items():
+            self.interval(number).merge(interval)
+        if other.integrity is not None:
+            self.integrity = self.integrity or Integrity()
+            self.integrity.merge(other.integrity)
+        self.cpu_seconds += other.cpu_seconds
+        self.own_seconds += other.own_seconds
+        self.rebalance_seconds = max(self.rebalance_seconds, other.rebalance_seconds)
+        self.fetch_seconds = max(self.fetch_seconds, other.fetch_seconds)

@@ -2,55 +2,22 @@
 
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels import arrow_ops as arrow
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
-from kcli.core.records.batch import HEADER, HEADER_SIZE, LENGTH_END
 from tests.parity import plain
-from tests.parity.damage import BLOCKS, TRIALS, GuardedMemory, mutations
+from tests.parity.damage import BLOCKS, TRIALS
+from tests.parity.parts import EVERYTHING, NOW, ROWS, Row, framed, mutated_parts, mutated_runs, part_of
 
 Twins = tuple[ModuleType, ModuleType]
 
 ALL = tuple(range(arrow.PARTITION + 1))
-EVERYTHING = (0, 1 << 70)
-NOW = 1_700_000_000_000
-
-
-class Row(NamedTuple):
-    """A record as it is written; ``headers`` is a block."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: bytes = plain.header_block(())
-    time: int = 0
-
-
-def part_of(
-    rows: Sequence[Row], base: int = 100, *, kind: int = 0, epoch: int = 7, span: tuple[int, int] = EVERYTHING
-) -> ArrowPart:
-    """A batch of these records at consecutive offsets."""
-    data = b"".join(plain.record(*row[:3], at, row.time) for at, row in enumerate(rows))
-    return ArrowPart(data, len(rows), base, max(0, len(rows) - 1), NOW, NOW + 99, kind, epoch, *span)
-
-
-def framed(parts: Sequence[ArrowPart], *, span: tuple[int, int] = EVERYTHING) -> ArrowPart:
-    """A run of these batches."""
-    raw = b"".join(
-        HEADER.pack(
-            part.base_offset, HEADER_SIZE - LENGTH_END + len(part.data), part.leader_epoch, 2, 0,
-            8 * part.timestamp_type, part.last_offset_delta, part.base_timestamp, part.max_timestamp,
-            -1, -1, -1, part.records,
-        )
-        + part.data
-        for part in parts
-    )  # fmt: skip
-    return ArrowPart(raw, FRAMED, 0, 0, 0, 0, 0, 0, *span)
 
 
 def bits(validity: Any, length: int) -> list[bool]:
@@ -119,15 +86,6 @@ def assert_same(twins: Twins, *arguments: Any) -> Any:
     pure, native = (outcome(twin, *arguments) for twin in twins)
     assert native == pure, arguments
     return pure
-
-
-ROWS = (
-    Row(None, None),
-    Row(b"", b"", plain.header_block((("h", None), ("é", b""), ("h", b"\xff")))),
-    Row(b"k1", "grün".encode(), time=5),
-    Row(b"\xff", b"\xed\xa0\x80", plain.header_block((("", b"x"),)), -9),
-    Row(b"k2", b"v" * 300, time=1 << 40),
-)
 
 
 def test_every_column_of_a_batch(kernels: ModuleType) -> None:
@@ -317,23 +275,10 @@ def test_arguments_that_cannot_be(twins: Twins) -> None:
 
 
 def test_mutated_payloads(twins: Twins) -> None:
-    """Same verdict, words and bytes from both, on memory where nothing behind the payload may be read."""
-    memory = GuardedMemory(64_000)
-    seeded = random.Random(19)
+    """Same verdict, words and bytes from both."""
+    seeded = random.Random(23)
     accepted = 0
-    for payload, count in mutations("arrow", TRIALS // 2):
-        part = ArrowPart(
-            memory.hold(payload),
-            count,
-            seeded.choice((0, 5, (1 << 63) - 1 - 9000)),
-            seeded.choice((8000, 8999, 300)),
-            seeded.choice((0, NOW, -1, (1 << 63) - 1)),
-            NOW,
-            seeded.choice((0, 0, 1, -1)),
-            seeded.choice((3, -1)),
-            seeded.choice((0, 5, 8192)),
-            seeded.choice((1 << 62, 60, (1 << 63) - 1)),
-        )
+    for part in mutated_parts(19, TRIALS // 2):
         columns = tuple(seeded.choice(ALL) for _ in range(seeded.randrange(5)))
         keys = seeded.choice((None, None, [b"k1", b"k", None], [b"k%d" % index for index in range(9)]))
         said = assert_same(
@@ -343,24 +288,8 @@ def test_mutated_payloads(twins: Twins) -> None:
     assert TRIALS // 100 < accepted < TRIALS // 4
 
 
-def damaged_runs(seeded: random.Random) -> Iterator[bytes]:
-    whole = [bytes(framed([part_of(ROWS[:count], base) for base in (0, 50, 90)]).data) for count in (1, 3, 5)]
-    while True:
-        raw = bytearray(seeded.choice(whole))
-        for _ in range(seeded.randrange(3)):
-            at = seeded.randrange(len(raw))
-            if seeded.random() < 0.2:
-                del raw[at:]
-                break
-            raw[at] = seeded.choice((0, 1, 0x7F, 0x80, 0xFF, raw[at] ^ 1))
-        yield bytes(raw)
-
-
 def test_mutated_runs(twins: Twins) -> None:
-    memory = GuardedMemory(4_000)
-    seeded = random.Random(20)
     accepted = 0
-    for _, raw in zip(range(TRIALS // 4), damaged_runs(seeded), strict=False):
-        part = ArrowPart(memory.hold(raw), FRAMED, 0, 0, 0, 0, 0, 0, 0, seeded.choice((60, 1 << 62)))
+    for part in mutated_runs(20, TRIALS // 4):
         accepted += isinstance(assert_same(twins, [part], ALL, None, None, None, False, b"t", 3)[0], int)
     assert TRIALS // 50 < accepted < TRIALS // 4

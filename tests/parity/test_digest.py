@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
+from kcli.core.kernels.arrow_ops import ArrowPart
 from kcli.core.kernels.digest_ops import NO_RECORDS
 from kcli.core.types import Header
 from tests.parity import plain
-from tests.parity.damage import BLOCKS, TRIALS, GuardedMemory, mutations
-from tests.parity.test_arrow import EVERYTHING, NOW, Row, damaged_runs, framed, part_of
+from tests.parity.damage import BLOCKS, TRIALS, GuardedMemory
+from tests.parity.parts import EVERYTHING, NOW, Row, framed, mutated_parts, mutated_runs, part_of
 
 Twins = tuple[ModuleType, ModuleType]
 
@@ -334,33 +334,17 @@ def test_parts_that_cannot_be(twins: Twins, change: dict[str, int]) -> None:
 
 
 def test_mutated_payloads(twins: Twins) -> None:
-    """Same verdict, words and bytes from both, on memory where nothing behind the payload may be read."""
-    memory = GuardedMemory(64_000)
-    seeded = random.Random(21)
+    """Same verdict, words and bytes from both."""
+    seeded = random.Random(24)
     accepted = 0
-    for payload, count in mutations("digest", TRIALS // 4):
-        part = ArrowPart(
-            memory.hold(payload),
-            count,
-            seeded.choice((0, 5, (1 << 63) - 1 - 9000)),
-            seeded.choice((8000, 8999, 300)),
-            seeded.choice((0, NOW, -1, (1 << 63) - 1)),
-            NOW,
-            seeded.choice((0, 0, 1, -1)),
-            3,
-            seeded.choice((0, 5, 8192)),
-            seeded.choice((1 << 62, 60, (1 << 63) - 1)),
-        )
+    for part in mutated_parts(21, TRIALS // 4):
         room, chunk = seeded.choice((1, 4, MANY)), seeded.choice((1, 3, MANY))
         accepted += isinstance(assert_same(twins, part, seeded.random() < 0.5, NO_RECORDS, room, chunk), list)
     assert TRIALS // 200 < accepted < TRIALS // 8
 
 
 def test_mutated_runs(twins: Twins) -> None:
-    memory = GuardedMemory(4_000)
-    seeded = random.Random(22)
     accepted = 0
-    for _, raw in zip(range(TRIALS // 8), damaged_runs(seeded), strict=False):
-        part = ArrowPart(memory.hold(raw), FRAMED, 0, 0, 0, 0, 0, 0, 0, seeded.choice((60, 1 << 62)))
+    for part in mutated_runs(22, TRIALS // 8):
         accepted += isinstance(assert_same(twins, part, True, NO_RECORDS, 2, 3), list)
     assert TRIALS // 100 < accepted < TRIALS // 8

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -21,6 +21,12 @@ from tests.chaos.workload import SEED
 
 ROOT = Path(__file__).parents[2]
 _HOST = "127.0.0.1"
+CONF = {
+    "spark.task.maxFailures": "20",
+    "spark.executor.memory": "512m",
+    "spark.excludeOnFailure.enabled": "false",
+}
+"""Settings of a job whose processes are killed many times."""
 
 
 class Standalone:
@@ -174,6 +180,12 @@ def standalone(folder: Path, **settings: int) -> Iterator[Standalone]:
         yield cluster
     finally:
         cluster.close()
+
+
+def on_spark(cluster: Standalone, conf: Mapping[str, str] = CONF) -> list[str]:
+    """The options of a job on the cluster."""
+    words = [word for key, value in conf.items() for word in ("--spark-conf", f"{key}={value}")]
+    return ["--master", cluster.url, *words]
 
 
 if __name__ == "__main__":  # by hand: python -m tests.pipeline.standalone FOLDER

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
 from tests.pipeline.dying_driver import STEPS
 from tests.pipeline.exporting import files, manifest
-from tests.pipeline.standalone import Killer, Standalone, standalone
+from tests.pipeline.standalone import Killer, Standalone, on_spark
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold
 
@@ -34,23 +33,6 @@ KILLS = 12
 BATCH = 50  # records
 DELAY = 0.4  # seconds for a fetch, which brings a batch: a partition takes 5 s
 PATIENCE = 600
-CONF = {
-    "spark.task.maxFailures": "20",
-    "spark.executor.memory": "512m",
-    "spark.excludeOnFailure.enabled": "false",
-}
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    with standalone(tmp_path_factory.mktemp("standalone")) as found:
-        yield found
-
-
-def on_spark(cluster: Standalone) -> list[str]:
-    """The options of a job on the cluster, which allow for many kills."""
-    conf = [word for key, value in CONF.items() for word in ("--spark-conf", f"{key}={value}")]
-    return ["--master", cluster.url, *conf, "-o", "json"]
 
 
 def tables(folder: Path) -> dict[str, pa.Table]:
@@ -83,7 +65,7 @@ def committed(folder: Path) -> Any:
 
 @pytest.mark.case("K2", "K4", "R23")
 def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_without_kills(
-    cluster: Standalone, kafka: Kafka, tmp_path: Path
+    spark_cluster: Standalone, kafka: Kafka, tmp_path: Path
 ) -> None:
     topic = kafka.topic("exported", partitions=PARTITIONS)
     for partition in range(PARTITIONS):
@@ -108,7 +90,9 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
                 "export",
                 topic,
                 str(folder),
-                *on_spark(cluster),
+                *on_spark(spark_cluster),
+                "-o",
+                "json",
             ]
 
         for step in STEPS:
@@ -130,7 +114,7 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
                 while not any(runs[-1].glob("topic=*/partition=*/.*")):
                     assert process.poll() is None
                     time.sleep(0.01)
-                with Killer(cluster, KILLS - len(killed)) as killer:
+                with Killer(spark_cluster, KILLS - len(killed)) as killer:
                     out, err = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, err.decode()[-2_000:]
             killed += killer.killed
@@ -145,9 +129,9 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
 
 @pytest.mark.case("K9", "R23")
 def test_a_broker_that_is_killed_and_started_again_changes_no_result(
-    cluster: Standalone, tmp_path: Path, pytestconfig: pytest.Config
+    spark_cluster: Standalone, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    settings = ["--yes", *on_spark(cluster)]
+    settings = ["--yes", *on_spark(spark_cluster), "-o", "json"]
     with (
         sandboxed(version=version_of(pytestconfig), jvm_options=QUICK_JVM) as own,
         Proxy(own.bootstrap) as proxy,

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ from tests.command import start
 from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import Kafka
 from tests.pipeline.mirror_driver import STEPS, arguments, copied, kill_at
-from tests.pipeline.standalone import Killer, Standalone, standalone
+from tests.pipeline.standalone import CONF, Killer, Standalone, on_spark
 from tests.proxy.proxy import Proxy
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
@@ -39,17 +38,6 @@ PACE = 2_500.0  # records a second
 PARTITIONS = 4
 KILLS = 12
 COUNT = 300
-CONF = {
-    "spark.task.maxFailures": "20",
-    "spark.executor.memory": "512m",
-    "spark.excludeOnFailure.enabled": "false",
-}
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    with standalone(tmp_path_factory.mktemp("standalone")) as found:
-        yield found
 
 
 def one_slice(
@@ -69,23 +57,16 @@ def one_slice(
     return runner.run(Job("copy", settings, tuple(tasks)), on_progress=lambda _: None, stop=Stop())
 
 
-def on_spark(cluster: Standalone, conf: Mapping[str, str]) -> list[str]:
-    """The options of a job on the cluster."""
-    return [
-        "--master",
-        cluster.url,
-        *[word for pair in conf.items() for word in ("--spark-conf", "=".join(pair))],
-    ]
-
-
 @pytest.mark.case("K2", "K3", "R23")
 def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
-    cluster: Standalone, kafka: Kafka
+    spark_cluster: Standalone, kafka: Kafka
 ) -> None:
     topic, copy = kafka.topic("killed", partitions=PARTITIONS), kafka.topic("copy", partitions=PARTITIONS)
     ref = ClusterRef({"bootstrap_servers": kafka.bootstrap}, {}, {}, {})
     settings = CopySettings(ref, ref, "source", copy, "run", exactly_once=True, interval=0.2)
-    runner = open_runner(master=cluster.url, local=None, conf=CONF, java_home=None, note=print, warn=print)
+    runner = open_runner(
+        master=spark_cluster.url, local=None, conf=CONF, java_home=None, note=print, warn=print
+    )
     records = attempts = 0
     with (
         TransactionalSource(
@@ -95,7 +76,7 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
         CommittedReader(kafka.bootstrap, topic, PARTITIONS) as here,
         CommittedReader(kafka.bootstrap, copy, PARTITIONS) as there,
     ):  # fmt: skip
-        killer = Killer(cluster, KILLS)
+        killer = Killer(spark_cluster, KILLS)
         try:
             began, part = time.monotonic(), 0
             while len(killer.killed) < KILLS or writer.committed < RECORDS // 2:
@@ -123,11 +104,11 @@ def test_killed_workers_daemons_and_executors_lose_and_repeat_nothing(
 
 @pytest.mark.case("K4", "R23")
 def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
-    cluster: Standalone, kafka: Kafka, tmp_path: Path
+    spark_cluster: Standalone, kafka: Kafka, tmp_path: Path
 ) -> None:
     """Its executors live on for a while: what they still hold may reach the broker when the next driver runs."""
     topic, job = kafka.topic("driver"), kafka.unused_name("job")
-    options = on_spark(cluster, CONF)
+    options = on_spark(spark_cluster)
     with Proxy(kafka.bootstrap) as proxy:
         for step in STEPS:
             write(kafka, topic, numbered(COUNT), batch=50)
@@ -140,7 +121,7 @@ def test_a_driver_that_is_killed_at_four_steps_stores_every_record_once(
 
 @pytest.mark.case("K3", "R23")
 def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_stored_once(
-    cluster: Standalone, kafka: Kafka
+    spark_cluster: Standalone, kafka: Kafka
 ) -> None:
     topic, job = kafka.topic("speculative", partitions=4), kafka.unused_name("job")
     counts = [COUNT, 20, 20, 20]
@@ -170,7 +151,7 @@ def test_a_speculative_copy_of_a_task_fences_the_first_and_every_record_is_store
                 if one.answered_at is not None
             )
 
-        command = arguments(kafka, job, *on_spark(cluster, conf), topics=[topic], to=proxy.bootstrap)
+        command = arguments(kafka, job, *on_spark(spark_cluster, conf), topics=[topic], to=proxy.bootstrap)
         with start(*command, stdin=subprocess.DEVNULL) as process:
             proxy.wait_for(copy_begins, 300, "a copy")
             first.release()

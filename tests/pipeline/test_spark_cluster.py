@@ -22,7 +22,7 @@ from kcli.pipeline.spark.session import Session
 from tests.command import kcli
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.kernel_of_the_cluster import NAME
-from tests.pipeline.standalone import Standalone, standalone
+from tests.pipeline.standalone import Standalone
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
 
@@ -30,16 +30,10 @@ CANARY = "canary-7f3a91"
 TASKS = tuple(range(24))
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    with standalone(tmp_path_factory.mktemp("standalone")) as found:
-        yield found
-
-
-def test_the_examination_sees_the_brokers_from_the_executors(cluster: Standalone) -> None:
+def test_the_examination_sees_the_brokers_from_the_executors(spark_cluster: Standalone) -> None:
     with FakeCluster(1, topics={"t": 1}) as kafka:
         done = kcli(
-            "pipeline", "doctor", "--master", cluster.url, "-b", kafka.bootstrap, "-o", "json",
+            "pipeline", "doctor", "--master", spark_cluster.url, "-b", kafka.bootstrap, "-o", "json",
             "--spark-conf", "spark.cores.max=1",
             timeout=300,
         )  # fmt: skip
@@ -50,10 +44,10 @@ def test_the_examination_sees_the_brokers_from_the_executors(cluster: Standalone
     assert set(checks.values()) == {"ok"}
 
 
-def test_a_cluster_without_a_fitting_worker_is_reported(cluster: Standalone) -> None:
+def test_a_cluster_without_a_fitting_worker_is_reported(spark_cluster: Standalone) -> None:
     notes: list[str] = []
     with (
-        Session(master=cluster.url, conf={"spark.executor.memory": "100g"}) as session,
+        Session(master=spark_cluster.url, conf={"spark.executor.memory": "100g"}) as session,
         pytest.raises(SparkError, match="no task has begun on spark://") as caught,
     ):
         probe(session, Stop(), note=notes.append, patience=25.0)
@@ -63,8 +57,8 @@ def test_a_cluster_without_a_fitting_worker_is_reported(cluster: Standalone) -> 
 
 
 @pytest.fixture(scope="module")
-def runner(cluster: Standalone) -> Iterator[SparkRunner]:
-    events = cluster.folder / "events"
+def runner(spark_cluster: Standalone) -> Iterator[SparkRunner]:
+    events = spark_cluster.folder / "events"
     events.mkdir()
     conf = {
         "spark.eventLog.enabled": "true",
@@ -79,7 +73,9 @@ def runner(cluster: Standalone) -> Iterator[SparkRunner]:
         "spark.speculation.minTaskRuntime": "500ms",
         "spark.excludeOnFailure.enabled": "false",
     }
-    found = open_runner(master=cluster.url, local=None, conf=conf, java_home=None, note=print, warn=print)
+    found = open_runner(
+        master=spark_cluster.url, local=None, conf=conf, java_home=None, note=print, warn=print
+    )
     assert isinstance(found, SparkRunner)
     yield found
     found.close()
@@ -104,11 +100,15 @@ def test_executors_run_the_kcli_that_the_job_brings_along(runner: SparkRunner) -
 
 
 @pytest.mark.case("K10")
-def test_no_secret_is_in_logs_events_or_arguments(cluster: Standalone, runner: SparkRunner) -> None:
+def test_no_secret_is_in_logs_events_or_arguments(spark_cluster: Standalone, runner: SparkRunner) -> None:
     results_of(runner, 0.0)
-    texts = [path.read_bytes() for path in cluster.folder.rglob("*") if path.is_file()]
+    texts = [path.read_bytes() for path in spark_cluster.folder.rglob("*") if path.is_file()]
     texts.append(Path(runner.session.folder.log).read_bytes())
-    for process in [*cluster.executors(), *cluster.daemons(), psutil.Process(runner.session.jvm_pid)]:
+    for process in [
+        *spark_cluster.executors(),
+        *spark_cluster.daemons(),
+        psutil.Process(runner.session.jvm_pid),
+    ]:
         texts += [" ".join(process.cmdline()).encode(), repr(process.environ()).encode()]
     assert any(b"spark.hadoop.store.password" in text for text in texts)  # the events
     assert not [text for text in texts if CANARY.encode() in text]
@@ -127,7 +127,7 @@ VICTIMS: dict[str, Callable[[Standalone], list[psutil.Process]]] = {
 @pytest.mark.case("K2", "K3")
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_the_results_are_those_of_a_run_without_kills(
-    cluster: Standalone, runner: SparkRunner, victim: str
+    spark_cluster: Standalone, runner: SparkRunner, victim: str
 ) -> None:
     killed: list[int] = []
     ended = threading.Event()
@@ -135,7 +135,7 @@ def test_the_results_are_those_of_a_run_without_kills(
     def kill() -> None:
         chance = random.Random(victim)
         while not ended.wait(chance.uniform(1.0, 3.0)) and len(killed) < (1 if "Spark" in victim else 3):
-            found = VICTIMS[victim](cluster)
+            found = VICTIMS[victim](spark_cluster)
             if found:
                 one = chance.choice(found)
                 with suppress(psutil.NoSuchProcess):
@@ -148,6 +148,6 @@ def test_the_results_are_those_of_a_run_without_kills(
     ended.set()
     thread.join()
     if "Spark" in victim:
-        cluster.start_worker(9)
+        spark_cluster.start_worker(9)
     assert killed
     assert sums(results) == sums(results_of(InlineRunner(), 0.0))

@@ -66,18 +66,17 @@ set_row(struct row *row, const struct part *part, const uint8_t *data, const str
     row->not_text = 0;
 }
 
-/* Adds the records of one batch, whose data are only these. */
 static enum verdict
-add_batch(struct rows *rows, const struct part *part)
+add_batch(void *reading, const struct part *part)
 {
+    struct rows *rows = reading;
     const struct filter *filter = &rows->filter;
     const bool all = !filter->by_time && !filter->by_key && !filter->not_null;
     struct scan scan;
     struct record record;
-    const enum verdict verdict = begin_scan(&scan, part);
-    if (verdict == BAD_PART)
-        return verdict;
-    while (verdict == GOOD && next_wanted(&scan, &record)) {
+    if (!begin_scan(&scan, part))
+        return BAD_PART;
+    while (next_wanted(&scan, &record)) {
         if (!make_room_for_row(rows))
             return NO_MEMORY;
         struct row *row = &rows->items[rows->count];
@@ -85,24 +84,11 @@ add_batch(struct rows *rows, const struct part *part)
         rows->seen += 1;
         rows->count += all || passes(filter, row);
     }
-    if (verdict == GOOD && end_scan(&scan))
-        return GOOD;
-    rows->fault = scan.reader.fault;
-    return CORRUPT;
-}
-
-static enum verdict
-add_run(struct rows *rows, const struct part *run)
-{
-    enum verdict verdict = GOOD;
-    struct part part;
-    for (int64_t at = 0; verdict == GOOD && next_batch(run, &at, &part, &verdict);)
-        verdict = add_batch(rows, &part);
-    return verdict;
+    return end_scan(&scan, &rows->fault);
 }
 
 enum verdict
 add_part(struct rows *rows, const struct part *part)
 {
-    return part->count == FRAMED ? add_run(rows, part) : add_batch(rows, part);
+    return read_part(part, add_batch, rows);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "digest.h"
-#include "parts.h"
+#include "part_object.h"
 
 /* Some records of one chunk, and the digest after them. */
 struct piece {
@@ -58,14 +58,14 @@ piece_for(struct digesting *digesting, int64_t offset)
 }
 
 static enum verdict
-digest_batch(struct digesting *digesting, const struct part *part)
+digest_batch(void *reading, const struct part *part)
 {
+    struct digesting *digesting = reading;
     struct scan scan;
     struct record record;
-    const enum verdict verdict = begin_scan(&scan, part);
-    if (verdict == BAD_PART)
-        return verdict;
-    while (verdict == GOOD && next_wanted(&scan, &record)) {
+    if (!begin_scan(&scan, part))
+        return BAD_PART;
+    while (next_wanted(&scan, &record)) {
         const int64_t offset = part->base_offset + record.offset_delta;
         const int64_t timestamp = digesting->timestamps ? timestamp_of(part, &record) : 0;
         struct piece *piece = piece_for(digesting, offset);
@@ -75,32 +75,17 @@ digest_batch(struct digesting *digesting, const struct part *part)
         piece->last = offset;
         digesting->room -= 1;
     }
-    if (verdict == GOOD && end_scan(&scan))
-        return GOOD;
-    digesting->fault = scan.reader.fault;
-    return CORRUPT;
-}
-
-static enum verdict
-digest_part(struct digesting *digesting)
-{
-    enum verdict verdict = GOOD;
-    struct part batch;
-    if (digesting->part.count != FRAMED)
-        return digest_batch(digesting, &digesting->part);
-    for (int64_t at = 0; verdict == GOOD && next_batch(&digesting->part, &at, &batch, &verdict);)
-        verdict = digest_batch(digesting, &batch);
-    return verdict;
+    return end_scan(&scan, &digesting->fault);
 }
 
 static enum verdict
 digest_releasing(struct digesting *digesting)
 {
     if (digesting->part.size < WORTH_RELEASING)
-        return digest_part(digesting);
+        return read_part(&digesting->part, digest_batch, digesting);
     enum verdict verdict;
     Py_BEGIN_ALLOW_THREADS
-    verdict = digest_part(digesting);
+    verdict = read_part(&digesting->part, digest_batch, digesting);
     Py_END_ALLOW_THREADS
     return verdict;
 }
@@ -155,25 +140,6 @@ pieces_object(const struct digesting *digesting)
     return pieces;
 }
 
-static PyObject *
-result_of(const struct digesting *digesting, enum verdict verdict)
-{
-    switch (verdict) {
-    case GOOD:
-        return pieces_object(digesting);
-    case CORRUPT:
-        return raise_corruption(&digesting->fault);
-    case NO_RUN:
-        PyErr_SetString(PyExc_ValueError, "the data is no run of batches");
-        return NULL;
-    case BAD_PART:
-        PyErr_SetString(PyExc_ValueError, "the offsets of a batch cannot be");
-        return NULL;
-    default:
-        return PyErr_NoMemory();
-    }
-}
-
 /* digest_records(part, timestamps, digest, room, chunk) */
 PyObject *
 digest_records(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
@@ -184,8 +150,10 @@ digest_records(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
     digesting.timestamps = timestamps > 0;
     if (timestamps >= 0 && take_digest(args[2], &digesting.digest) && take_records(args[3], &digesting.room)
         && take_records(args[4], &digesting.chunk)
-        && take_part(args[0], &digesting.view, &digesting.part))
-        result = result_of(&digesting, digest_releasing(&digesting));
+        && take_part(args[0], &digesting.view, &digesting.part)) {
+        const enum verdict verdict = digest_releasing(&digesting);
+        result = verdict == GOOD ? pieces_object(&digesting) : raise_unreadable(verdict, &digesting.fault);
+    }
     if (digesting.view.obj != NULL)
         PyBuffer_Release(&digesting.view);
     free(digesting.pieces);

@@ -11,7 +11,6 @@
 
 #include "arrow_memory.h"
 #include "checksum.h"
-#include "parts.h"
 
 bool
 take_int64(PyObject *number, int64_t *value)
@@ -134,6 +133,15 @@ raise_corruption_because(int64_t position, PyObject *why)
 }
 
 bool
+take_item(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit)
+{
+    PyObject *object = PySequence_GetItem(sequence, index);
+    const bool taken = object != NULL && (limit ? take_limit(object, number) : take_int64(object, number));
+    Py_XDECREF(object);
+    return taken;
+}
+
+bool
 keep_for_text(struct text *text, PyObject *object, bool optional, struct span *bytes)
 {
     Py_INCREF(object);
@@ -219,47 +227,6 @@ drop_slices(struct slices *slices)
     if (slices->text.obj != NULL)
         PyBuffer_Release(&slices->text);
     Py_XDECREF(slices->owner);
-}
-
-/* --- Parts ------------------------------------------------------------------------------------------ */
-
-/* A part is its data and these, in the order of ArrowPart; the last two are limits. */
-enum { PART_NUMBERS = 9, PART_LIMITS = 7 };
-
-bool
-take_item(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit)
-{
-    PyObject *object = PySequence_GetItem(sequence, index);
-    const bool taken = object != NULL && (limit ? take_limit(object, number) : take_int64(object, number));
-    Py_XDECREF(object);
-    return taken;
-}
-
-bool
-take_part(PyObject *object, Py_buffer *view, struct part *part)
-{
-    int64_t *numbers[PART_NUMBERS] = {
-        &part->count,         &part->base_offset,    &part->last_delta, &part->base_timestamp,
-        &part->max_timestamp, &part->timestamp_type, &part->leader_epoch, &part->first,
-        &part->last,
-    };
-    for (Py_ssize_t index = 0; index < PART_NUMBERS; index++)
-        if (!take_item(object, index + 1, numbers[index], index >= PART_LIMITS))
-            return false;
-    if (part->timestamp_type < NO_TIMESTAMP || part->timestamp_type > LOG_APPEND_TIME
-        || part->leader_epoch < INT32_MIN || part->leader_epoch > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "a part has timestamp type %lld and leader epoch %lld",
-                     (long long)part->timestamp_type, (long long)part->leader_epoch);
-        return false;
-    }
-    PyObject *data = PySequence_GetItem(object, 0);
-    const bool taken = data != NULL && PyObject_GetBuffer(data, view, PyBUF_SIMPLE) == 0;
-    Py_XDECREF(data);
-    if (taken) {
-        part->data = view->buf;
-        part->size = view->len;
-    }
-    return taken;
 }
 
 /* --- The module ------------------------------------------------------------------------------------- */

@@ -78,11 +78,6 @@ PyObject *raise_corruption_because(int64_t position, PyObject *why);
 /* An entry of a sequence, as take_int64 or take_limit. */
 bool take_item(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit);
 
-struct part;
-
-/* An ArrowPart. ``view`` holds its data until it is released. */
-bool take_part(PyObject *object, Py_buffer *view, struct part *part);
-
 /* --- Text ------------------------------------------------------------------------------------------- */
 
 /* A region, and how its lines are cut, with what keeps the bytes alive. All zero is an empty one. */

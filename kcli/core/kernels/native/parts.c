@@ -2,7 +2,8 @@
 
 #include "batch.h"
 
-bool
+/* The batch at ``*at`` of a run, as a part; ``*at`` is moved behind it. False at the end, and with NO_RUN. */
+static bool
 next_batch(const struct part *run, int64_t *at, struct part *part, enum verdict *verdict)
 {
     const int64_t left = run->size - *at;
@@ -31,4 +32,16 @@ next_batch(const struct part *run, int64_t *at, struct part *part, enum verdict 
     *at += size;
     *verdict = GOOD;
     return true;
+}
+
+enum verdict
+read_part(const struct part *part, read_batch *read, void *reading)
+{
+    enum verdict verdict = GOOD;
+    struct part batch;
+    if (part->count != FRAMED)
+        return read(reading, part);
+    for (int64_t at = 0; verdict == GOOD && next_batch(part, &at, &batch, &verdict);)
+        verdict = read(reading, &batch);
+    return verdict;
 }

@@ -1,6 +1,6 @@
 /* Parts: the records of batches and runs, in the order of their offsets. Knows no Python object; needs no GIL.
  *
- * A part is of one batch, or of a run of whole batches, each of which is a part of its own (``next_batch``).
+ * A part is of one batch, or of a run of whole batches, each of which is a part of its own (``read_part``).
  */
 #ifndef KCLI_PARTS_H
 #define KCLI_PARTS_H
@@ -45,23 +45,30 @@ struct scan {
     struct reader reader;
     int64_t left;           /* records */
     int64_t before;         /* the last offset delta */
-    bool cut;               /* a record is not well-formed: ``reader.fault`` */
+    bool cut;               /* a record is missing or not well-formed: ``reader.fault`` */
     struct corruption odd;  /* the first record that is well-formed and still cannot be */
 };
 
-/* The batch at ``*at`` of a run, as a part; ``*at`` is moved behind it. False at the end, and with NO_RUN. */
-bool next_batch(const struct part *run, int64_t *at, struct part *batch, enum verdict *verdict);
+/* Reads the records of one batch, whose data are only these. */
+typedef enum verdict read_batch(void *reading, const struct part *batch);
 
-/* GOOD, or why nothing can be read. */
-static inline enum verdict
+/* Has the batches of a part read in their order, until one is not GOOD. */
+enum verdict read_part(const struct part *part, read_batch *read, void *reading);
+
+/* False: the offsets cannot be. Data too small for the records are a fault that ``end_scan`` returns. */
+static inline bool
 begin_scan(struct scan *scan, const struct part *part)
 {
     if (part->base_offset < 0 || part->last_delta < 0 || part->last_delta > INT32_MAX
         || part->base_offset > INT64_MAX - part->last_delta)
-        return BAD_PART;
+        return false;
     *scan = (struct scan){.part = part, .left = part->count, .before = -1};
     scan->reader = open_reader(part->data, part->size);
-    return check_count(&scan->reader, part->count) ? GOOD : CORRUPT;
+    if (!check_count(&scan->reader, part->count)) {
+        scan->cut = true;
+        scan->left = 0;
+    }
+    return true;
 }
 
 /* Notes the first record at ``at`` that is well-formed and still cannot be. */
@@ -104,16 +111,17 @@ next_wanted(struct scan *scan, struct record *record)
     return false;
 }
 
-/* After the last record: whether all of the batch was as it should be; if not, ``reader.fault`` says why. */
-static inline bool
-end_scan(struct scan *scan)
+/* After the last record: GOOD, or CORRUPT and why. */
+static inline enum verdict
+end_scan(struct scan *scan, struct corruption *fault)
 {
     if (scan->cut || !check_end(&scan->reader))
-        return false;
-    if (scan->odd.why == NULL)
-        return true;
-    scan->reader.fault = scan->odd;
-    return false;
+        *fault = scan->reader.fault;
+    else if (scan->odd.why != NULL)
+        *fault = scan->odd;
+    else
+        return GOOD;
+    return CORRUPT;
 }
 
 /* One that is no int64 is refused by check_deltas. */

@@ -17,7 +17,7 @@ from kcli.core.arrow.table import ArrowBatch, error_text
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 from tests.parity.conftest import load
-from tests.parity.test_arrow import ROWS, Row, part_of
+from tests.parity.parts import ROWS, Row, part_of
 
 TP = TopicPartition("orders", 3)
 

@@ -58,7 +58,7 @@ def show_lag(stage: Stage) -> None:
     (group,) = found.sample.groups
     rows = found.rows[GROUP]
     history = History()
-    history.add_rows(found.sample.at_ms, GROUP, rows)
+    history.add_rows(found.sample.at_ms, GROUP, rows, group.state)
     verdicts = {GROUP: GroupVerdict(history.verdict(GROUP, group.state, rows))}
     with LagOutput(stage.inv, "group", stage.admin.cluster_id(), watched=False) as output:
         output.show_sample(found.sample.at_ms, lag_rows(found, verdicts, "group", only_lagging=False))

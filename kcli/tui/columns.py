@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.cells import Cell, Line, fitted, width_of
 
 R = TypeVar("R")
 GAP = 1
+WIDEST = 60
+"""Columns of a course of five minutes: one for five seconds."""
+_NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Column(Generic[R]):
-    """``width`` in columns of the terminal; ``grows``: takes what is left over. ``order`` sorts, None: last.
+    """``width`` in columns of the terminal; ``grows``: up to what its texts need. ``order`` sorts, None: last.
+
+    ``stretch`` is what it shows in more columns than ``width``: it takes what texts leave over, up to ``WIDEST``.
 
     ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped, but becomes as narrow
     as ``least``, where ``narrow`` is what it shows. ``about`` is what it means, ``data`` its values for programs by key.
@@ -31,6 +36,7 @@ class Column(Generic[R]):
     """Whether its usual order is the largest first."""
     least: int = 0
     narrow: Callable[[R], Cell] | None = None
+    stretch: Callable[[R, int], Cell] | None = None
     about: str = ""
     data: Mapping[str, Callable[[R], Any]] = field(default_factory=dict)
 
@@ -56,18 +62,30 @@ class Layout(Generic[R]):
         """The cells of a row, in their widths."""
         found = []
         for column, width in zip(self.columns, self.widths, strict=True):
-            cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
+            if column.stretch is not None and width > column.width:
+                cell = column.stretch(row, width)
+            else:
+                cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
             found.append(Cell(fitted(cell.text, width, right=column.right) + " " * GAP, cell.style))
         return tuple(found)
 
 
-def layout(columns: Sequence[Column[R]], width: int) -> Layout[R]:
-    """The layout for a terminal of this width."""
+def layout(columns: Sequence[Column[R]], width: int, needs: Mapping[str, int] = _NONE) -> Layout[R]:
+    """The layout for a terminal of this width. ``needs``: the widths of texts, by the titles of growing columns."""
     kept = list(columns)
     while _width(kept) > width and any(column.drop for column in kept):
         kept.remove(max(kept, key=lambda column: column.drop))
     left = width - _width(kept)
-    return Layout(kept, _grown(kept, left) if left >= 0 else _shrunk(kept, -left))
+    return Layout(kept, _grown(kept, left, needs) if left >= 0 else _shrunk(kept, -left))
+
+
+def needs_of(columns: Sequence[Column[R]], rows: Sequence[R], most: int) -> dict[str, int]:
+    """The widths, up to ``most``, that the growing columns need for these rows."""
+    return {
+        column.title: max((min(most, width_of(column.cell(row).text[:most])) for row in rows), default=0)
+        for column in columns
+        if column.grows
+    }
 
 
 def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
@@ -81,14 +99,17 @@ def _title(column: Column[Any], sorted_by: str, *, falling: bool) -> str:
     return column.title + ("▼" if falling else "▲") if column.title == sorted_by else column.title
 
 
-def _grown(columns: Sequence[Column[Any]], left: int) -> list[int]:
-    growing = [column for column in columns if column.grows]
-    widths = []
-    for column in columns:
-        more = left // len(growing) if column.grows else 0
-        if growing and column is growing[0]:
-            more += left % len(growing)
-        widths.append(column.width + more)
+def _grown(columns: Sequence[Column[Any]], left: int, needs: Mapping[str, int]) -> list[int]:
+    """Texts first, the shortest ones whole; then the columns that stretch share the rest."""
+    widths = [column.width for column in columns]
+    more = {at: max(0, needs.get(one.title, 0) - one.width) for at, one in enumerate(columns) if one.grows}
+    stretching = [at for at, one in enumerate(columns) if one.stretch is not None]
+    for some, wanted in ((sorted(more, key=lambda at: more[at]), more), (stretching, None)):
+        for number, at in enumerate(some):
+            share = left // (len(some) - number)
+            taken = min(share, WIDEST - widths[at] if wanted is None else wanted[at])
+            widths[at] += taken
+            left -= taken
     return widths
 
 

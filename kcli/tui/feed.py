@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from queue import SimpleQueue
 from threading import Condition, Thread
 from time import process_time
 from typing import Protocol
@@ -60,6 +61,9 @@ class Feed(Protocol):
     def now(self) -> None:
         """Reads at once, also while paused."""
 
+    def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
+        """The offsets of a group were set from here between these times: it has not read what they went ahead by."""
+
     def close(self) -> None:
         """Ends it. A reading that a cluster does not answer is not waited for."""
 
@@ -86,6 +90,7 @@ class LiveFeed:
         self.record_failure: KcliError | None = None
         self._recording = True
         self._board = Board()
+        self._excluded: SimpleQueue[tuple[str, int, int]] = SimpleQueue()
         self._view = View()
         self._follow: str | None = None
         self._changed = Condition()
@@ -131,6 +136,9 @@ class LiveFeed:
         with self._changed:
             self._wake()
 
+    def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
+        self._excluded.put((group, since_ms, until_ms))
+
     def close(self) -> None:
         with self._changed:
             self._closed = True
@@ -167,6 +175,8 @@ class LiveFeed:
             return
         self._keep(reading)
         self._board.follow(follow)
+        while not self._excluded.empty():
+            self._board.exclude(*self._excluded.get())
         self._send(Taken(self._board.add(reading)))
 
     def _send(self, message: Message) -> None:

@@ -60,7 +60,7 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
         data={"group": lambda one: one.group},
     ),
     Column(
-        "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4,
+        "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4, grows=True,
         about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
         data={"state": lambda one: one.state or None},
     ),
@@ -84,7 +84,7 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
     Column(
         "TIME", 9, lambda one: Cell(figures.age(one.summary.seconds, one.summary.method)),
         lambda one: one.summary.seconds, drop=1, right=True, falling=True,
-        about="age of the first unread record of the worst partition; ≈: estimated (t finds it in the records)",
+        about="age of the first unread record of the worst partition; ≈: estimated",
         data={
             "lag_seconds": lambda one: figures.rounded(one.summary.seconds),
             "lag_method": lambda one: one.summary.method,
@@ -105,6 +105,7 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
     Column(
         "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
         lambda one: one.trend.net, drop=6, falling=True,
+        stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
         about="the lag of the last five minutes; sorts by how fast it grows",
         data={"net_per_second": lambda one: figures.rounded(one.trend.net, 1)},
     ),

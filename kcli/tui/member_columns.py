@@ -36,6 +36,7 @@ COLUMNS: tuple[Column[MemberRow], ...] = (
     ),
     Column(
         "HOST", 16, lambda one: Cell(one.member.host), lambda one: one.member.host, drop=3,
+        grows=True,
         about="where it runs, as the broker sees it",
         data={"host": lambda one: one.member.host},
     ),
@@ -47,7 +48,7 @@ COLUMNS: tuple[Column[MemberRow], ...] = (
     ),
     Column(
         "INSTANCE", 10, lambda one: Cell(one.member.instance_id or ""), lambda one: one.member.instance_id,
-        drop=5,
+        drop=5, grows=True,
         about="the group.instance.id of a static member",
         data={"instance_id": lambda one: one.member.instance_id},
     ),

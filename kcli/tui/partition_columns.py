@@ -76,6 +76,7 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
     Column(
         "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
         lambda one: one.lag.lag, drop=6,
+        stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
         about="the lag of the last five minutes, from when the screen was opened",
         data={},
     ),

@@ -76,6 +76,9 @@ class ReplayFeed:
     def now(self) -> None:
         """A recording has nothing newer."""
 
+    def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
+        """Nothing is set from here."""
+
     def close(self) -> None:
         with self._changed:
             self._closed = True

@@ -6,7 +6,7 @@ from kcli.flows.lag.partition_lag import INTERPOLATED, READ
 from kcli.flows.lag.verdicts import Trend
 from kcli.tui import figures, group_columns, partition_columns, topic_columns
 from kcli.tui.cells import Cell
-from kcli.tui.columns import Column, in_order, layout
+from kcli.tui.columns import Column, in_order, layout, needs_of
 
 COLUMNS: tuple[Column[int | None], ...] = (
     Column("NAME", 6, lambda one: Cell(str(one)), lambda one: one, grows=True),
@@ -16,19 +16,21 @@ COLUMNS: tuple[Column[int | None], ...] = (
 
 
 @pytest.mark.parametrize(
-    ("width", "titles", "widths"),
+    ("width", "need", "titles", "widths"),
     [
-        (17, ["NAME", "A", "B"], [6, 4, 4]),
-        (30, ["NAME", "A", "B"], [19, 4, 4]),
-        (16, ["NAME", "B"], [10, 4]),
-        (11, ["NAME"], [10]),
-        (1, ["NAME"], [1]),
+        (17, 12, ["NAME", "A", "B"], [6, 4, 4]),
+        (30, 12, ["NAME", "A", "B"], [12, 4, 4]),
+        (30, 40, ["NAME", "A", "B"], [19, 4, 4]),
+        (30, 2, ["NAME", "A", "B"], [6, 4, 4]),
+        (16, 12, ["NAME", "B"], [10, 4]),
+        (11, 12, ["NAME"], [10]),
+        (1, 12, ["NAME"], [1]),
     ],
 )
-def test_narrow_terminals_drop_the_largest_number_first_and_the_rest_grows(
-    width: int, titles: list[str], widths: list[int]
+def test_narrow_terminals_drop_the_largest_number_first_and_names_grow_as_far_as_they_need(
+    width: int, need: int, titles: list[str], widths: list[int]
 ) -> None:
-    found = layout(COLUMNS, width)
+    found = layout(COLUMNS, width, {"NAME": need})
     assert ([one.title for one in found.columns], list(found.widths)) == (titles, widths)
 
 
@@ -39,9 +41,43 @@ def test_narrow_terminals_drop_the_largest_number_first_and_the_rest_grows(
 )
 def test_every_table_fits_80_columns_and_keeps_what_matters(columns: tuple[Column[object], ...]) -> None:
     for width in (80, 100, 140):
-        found = layout(columns, width)
+        found = layout(columns, width, {column.title: width for column in columns if column.grows})
         assert sum(found.widths) + len(found.widths) == width
         assert {"GROUP", "TOPIC"} & {one.title for one in found.columns}
+
+
+TEXTS: tuple[Column[str], ...] = (
+    Column("A", 4, Cell, str, grows=True),
+    Column("B", 4, Cell, str, grows=True),
+    Column("T", 5, Cell, str, stretch=lambda one, width: Cell(one[0] * width)),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "a", "b", "widths"),
+    [
+        (16, 9, 9, [4, 4, 5]),
+        (26, 9, 30, [9, 9, 5]),
+        (26, 30, 30, [9, 9, 5]),
+        (26, 30, 6, [12, 6, 5]),
+        (60, 9, 30, [9, 30, 18]),
+        (60, 1, 1, [4, 4, 49]),
+        (200, 1, 1, [4, 4, 60]),
+    ],
+)
+def test_texts_share_what_is_spare_and_courses_have_the_rest(
+    width: int, a: int, b: int, widths: list[int]
+) -> None:
+    found = layout(TEXTS, width, {"A": a, "B": b})
+    assert list(found.widths) == widths
+    course = found.line("xyz")[2].text
+    assert course == ("x" * widths[2] if widths[2] > 5 else "xyz  ") + " "
+
+
+def test_the_needs_of_a_table_are_those_of_its_longest_texts() -> None:
+    assert needs_of(TEXTS, ["a", "\x1b", "日本語", "b" * 50], 40) == {"A": 40, "B": 40}
+    assert needs_of(TEXTS, ["a", "\x1b", "日本語"], 40) == {"A": 6, "B": 6}
+    assert needs_of(TEXTS, [], 40) == {"A": 0, "B": 0}
 
 
 def test_unknown_values_come_last_in_both_directions() -> None:

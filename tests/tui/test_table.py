@@ -212,3 +212,37 @@ def test_old_rows_look_old() -> None:
                 assert bool(style.italic) == stale
 
     on_screen(act)
+
+
+def test_a_longer_name_that_comes_into_sight_widens_its_column_which_stays_so() -> None:
+    """A table that is scrolled up and down keeps its columns where they are."""
+    long = "a-name-that-needs-twenty-seven"
+
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        def at() -> int:
+            return lines(app)[1].index("more")
+
+        app.table.show([*rows(*range(100, 50, -1)), Row(long, 1)])
+        await pilot.pause()
+        narrow = at()
+        await pilot.press("G")
+        await pilot.pause()
+        assert long in lines(app)[-1]
+        wide = at()
+        assert wide == narrow + len(long) - 10
+        await pilot.press("g")
+        await pilot.pause()
+        assert at() == wide
+        app.table.show(rows(3, 2, 1))
+        app.regions.clear()
+        app.table.show([Row(long + "-plus", 4), *rows(3, 2, 1)])
+        assert app.regions == [], "everything is drawn, not some regions"
+        await pilot.pause()
+        assert at() == wide + len("-plus")
+        await pilot.resize_terminal(70, 12)
+        app.table.show(rows(3, 2, 1))
+        await pilot.resize_terminal(80, 12)
+        await pilot.pause()
+        assert at() == narrow
+
+    on_screen(act, width=80)

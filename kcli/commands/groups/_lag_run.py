@@ -86,7 +86,7 @@ class LagRun:
         verdicts = {}
         for one in found.sample.groups:
             rows = found.rows[one.group]
-            self.history.add_rows(found.sample.at_ms, one.group, rows)
+            self.history.add_rows(found.sample.at_ms, one.group, rows, one.state)
             trend = self.history.trend(one.group) if watched else None
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
         return lag_rows(found, verdicts, self.flags["by"], only_lagging=self.flags["only_lagging"])

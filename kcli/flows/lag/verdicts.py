@@ -28,6 +28,8 @@ _JITTER_SECONDS = (
     1.0  # of what is produced: a group that keeps up is as far behind when it is read just before a commit
 )
 _STALL_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
+_HABIT = 3
+"""Steps ahead without members, within the window, that are reading: nobody moves offsets by hand that often."""
 
 
 class Trend(NamedTuple):
@@ -47,10 +49,11 @@ class _Reading:
     """What a sample has of a group, in columns: committed offsets and log ends where both are known.
 
     ``lag`` excludes partitions in which only markers and aborted records are left; ``complete``: the lag is known for
-    every partition with a commit.
+    every partition with a commit. ``deserted``: it has no members.
     """
 
-    def __init__(self, rows: Collection[PartitionLag]) -> None:
+    def __init__(self, rows: Collection[PartitionLag], state: str) -> None:
+        self.deserted = state in _WITHOUT_MEMBERS
         self.partitions: Sequence[TopicPartition]
         self.offsets: Sequence[int]
         self.log_ends: Sequence[int]
@@ -88,7 +91,11 @@ class _Reading:
 
 
 class _Point(NamedTuple):
-    """A sample of a group, and what has happened since the one before: records consumed and produced, and a rewind."""
+    """A sample of a group, and what has happened since the one before: records consumed and produced, and a rewind.
+
+    ``moved``: by how much commits went ahead while the group had no members. Who resets offsets does that, but so does
+    a consumer that assigns its partitions itself.
+    """
 
     at_ms: int
     lag: int
@@ -96,6 +103,7 @@ class _Point(NamedTuple):
     consumed: int
     produced: int
     went_back: bool
+    moved: int = 0
 
 
 class History:
@@ -105,22 +113,31 @@ class History:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
         self._last: dict[str, _Reading] = {}
+        self._joined_ms: dict[str, int] = {}
+        self._excluded: set[str] = set()  # the next step of these
 
-    def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag]) -> None:
+    def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag], state: str) -> None:
         """Adds a group's rows of one sample."""
         points = self._points.setdefault(group, deque())
-        reading = _Reading(rows)
-        commits, ends = reading.steps_from(self._last.get(group, reading))
+        reading = _Reading(rows, state)
+        before = self._last.get(group, reading)
+        commits, ends = reading.steps_from(before)
+        ahead = 0 if group in self._excluded else _advance(commits)
+        deserted = before.deserted and reading.deserted
         points.append(
             _Point(
                 at_ms,
                 reading.lag,
                 reading.complete,
-                consumed=_advance(commits),
+                consumed=0 if deserted else ahead,
                 produced=_advance(ends),
                 went_back=min(commits, default=0) < 0,
+                moved=ahead if deserted else 0,
             )
         )
+        if before.deserted and not reading.deserted:
+            self._joined_ms[group] = at_ms
+        self._excluded.discard(group)
         self._last[group] = reading
         while points[0].at_ms < at_ms - self._window_ms:
             points.popleft()
@@ -129,6 +146,20 @@ class History:
         """Forgets all other groups: they no longer exist."""
         for group in self._points.keys() - groups:
             del self._points[group], self._last[group]
+            self._joined_ms.pop(group, None)
+
+    def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
+        """Its commits were set by hand between these times: no step of that time shows what it reads."""
+        points = self._points.get(group)
+        if not points:
+            return
+        before = since_ms
+        for place, point in enumerate(points):
+            if point.at_ms >= since_ms and before <= until_ms:
+                points[place] = point._replace(consumed=0, moved=0)
+            before = point.at_ms
+        if before <= until_ms:
+            self._excluded.add(group)
 
     def resume(self, at_ms: int, group: str) -> None:
         """After a time in which it could not be read: if that was long, what comes is not compared with what was."""
@@ -137,16 +168,23 @@ class History:
             points.clear()
 
     def trend(self, group: str) -> Trend:
-        """The trend over all samples of the window; unknown after the first."""
+        """The trend over all samples of the window; unknown after the first.
+
+        What it consumed is not known either where commits went ahead without members, too seldom to be reading.
+        """
         points = self._points.get(group)
         if not points or points[-1].at_ms <= points[0].at_ms:
             return Trend()
         last, later = points[-1], list(points)[1:]
         seconds = (last.at_ms - points[0].at_ms) / 1000
-        consumed = sum(point.consumed for point in later) / seconds
         produced = sum(point.produced for point in later) / seconds
+        moved = [point.moved for point in later if point.moved]
+        drained = 0.0 if last.complete and not last.lag else None
+        if 0 < len(moved) < _HABIT:
+            return Trend(None, produced, drained)
+        consumed = (sum(point.consumed for point in later) + sum(moved)) / seconds
         gain = consumed - produced
-        eta = last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None
+        eta = last.lag / gain if gain > 0 else drained
         return Trend(consumed, produced, eta)
 
     def verdict(self, group: str, state: str, rows: Collection[PartitionLag]) -> str | None:
@@ -164,7 +202,7 @@ class History:
         if not last.lag:
             return OK if self._last[group].partitions and last.complete else None
         first = points[0]
-        if last.at_ms - first.at_ms < _STALL_MS or not state:
+        if last.at_ms - max(first.at_ms, self._joined_ms.get(group, 0)) < _STALL_MS or not state:
             return None
         if first.lag and not any(point.consumed for point in later):
             return STALLED

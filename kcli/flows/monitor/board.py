@@ -60,6 +60,10 @@ class Board:
         if group != self._followed:
             self._followed, self._lags = group, {}
 
+    def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
+        """See ``History``."""
+        self._history.exclude(group, since_ms, until_ms)
+
     def interrupt(self) -> None:
         """A reading failed as a whole."""
         self._interrupted.update(self._changes.known)
@@ -119,7 +123,7 @@ class Board:
         name = one.group
         if name in self._interrupted:
             self._history.resume(now, name)
-        self._history.add_rows(now, name, rows)
+        self._history.add_rows(now, name, rows, one.state)
         timed = name in reading.timed
         known = self._aged(now, name, rows, timed=timed)
         recent = self._recent.setdefault(name, deque())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND
 from kcli.flows.monitor.snapshot import Event, GroupLine
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import MemberDescription
@@ -57,14 +58,14 @@ class Changes:
             elif at_ms - self._absent.setdefault(name, at_ms) >= _GONE_MS:
                 del self._lines[name], self._samples[name], self._absent[name]
                 self._verdicts.pop(name, None)
-                yield Event(at_ms, GONE, name, "the group no longer exists")
+                yield Event(at_ms, GONE, name, "no broker lists it any more")
         for name, line in lines.items():
             known, sample = self._lines.get(name), samples[name]
             if known is not None:
                 yield from _of_members(at_ms, name, self._samples[name], sample)
                 yield from _of_state(at_ms, known, line)
             elif self._all_listed and name not in self._unreadable:
-                yield Event(at_ms, NEW, name, f"a new group: {line.state or 'state unknown'}")
+                yield Event(at_ms, NEW, name, f"state {line.state or 'unknown'}")
             yield from self._of_verdict(at_ms, line, first=known is None)
             self._lines[name], self._samples[name] = line, sample
             self._absent.pop(name, None)
@@ -98,7 +99,7 @@ def _of_members(at_ms: int, name: str, before: GroupSample, now: GroupSample) ->
         if some:
             names = sorted(f"{one.client_id} on {one.host}" for one in some)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            yield Event(at_ms, kind, name, f"{', '.join(names[:_MOST_NAMES])}{more}: now {len(new)} members")
+            yield Event(at_ms, kind, name, f"{', '.join(names[:_MOST_NAMES])}{more}: now {counted(len(new), 'member')}")
 
 
 def _members(one: GroupSample) -> Mapping[str, MemberDescription] | None:
@@ -111,10 +112,10 @@ def _members(one: GroupSample) -> Mapping[str, MemberDescription] | None:
 def _of_state(at_ms: int, before: GroupLine, now: GroupLine) -> Iterator[Event]:
     moved = before.verdict == REBALANCING, now.verdict == REBALANCING
     if moved == (False, True):
-        yield Event(at_ms, REBALANCE, now.group, f"rebalance: {before.state} to {now.state}")
+        yield Event(at_ms, REBALANCE, now.group, f"{before.state} to {now.state}")
     elif moved == (True, False):
-        members = "" if now.members is None else f" with {now.members} members"
-        yield Event(at_ms, REBALANCE, now.group, f"rebalance over: {now.state}{members}")
+        members = "" if now.members is None else f" with {counted(now.members, 'member')}"
+        yield Event(at_ms, REBALANCE, now.group, f"over, {now.state}{members}")
 
 
 def _lag(line: GroupLine) -> str:

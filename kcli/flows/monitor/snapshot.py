@@ -61,7 +61,10 @@ class BrokerLine(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that changed between two readings. ``kind`` is one of ``events.KINDS``; ``group`` may be empty."""
+    """Something that changed between two readings. ``kind`` is one of ``events.KINDS``; ``group`` may be empty.
+
+    ``text`` is what has changed; it follows the group and the kind wherever it is shown, and repeats neither.
+    """
 
     at_ms: int
     kind: str

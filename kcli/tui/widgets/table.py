@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kcli.tui.cells import Cell, Line, fitted
-from kcli.tui.columns import Column, Layout, in_order, layout
+from kcli.tui.columns import Column, Layout, in_order, layout, needs_of
 from kcli.tui.widgets.lines import drawn
 
 R = TypeVar("R")
@@ -61,6 +61,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         self.cursor = 0
         self.stale = False
         self._choose(next(column for column in columns if column.title == sorted_by))
+        self._needs: dict[str, int] = {}
         self._fit: tuple[int, Layout[R]] = 80, layout(columns, 80)
         self._drawn: dict[int, Line] = {}
         self._marked = _HEAD
@@ -80,7 +81,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         size = Size(self.size.width, len(self.rows) + _HEAD)
         if size != self.virtual_size:
             self.virtual_size = size
-        self._redraw(everything=restyled)
+        self._redraw(everything=self._widened() or restyled)
 
     @property
     def chosen(self) -> R | None:
@@ -188,6 +189,8 @@ class Table(ScrollView, Generic[R], can_focus=True):
     def on_resize(self, _event: events.Resize) -> None:
         """Other columns may fit."""
         self.virtual_size = Size(self.size.width, len(self.rows) + _HEAD)
+        self._needs = {}
+        self._widened()
         self._drawn.clear()
         self.refresh()
         self.post_message(self.Looked())
@@ -196,6 +199,8 @@ class Table(ScrollView, Generic[R], can_focus=True):
         """Other rows are in sight."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
+            if self._widened():
+                self.refresh()
             self._drawn.clear()
             self.post_message(self.Looked())
 
@@ -217,8 +222,21 @@ class Table(ScrollView, Generic[R], can_focus=True):
         """For the width that there is: the first lines are drawn before the size is reported."""
         width = self.size.width or self._fit[0]
         if width != self._fit[0]:
-            self._fit = width, layout(self.columns, width)
+            self._fit = width, layout(self.columns, width, self._needs)
         return self._fit[1]
+
+    def _widened(self) -> bool:
+        """Whether columns have become wider for texts that came into sight. They stay so: a table that is scrolled
+        keeps its columns where they are.
+        """
+        before = self._layout
+        width = self._fit[0]
+        now = needs_of(self.columns, self.in_sight, width)
+        needs = {title: max(need, self._needs.get(title, 0)) for title, need in now.items()}
+        if needs == self._needs:
+            return False
+        self._needs, self._fit = needs, (width, layout(self.columns, width, needs))
+        return self._fit[1].widths != before.widths
 
     def _head(self) -> Line:
         return self._layout.head(self.sorted_by.title, falling=self.falling)

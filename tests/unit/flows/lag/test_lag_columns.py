@@ -35,8 +35,8 @@ def test_columns_are_rows(offsets: tuple[int, int], *, owned: bool) -> None:
     assert summary(columns) == summary(rows)
     by_column, by_row = History(), History()
     for at, rows_then in ((NOW, columns), (NOW + 10_000, columns)):
-        by_column.add_rows(at, "g", rows_then)
-        by_row.add_rows(at, "g", list(rows_then))
+        by_column.add_rows(at, "g", rows_then, "Stable")
+        by_row.add_rows(at, "g", list(rows_then), "Stable")
     assert by_column.trend("g") == by_row.trend("g")
     for state in ("Stable", "Empty", ""):
         assert by_column.verdict("g", state, columns) == by_row.verdict("g", state, rows)

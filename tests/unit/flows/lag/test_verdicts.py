@@ -10,7 +10,7 @@ def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000
     """``samples`` are (committed, lag), ``step`` ms apart."""
     history = History()
     for number, (committed, lag) in enumerate(samples):
-        history.add_rows(NOW + number * step, "g", [row(lag, committed=committed, **more)])
+        history.add_rows(NOW + number * step, "g", [row(lag, committed=committed, **more)], state)
     return history
 
 
@@ -43,7 +43,7 @@ def test_markers_and_aborted_records_are_nothing_to_read(state: str, word: str) 
 )
 def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | None) -> None:
     committed, lag = samples[-1]
-    assert watched(*samples).verdict("g", state, [row(lag, committed=committed)]) == verdict
+    assert watched(*samples, state=state).verdict("g", state, [row(lag, committed=committed)]) == verdict
 
 
 def test_a_group_that_keeps_up_is_not_slow_because_of_when_it_was_read() -> None:
@@ -60,14 +60,14 @@ def test_a_group_that_keeps_up_is_not_slow_because_of_when_it_was_read() -> None
 def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
     known, leaderless = row(0, committed=5), row(None, committed=5, tp=P1)
     history = History()
-    history.add_rows(NOW, "g", [known, leaderless])
+    history.add_rows(NOW, "g", [known, leaderless], state)
     assert history.verdict("g", state, [known, leaderless]) is None
 
 
 def test_known_lag_is_reported_even_if_other_values_are_unknown() -> None:
     rows = [row(3, committed=5), row(None, committed=5, tp=P1)]
     history = History()
-    history.add_rows(NOW, "g", rows)
+    history.add_rows(NOW, "g", rows, "Empty")
     assert history.verdict("g", "Empty", rows) == "stopped"
 
 
@@ -100,9 +100,75 @@ def test_samples_older_than_a_minute_do_not_count() -> None:
 
 def test_a_partition_that_comes_or_goes_moves_nothing() -> None:
     history = History()
-    history.add_rows(NOW, "g", [row(5, committed=100)])
-    history.add_rows(NOW + 10_000, "g", [])
-    history.add_rows(NOW + 20_000, "g", [row(5, committed=100)])
+    history.add_rows(NOW, "g", [row(5, committed=100)], "Stable")
+    history.add_rows(NOW + 10_000, "g", [], "Stable")
+    history.add_rows(NOW + 20_000, "g", [row(5, committed=100)], "Stable")
     assert history.trend("g").consumed == 0.0
-    history.add_rows(NOW + 30_000, "g", [row(None, committed=3)])
+    history.add_rows(NOW + 30_000, "g", [row(None, committed=3)], "Stable")
     assert history.verdict("g", "Stable", []) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "read"),
+    [
+        ("Stable", "Stable", True),
+        ("Stable", "Empty", True),
+        ("Empty", "Stable", True),
+        ("Empty", "PreparingRebalance", True),
+        ("", "", True),
+        ("Empty", "Empty", False),
+        ("Dead", "Empty", False),
+        ("Empty", "Dead", False),
+    ],
+)
+def test_commits_that_go_ahead_are_reading_where_members_were_there_before_or_after(
+    before: str, now: str, read: bool
+) -> None:
+    """A rewind to a later offset, and an undo, are not: they would show a rate and a time to drain for a minute."""
+    history = History()
+    history.add_rows(NOW, "g", [row(1_000, committed=0)], before)
+    history.add_rows(NOW + 10_000, "g", [row(100, committed=900)], now)
+    trend = history.trend("g")
+    assert (trend.consumed, trend.eta) == ((90.0, 100 / 90) if read else (None, None))
+    assert trend.produced == 0.0
+
+
+def test_a_reset_to_the_end_leaves_nothing_to_drain() -> None:
+    trend = watched((0, 1_000), (1_000, 0), state="Empty").trend("g")
+    assert (trend.consumed, trend.eta) == (None, 0.0)
+
+
+def test_a_consumer_that_assigns_its_partitions_itself_reads_though_its_group_has_no_members() -> None:
+    """It commits again and again, which nobody who resets offsets does."""
+    samples = [(100 * number, 5_000 - 100 * number) for number in range(4)]
+    trend = watched(*samples, state="Empty").trend("g")
+    assert (trend.consumed, trend.eta) == (10.0, 470.0)
+    assert watched(*samples[:3], state="Empty").trend("g").consumed is None
+
+
+def test_members_that_have_just_joined_are_not_called_stalled_before_they_can_have_committed() -> None:
+    history = watched(*[(5, 3)] * 5, state="Empty")
+    for second, word in ((50, None), (55, None), (58, "stalled")):
+        history.add_rows(NOW + second * 1_000, "g", [row(3, committed=5)], "Stable")
+        assert history.verdict("g", "Stable", [row(3, committed=5)]) == word, second
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "consumed"),
+    [
+        (11, 12, 10 + 0 + 10),
+        (11, 22, 10 + 0 + 0),
+        (10, 10, 0 + 0 + 10),
+        (25, 45, 10 + 900 + 0),
+        (40, 50, 10 + 900 + 10),
+    ],
+)
+def test_steps_in_which_offsets_were_set_by_hand_are_no_reading(since: int, until: int, consumed: int) -> None:
+    """Of a group with members, whose offsets are set while they are held back: steps end at 10, 20 and 30 s."""
+    history = watched((0, 5_000), (10, 4_990), (910, 4_090), (920, 4_080))
+    history.exclude("g", NOW + since * 1_000, NOW + until * 1_000)
+    assert history.trend("g").consumed == pytest.approx(consumed / 30)
+    history.add_rows(NOW + 40_000, "g", [row(3_080, committed=1_920)], "Stable")
+    consumed += 0 if until >= 30 else 1_000
+    assert history.trend("g").consumed == pytest.approx(consumed / 40)
+    history.exclude("other", NOW, NOW)

@@ -5,13 +5,12 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 import pytest
-from textual.message import Message
 
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.reading import Reading, View
 from kcli.tui import feed
-from kcli.tui.messages import Lost
+from kcli.tui.reports import Lost, Report
 
 
 class Away:
@@ -28,7 +27,7 @@ class Away:
 def test_the_cluster_is_lost_since_the_reading_began_not_since_it_was_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cluster, posted = Away(), SimpleQueue[Message]()
+    cluster, posted = Away(), SimpleQueue[Report]()
     monkeypatch.setattr(feed, "wall_ms", lambda: cluster.now)
     live: Any = feed.LiveFeed(lambda: nullcontext(cast("Monitor", cluster)), 300.0)
     live.start(posted.put)

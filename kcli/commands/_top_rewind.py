@@ -1,26 +1,26 @@
-"""What ``kcli top`` does to groups: ``kcli groups rewind``, for the screen in place of stdout and stderr."""
+"""Rewinds from ``kcli top``: ``kcli groups rewind``, for the screen in place of stdout and stderr.
+
+Loaded when the first one is asked for: what it needs would delay the first screen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from kcli.commands._top_actions import TopActions
 from kcli.commands.groups import _rewind_flags as flags
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups import _rewind_text as text
 from kcli.commands.groups._executing import outcome_errors, plan_remarks, subject
-from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.shared.confirm import protected, with_cluster
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.exit import describe
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
-from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.options import ConsumerOptions
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
@@ -32,7 +32,7 @@ from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
-from kcli.tui.actions import TO_GROUP, UNDO, CancelledError, Proposal, Result, Rewinding, Trouble, Voice, Wish
+from kcli.tui.actions import TO_GROUP, UNDO, CancelledError, Proposal, Result, Trouble, Voice, Wish
 
 _REMEDIES = Remedies(
     "x waits until they have left; or l rewinds the group as it runs",
@@ -43,39 +43,7 @@ _REMEDIES = Remedies(
 _WAITABLE = (_REMEDIES.members, _REMEDIES.transactions)
 
 
-class TopActions:
-    """``options`` are those of the admin clients of this run."""
-
-    def __init__(self, inv: Invocation, options: ClientOptions, cluster: str) -> None:
-        self._inv, self._options, self._cluster = inv, options, cluster
-        self.timeout = inv.timeout
-
-    def open_admin(self, hooks: Hooks = NO_HOOKS) -> Admin:
-        """An admin client; a context manager."""
-        return Admin(self._options, hooks, timeout=self.timeout)
-
-    def open_consumer(self) -> Consumer:
-        """Reads committed records, without a group; a context manager."""
-        return record_consumer(self._inv, NO_HOOKS)
-
-    def trouble(self, error: BaseException) -> Trouble:
-        """As the command prints it."""
-        _, what, why, do = describe(error)
-        return Trouble(what, "" if why in what else why, do)
-
-    @contextmanager
-    def rewinding(self, voice: Voice) -> Iterator[Rewinding]:
-        """Clients for rewinds; groups that are held are released at the end."""
-
-        def warn(level: str, _area: str, message: str) -> None:
-            if level == "warning":
-                voice.note(message)
-
-        with self.open_admin(Hooks(log=warn)) as admin:
-            yield _Rewinds(self._inv, self, admin, self._cluster, voice)
-
-
-class _Rewinds:
+class Rewinds:
     """One rewind after the other."""
 
     def __init__(

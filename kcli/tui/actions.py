@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.admin.admin import Admin
-from kcli.core.consumer.consumer import Consumer
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
 
 TO, TO_GROUP, UNDO = "to", "to-group", "undo"
 """The flags of ``kcli groups rewind`` that name a target."""

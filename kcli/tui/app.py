@@ -13,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -30,8 +31,8 @@ from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
-from kcli.tui.messages import Broken, Lost, Taken
 from kcli.tui.replay import ReplayFeed
+from kcli.tui.reports import Broken, Report, Taken
 from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
 from kcli.tui.screens.brokers import Brokers
 from kcli.tui.screens.events import Events
@@ -58,6 +59,14 @@ REPLAY_KEYS = [
     Binding("end", "seek_end(1)", "to the last reading", show=False, priority=True),
 ]
 """Only while a recording is played."""
+
+
+class Reported(Message):
+    """A report of the feed."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
 
 
 class TopApp(Host):
@@ -119,7 +128,7 @@ class TopApp(Host):
         """The first screen, and the first reading."""
         self.push_screen(self.first)
         self.set_interval(1.0, self._tick)
-        self.feed.start(self.post_message)
+        self.feed.start(self.report)
         if self._leaving:
             self.exit()
 
@@ -192,21 +201,23 @@ class TopApp(Host):
             feed.note,
         )
 
-    def on_taken(self, message: Taken) -> None:
+    def report(self, report: Report) -> None:
+        """What the feed has. From any thread."""
+        self.post_message(Reported(report))
+
+    def on_reported(self, message: Reported) -> None:
         """Repaints soon; snapshots that come until then are not painted one by one."""
-        self.snapshot, self.lost = with_events(message.snapshot, self._own_events), None
+        report = message.report
+        if isinstance(report, Broken):  # nothing more will come
+            self.error = report.error
+            self.exit(return_code=1)
+            return
+        if isinstance(report, Taken):
+            self.snapshot, self.lost = with_events(report.snapshot, self._own_events), None
+        else:  # what is on the screen is from before
+            since = self.lost[0] if self.lost is not None else report.at_ms
+            self.lost = since, report.error
         self._repaint_soon()
-
-    def on_lost(self, message: Lost) -> None:
-        """The data on the screen is from before."""
-        since = self.lost[0] if self.lost is not None else message.at_ms
-        self.lost = since, message.error
-        self._repaint_soon()
-
-    def on_broken(self, message: Broken) -> None:
-        """Nothing more will come."""
-        self.error = message.error
-        self.exit(return_code=1)
 
     @property
     def listing(self) -> Listing[Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from kcli.tui.cells import Cell, Line, fitted, width_of
@@ -90,9 +91,10 @@ def needs_of(columns: Sequence[Column[R]], rows: Sequence[R], most: int) -> dict
 
 def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
     """Sorted by a column; rows of which the value is not known come last in both directions."""
-    known = [(value, row) for row in rows if (value := column.order(row)) is not None]
-    unknown = [row for row in rows if column.order(row) is None]
-    return [row for _, row in sorted(known, key=lambda pair: pair[0], reverse=falling)] + unknown
+    valued = [(column.order(row), row) for row in rows]
+    known = [pair for pair in valued if pair[0] is not None]
+    known.sort(key=itemgetter(0), reverse=falling)
+    return [row for _, row in known] + [row for value, row in valued if value is None]
 
 
 def _title(column: Column[Any], sorted_by: str, *, falling: bool) -> str:

@@ -1,4 +1,7 @@
-"""Where snapshots come from: a thread that reads the cluster at intervals."""
+"""Where snapshots come from: a thread that reads the cluster at intervals.
+
+Without Textual: the first reading is on its way while that is loaded.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,14 @@ from threading import Condition, Thread
 from time import process_time
 from typing import Protocol
 
-from textual.message import Message
-
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.reading import Reading, View
-from kcli.tui.messages import Broken, Lost, Taken
+from kcli.tui.reports import Broken, Lost, Report, Taken
 
-Post = Callable[[Message], object]
+Post = Callable[[Report], object]
 _INTERVALS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 SHORTEST = _INTERVALS[0]
 """Seconds between two readings, at least."""
@@ -73,7 +74,7 @@ class LiveFeed:
 
     ``record`` takes each reading, which then has all topics and brokers, whatever is on the screen. Its KcliErrors do not
     end the feed: ``unrecorded`` counts them, ``record_failure`` is the last one. A reading that takes long delays the
-    next one: at most half of a core is used.
+    next one: at most half of a core is used. ``begin`` lets it read before there is somebody to post to.
     """
 
     speed = None
@@ -95,7 +96,8 @@ class LiveFeed:
         self._follow: str | None = None
         self._changed = Condition()
         self._at_once, self._closed = True, False
-        self._post: Post = lambda _message: None
+        self._post: Post | None = None
+        self._early: list[Report] = []
         self._thread = Thread(target=self._run, name="kcli-top", daemon=True)
 
     @property
@@ -110,9 +112,18 @@ class LiveFeed:
     def clock(self) -> int:
         return wall_ms()
 
-    def start(self, post: Post) -> None:
-        self._post = post
+    def begin(self) -> None:
+        """Reads from now on; what there is to report waits for ``start``."""
         self._thread.start()
+
+    def start(self, post: Post) -> None:
+        with self._changed:
+            self._post, early = post, self._early
+            self._early = []
+            for one in early:  # before what the thread posts from now on
+                post(one)
+        if self._thread.ident is None:
+            self.begin()
 
     def look(self, view: View, follow: str | None) -> None:
         with self._changed:
@@ -141,6 +152,8 @@ class LiveFeed:
 
     def close(self) -> None:
         with self._changed:
+            if self._closed:
+                return
             self._closed = True
             self._changed.notify()
         if self._thread.ident is not None:
@@ -179,11 +192,16 @@ class LiveFeed:
             self._board.exclude(*self._excluded.get())
         self._send(Taken(self._board.add(reading)))
 
-    def _send(self, message: Message) -> None:
+    def _send(self, report: Report) -> None:
         if self._closed:
             return
+        with self._changed:
+            post = self._post
+            if post is None:
+                self._early.append(report)
+                return
         try:
-            self._post(message)
+            post(report)
         except RuntimeError:
             if not self._closed:  # else the loop of the application has ended meanwhile
                 raise

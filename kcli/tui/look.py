@@ -1,5 +1,8 @@
 """Styles by name, from the colours of a theme."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from rich.style import Style
 from textual.theme import Theme
 
@@ -21,19 +24,33 @@ STYLES = (
 """``on red`` is that of a heading in a profile's colour."""
 
 
-def look(theme: Theme) -> dict[str, Style]:
-    """The styles of ``STYLES``."""
-    dark = theme.dark
+def look(theme: Theme) -> Mapping[str, Style]:
+    """The styles of ``STYLES``; for the same colours the same ones, since every line that is drawn asks for them."""
+    return _styles(
+        theme.dark, theme.primary, theme.secondary, theme.success, theme.warning, theme.error, theme.accent
+    )
+
+
+@lru_cache(maxsize=4)
+def _styles(
+    dark: bool,
+    primary: str,
+    secondary: str | None,
+    success: str | None,
+    warning: str | None,
+    error: str | None,
+    accent: str | None,
+) -> Mapping[str, Style]:
     return {
         **{f"on {color}": Style(bold=True, reverse=True, color=color) for color in COLORS},
         "": Style(),
-        "head": Style(bold=True, color=theme.secondary or theme.primary),
+        "head": Style(bold=True, color=secondary or primary),
         "dim": Style(dim=True),
-        "ok": Style(color=theme.success or ("green" if dark else "dark_green")),
-        "warn": Style(color=theme.warning or "yellow"),
-        "bad": Style(color=theme.error or "red", bold=True),
-        "accent": Style(color=theme.accent or theme.primary),
+        "ok": Style(color=success or ("green" if dark else "dark_green")),
+        "warn": Style(color=warning or "yellow"),
+        "bad": Style(color=error or "red", bold=True),
+        "accent": Style(color=accent or primary),
         "title": Style(bold=True),
-        "key": Style(bold=True, color=theme.accent or theme.primary),
+        "key": Style(bold=True, color=accent or primary),
         "stale": Style(dim=True, italic=True),
     }

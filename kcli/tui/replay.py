@@ -11,7 +11,7 @@ from kcli.flows.monitor.playback import Player, Recording
 from kcli.flows.monitor.reading import View
 from kcli.output.progress import counted
 from kcli.tui.feed import Post, stepped
-from kcli.tui.messages import Broken, Taken
+from kcli.tui.reports import Broken, Taken
 
 _SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 _GAP_MS = 300_000  # a longer time without readings is skipped
@@ -37,7 +37,7 @@ class ReplayFeed:
         self._followed: str | None = None
         self._changed = Condition()
         self._closed = False
-        self._post: Post = lambda _message: None
+        self._post: Post = lambda _report: None
         self._thread = Thread(target=self._run, name="kcli-replay", daemon=True)
 
     # --- Feed --------------------------------------------------------------------------------------------------------

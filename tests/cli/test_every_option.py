@@ -243,7 +243,7 @@ def here(shared: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
     monkeypatch.setenv("KCLI_BOOTSTRAP_SERVER", shared.cluster.bootstrap)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("kcli.commands.top.is_terminal", lambda _stream: True)
-    monkeypatch.setattr("kcli.commands._top_run.TopApp.run", one_reading)
+    monkeypatch.setattr("kcli.tui.app.TopApp.run", one_reading)
     yield shared
     shared.cluster.heal()
 

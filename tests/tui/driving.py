@@ -9,7 +9,8 @@ from typing import Any
 import click
 from textual.pilot import Pilot
 
-from kcli.commands._top_run import finish_rewinds, new_app
+from kcli.commands._top_app import finish_rewinds, new_app
+from kcli.commands._top_run import first_contact
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.top import top
@@ -89,8 +90,9 @@ def drive(
     given = GlobalValues(bootstrap_server=bootstrap, **(values or {}))
     with click.Context(top, obj=given):
         inv = Invocation(given)
-        app = new_app(inv, _FLAGS | flags)
-        assert app is not None
+        live = first_contact(inv, _FLAGS | flags)
+        assert live is not None
+        app = new_app(inv, _FLAGS | flags, live)
         asyncio.run(run())
         finish_rewinds(inv, app)
     if app.error is not None:

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from textual.message import Message
-
 from kcli.commands._top_screen import run_screen
 from kcli.commands.shared.exit import report_error
 from kcli.core.errors import KcliError
@@ -20,7 +18,7 @@ from kcli.flows.monitor.reading import View
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import LiveFeed
-from kcli.tui.messages import Broken, Lost, Taken
+from kcli.tui.reports import Broken, Lost, Report, Taken
 from kcli.tui.screens.listing import Listing
 from kcli.tui.widgets.table import Table
 from tests.tui.hostile_text import reading_of, strings, with_other_states
@@ -33,7 +31,7 @@ GROUPS = 40
 class Made(LiveFeed):
     """Posts what it is given, at once and every second."""
 
-    def __init__(self, snapshots: Any, last: Message | None = None) -> None:
+    def __init__(self, snapshots: Any, last: Report | None = None) -> None:
         super().__init__(lambda: None, 1.0)  # type: ignore[arg-type, return-value]
         self._snapshots, self._last = snapshots, last
 
@@ -98,7 +96,7 @@ def _at(owner: type, name: str, turn: int) -> Callable[[], None]:
 
 CRASHES = {
     "widget": _at(Table, "render_line", 60),
-    "handler": _at(TopApp, "on_taken", 2),
+    "handler": _at(TopApp, "on_reported", 2),
     "feed": _at(Board, "add", 2),
     "compose": _at(Listing, "compose", 1),
     "end": _at(TopApp, "on_unmount", 1),

@@ -15,7 +15,7 @@ from kcli.flows.monitor.reading import View
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Post
-from kcli.tui.messages import Taken
+from kcli.tui.reports import Taken
 from kcli.tui.screens.listing import Listing
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
@@ -43,7 +43,7 @@ def test_a_hundred_snapshots_at_once_are_one_repaint() -> None:
             await pilot.pause(0.2)
             with patch.object(Listing, "repaint", autospec=True, side_effect=Listing.repaint) as repaint:
                 for snapshot in shown:
-                    app.post_message(Taken(snapshot))
+                    app.report(Taken(snapshot))
                 await pilot.pause(0.3)
             assert repaint.call_count == 1
             assert app.snapshot is shown[-1]

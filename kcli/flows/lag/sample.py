@@ -153,8 +153,8 @@ def _of_topics(
 ) -> Committed:
     """Commits, and partitions that members read without a commit; in order."""
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
-    all_topics = accepts_topic is None and isinstance(offsets, CommitColumns)
-    if all_topics and (not read or read <= set(offsets)):
+    columns_of_all_topics = accepts_topic is None and isinstance(offsets, CommitColumns)
+    if columns_of_all_topics and (not read or read <= set(offsets)):
         return offsets
     found = dict.fromkeys(read, None) | dict(offsets)
     return dict(

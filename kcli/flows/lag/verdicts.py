@@ -24,9 +24,8 @@ _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), ())
-_JITTER_SECONDS = (
-    1.0  # of what is produced: a group that keeps up is as far behind when it is read just before a commit
-)
+# Of what is produced: a group that keeps up is as far behind when it is read just before a commit.
+_JITTER_SECONDS = 1.0
 _STALL_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
 _HABIT = 3
 """Steps ahead without members, within the window, that are reading: nobody moves offsets by hand that often."""
@@ -106,108 +105,146 @@ class _Point(NamedTuple):
     moved: int = 0
 
 
+class _Window:
+    """The points of a group in the last minute, and the sums of all but the first: what happened since that."""
+
+    __slots__ = ("consumed", "moved", "moves", "points", "produced", "rewinds")
+
+    def __init__(self) -> None:
+        self.points: deque[_Point] = deque()
+        self._reset()
+
+    def add(self, point: _Point, since_ms: int) -> None:
+        """Points before ``since_ms`` are dropped."""
+        points = self.points
+        if points:
+            self._count(point, 1)
+        points.append(point)
+        while points[0].at_ms < since_ms:
+            points.popleft()
+            self._count(points[0], -1)
+
+    def clear(self) -> None:
+        """The next point is the first."""
+        self.points.clear()
+        self._reset()
+
+    def exclude(self, since_ms: int, until_ms: int) -> int:
+        """No step between these times counts as reading; returns when the last step ended."""
+        points, before = self.points, since_ms
+        for place, point in enumerate(points):
+            if point.at_ms >= since_ms and before <= until_ms:
+                points[place] = point._replace(consumed=0, moved=0)
+            before = point.at_ms
+        self._reset()
+        for place, point in enumerate(points):
+            if place:
+                self._count(point, 1)
+        return before
+
+    def _reset(self) -> None:
+        self.consumed = self.moved = self.moves = self.produced = self.rewinds = 0
+
+    def _count(self, point: _Point, times: int) -> None:
+        self.consumed += times * point.consumed
+        self.produced += times * point.produced
+        self.rewinds += times * point.went_back
+        self.moved += times * point.moved
+        self.moves += times * bool(point.moved)
+
+
 class History:
     """The samples of the last minute, by group; evaluated group by group. Offsets are kept of the last sample only."""
 
     def __init__(self, window_ms: int = WINDOW_MS) -> None:
         self._window_ms = window_ms
-        self._points: dict[str, deque[_Point]] = {}
+        self._windows: dict[str, _Window] = {}
         self._last: dict[str, _Reading] = {}
         self._joined_ms: dict[str, int] = {}
         self._excluded: set[str] = set()  # the next step of these
 
     def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag], state: str) -> None:
         """Adds a group's rows of one sample."""
-        points = self._points.setdefault(group, deque())
         reading = _Reading(rows, state)
         before = self._last.get(group, reading)
         commits, ends = reading.steps_from(before)
         ahead = 0 if group in self._excluded else _advance(commits)
         deserted = before.deserted and reading.deserted
-        points.append(
-            _Point(
-                at_ms,
-                reading.lag,
-                reading.complete,
-                consumed=0 if deserted else ahead,
-                produced=_advance(ends),
-                went_back=min(commits, default=0) < 0,
-                moved=ahead if deserted else 0,
-            )
+        point = _Point(
+            at_ms,
+            reading.lag,
+            reading.complete,
+            consumed=0 if deserted else ahead,
+            produced=_advance(ends),
+            went_back=min(commits, default=0) < 0,
+            moved=ahead if deserted else 0,
         )
+        if group not in self._windows:
+            self._windows[group] = _Window()
+        self._windows[group].add(point, at_ms - self._window_ms)
         if before.deserted and not reading.deserted:
             self._joined_ms[group] = at_ms
         self._excluded.discard(group)
         self._last[group] = reading
-        while points[0].at_ms < at_ms - self._window_ms:
-            points.popleft()
 
     def keep(self, groups: Collection[str]) -> None:
         """Forgets all other groups: they no longer exist."""
-        for group in self._points.keys() - groups:
-            del self._points[group], self._last[group]
+        for group in self._windows.keys() - groups:
+            del self._windows[group], self._last[group]
             self._joined_ms.pop(group, None)
 
     def exclude(self, group: str, since_ms: int, until_ms: int) -> None:
         """Its commits were set by hand between these times: no step of that time shows what it reads."""
-        points = self._points.get(group)
-        if not points:
-            return
-        before = since_ms
-        for place, point in enumerate(points):
-            if point.at_ms >= since_ms and before <= until_ms:
-                points[place] = point._replace(consumed=0, moved=0)
-            before = point.at_ms
-        if before <= until_ms:
+        window = self._windows.get(group)
+        if window is not None and window.points and window.exclude(since_ms, until_ms) <= until_ms:
             self._excluded.add(group)
 
     def resume(self, at_ms: int, group: str) -> None:
         """After a time in which it could not be read: if that was long, what comes is not compared with what was."""
-        points = self._points.get(group)
-        if points and at_ms - points[-1].at_ms > _STALL_MS:
-            points.clear()
+        window = self._windows.get(group)
+        if window is not None and window.points and at_ms - window.points[-1].at_ms > _STALL_MS:
+            window.clear()
 
     def trend(self, group: str) -> Trend:
         """The trend over all samples of the window; unknown after the first.
 
         What it consumed is not known either where commits went ahead without members, too seldom to be reading.
         """
-        points = self._points.get(group)
-        if not points or points[-1].at_ms <= points[0].at_ms:
+        window = self._windows.get(group)
+        if window is None or not window.points or window.points[-1].at_ms <= window.points[0].at_ms:
             return Trend()
-        last, later = points[-1], list(points)[1:]
-        seconds = (last.at_ms - points[0].at_ms) / 1000
-        produced = sum(point.produced for point in later) / seconds
-        moved = [point.moved for point in later if point.moved]
+        first, last = window.points[0], window.points[-1]
+        seconds = (last.at_ms - first.at_ms) / 1000
+        produced = window.produced / seconds
         drained = 0.0 if last.complete and not last.lag else None
-        if 0 < len(moved) < _HABIT:
+        if 0 < window.moves < _HABIT:
             return Trend(None, produced, drained)
-        consumed = (sum(point.consumed for point in later) + sum(moved)) / seconds
+        consumed = (window.consumed + window.moved) / seconds
         gain = consumed - produced
         eta = last.lag / gain if gain > 0 else drained
         return Trend(consumed, produced, eta)
 
     def verdict(self, group: str, state: str, rows: Collection[PartitionLag]) -> str | None:
         """The verdict on a group; None while it is not known: one sample shows no progress."""
-        points = self._points[group]
-        last, later = points[-1], list(points)[1:]
+        window = self._windows[group]
+        first, last = window.points[0], window.points[-1]
         if state in _MOVING:
             return REBALANCING
         if not isinstance(rows, LagColumns) and any(row.at_risk for row in rows):
             return LOSS_RISK
-        if any(point.went_back for point in later):
+        if window.rewinds:
             return REWOUND
         if state in _WITHOUT_MEMBERS:
             return STOPPED if last.lag else EMPTY if last.complete else None
         if not last.lag:
             return OK if self._last[group].partitions and last.complete else None
-        first = points[0]
         if last.at_ms - max(first.at_ms, self._joined_ms.get(group, 0)) < _STALL_MS or not state:
             return None
-        if first.lag and not any(point.consumed for point in later):
+        if first.lag and not window.consumed:
             return STALLED
-        produced = sum(point.produced for point in later) * 1_000 / (last.at_ms - first.at_ms)
-        return SLOW if _growth([point.lag for point in points]) > produced * _JITTER_SECONDS else OK
+        produced = window.produced * 1_000 / (last.at_ms - first.at_ms)
+        growth = _growth([point.lag for point in window.points])
+        return SLOW if growth > produced * _JITTER_SECONDS else OK
 
 
 def _unstarted(row: PartitionLag) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kcli.core.errors import KcliError
@@ -18,10 +18,11 @@ from kcli.flows.lag.summary import Summary, summary
 from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History, Trend
 from kcli.flows.monitor.events import Changes
 from kcli.flows.monitor.reading import Reading
+from kcli.flows.monitor.series import Series
 from kcli.flows.monitor.snapshot import BrokerLine, Event, GroupLine, Snapshot, Totals
 from kcli.flows.monitor.topic_lines import topic_lines
 
-T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 RECENT_MS = 300_000
 _EVENTS = 1_000
@@ -44,16 +45,16 @@ class Board:
     def __init__(self) -> None:
         self._history = History()
         self._changes = Changes()
-        self._recent: dict[str, deque[tuple[int, int | None]]] = {}
+        self._recent: dict[str, Series[int | None]] = {}
         self._ages: dict[str, _Age] = {}
         self._risky: dict[str, bool] = {}
-        self._totals: deque[tuple[int, Totals]] = deque()
+        self._totals = Series[Totals](RECENT_MS)
         self._events: deque[Event] = deque(maxlen=_EVENTS)
         self._ends: tuple[int, Mapping[TopicPartition, LogEnds]] = 0, {}
         self._interrupted: set[str] = set()
         self._rates: dict[str, float] = {}
         self._followed: str | None = None
-        self._lags: dict[TopicPartition, deque[tuple[int, int | None]]] = {}
+        self._lags: dict[TopicPartition, Series[int | None]] = {}
 
     def follow(self, group: str | None) -> None:
         """From the next reading on, the lags of this group's partitions are kept."""
@@ -83,7 +84,6 @@ class Board:
         self._interrupted = set(unread)
         self._add_rates(now, reading)
         totals = self._total(lines.values(), reading)
-        _keep(self._totals, now, totals)
         self._add_lags(now, rows)
         return Snapshot(
             reading,
@@ -92,18 +92,15 @@ class Board:
             topic_lines(reading, rows, self._rates),
             _broker_lines(reading),
             totals,
-            [one for _, one in self._totals],
+            self._totals.add(now, totals),
             list(self._events),
-            {tp: [lag for _, lag in some] for tp, some in self._lags.items()},
+            {tp: some.past for tp, some in self._lags.items()},
             [self._unread_line(now, name, error) for name, error in unread.items()],
         )
 
     def _unread_line(self, now: int, name: str, error: KcliError) -> GroupLine:
         """A group of which nothing is known at the moment."""
-        recent: Sequence[int | None] = ()
-        if name in self._recent:
-            _keep(self._recent[name], now, None)
-            recent = [lag for _, lag in self._recent[name]]
+        series = self._recent.get(name)
         return GroupLine(
             name,
             "",
@@ -114,7 +111,7 @@ class Board:
             summary(())._replace(lag=None, note=str(error)),
             Trend(),
             None,
-            recent,
+            () if series is None else series.add(now, None),
         )
 
     def _line(
@@ -126,8 +123,6 @@ class Board:
         self._history.add_rows(now, name, rows, one.state)
         timed = name in reading.timed
         known = self._aged(now, name, rows, timed=timed)
-        recent = self._recent.setdefault(name, deque())
-        _keep(recent, now, known.lag)
         description = one.description
         members = None if description is None else len(description.members)
         if members is None and one.state == "Empty":
@@ -142,7 +137,7 @@ class Board:
             known,
             self._history.trend(name),
             self._verdict(one, rows, timed=timed),
-            [lag for _, lag in recent],
+            _added(self._recent, name, now, known.lag),
         )
 
     def _aged(self, now: int, name: str, rows: Collection[PartitionLag], *, timed: bool) -> Summary:
@@ -208,13 +203,14 @@ class Board:
         if self._followed is None:
             return
         for row in rows.get(self._followed, ()):
-            _keep(self._lags.setdefault(row.tp, deque()), now, row.lag)
+            _added(self._lags, row.tp, now, row.lag)
 
 
-def _keep(series: deque[tuple[int, T]], now: int, value: T) -> None:
-    series.append((now, value))
-    while series[0][0] < now - RECENT_MS:
-        series.popleft()
+def _added(series: dict[K, Series[int | None]], key: K, now: int, lag: int | None) -> Sequence[int | None]:
+    """A lag more, in the series of this key."""
+    if key not in series:
+        series[key] = Series(RECENT_MS)
+    return series[key].add(now, lag)
 
 
 def _topics_of(rows: Collection[PartitionLag]) -> int:

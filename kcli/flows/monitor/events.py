@@ -99,7 +99,12 @@ def _of_members(at_ms: int, name: str, before: GroupSample, now: GroupSample) ->
         if some:
             names = sorted(f"{one.client_id} on {one.host}" for one in some)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            yield Event(at_ms, kind, name, f"{', '.join(names[:_MOST_NAMES])}{more}: now {counted(len(new), 'member')}")
+            yield Event(
+                at_ms,
+                kind,
+                name,
+                f"{', '.join(names[:_MOST_NAMES])}{more}: now {counted(len(new), 'member')}",
+            )
 
 
 def _members(one: GroupSample) -> Mapping[str, MemberDescription] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.record_pages import RecordPage, ShownRecord, read_page
 from kcli.tui.actions import Actions
@@ -19,6 +20,9 @@ from kcli.tui.record_lines import VIEWS, record_lines
 from kcli.tui.rewind_form import prose, trouble_lines
 from kcli.tui.shell import command
 from kcli.tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
 
 _AROUND, _MORE, _KEPT = 10, 20, 200
 """Records that are read at first on each side, later, and kept at most."""

@@ -5,13 +5,12 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 import pytest
-from textual.message import Message
 
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.reading import Reading, View
 from kcli.tui import feed
-from kcli.tui.messages import Lost, Taken
+from kcli.tui.reports import Lost, Report
 from tests.unit.flows.monitor.readings import NOW, P0, group, reading
 
 
@@ -29,7 +28,7 @@ class Away:
 def test_the_cluster_is_lost_since_the_reading_began_not_since_it_was_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cluster, posted = Away(), SimpleQueue[Message]()
+    cluster, posted = Away(), SimpleQueue[Report]()
     monkeypatch.setattr(feed, "wall_ms", lambda: cluster.now)
     live: Any = feed.LiveFeed(lambda: nullcontext(cast("Monitor", cluster)), 300.0)
     live.start(posted.put)
@@ -52,7 +51,7 @@ class Reader:
 
 
 def test_what_was_set_from_the_screen_is_not_shown_as_a_rate() -> None:
-    posted = SimpleQueue[Message]()
+    posted = SimpleQueue[Report]()
     live: Any = feed.LiveFeed(lambda: nullcontext(cast("Monitor", Reader())), 300.0)
     live.start(posted.put)
     for turn in range(4):

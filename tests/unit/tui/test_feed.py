@@ -10,7 +10,7 @@ from kcli.core.errors import KcliError
 from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.reading import Reading, View
 from kcli.tui import feed
-from kcli.tui.reports import Lost, Report
+from kcli.tui.reports import Lost, Report, Taken
 from tests.unit.flows.monitor.readings import NOW, P0, group, reading
 
 

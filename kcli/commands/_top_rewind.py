@@ -155,7 +155,8 @@ class _Rewinds:
         undo = _undo_of(plan) if report.kept else None
         event = None
         if undo is not None:
-            event = f"from here: {report.done} of {len(plan.items)} partitions to {plan.to}; undo: {plan.id}"
+            proven = " known to be held" if plan.live else ""
+            event = f"from here to {plan.to}: {report.done} of {len(plan.items)} partitions{proven}; undo: {plan.id}"
         return Result((text.done_text(report),), tuple(troubles), undo, event, set_between)
 
     def _request(self, wish: Wish) -> RewindRequest:

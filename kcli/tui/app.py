@@ -383,15 +383,18 @@ class TopApp(Host):
         for node, classes in ((screen, type(screen).__mro__), (self, type(self).__mro__)):
             for cls in classes:
                 for row in key_rows(cls) if cls.__module__.startswith("kcli.") else ():
-                    if row.action not in _NOT_IN_PALETTE and self._applies(node, row.action):
+                    if row.action not in _NOT_IN_PALETTE and self._applies(node, row.action, screen):
                         yield SystemCommand(
                             row.what.capitalize(), row.keys, partial(self.run_action, row.action, node)
                         )
         yield SystemCommand("Theme", "other colours", self.search_themes)
 
-    def _applies(self, node: Screen[Any] | App[None], action: str) -> bool:
+    def _applies(self, node: Screen[Any] | App[None], action: str, screen: Screen[Any]) -> bool:
+        """``screen`` is below the palette, which is the application's screen by then."""
         name = action.partition("(")[0]
-        return offered(action, self.facts) and bool(node.check_action(name, ()))
+        if not offered(action, self.facts):
+            return False
+        return isinstance(screen, Listing) if name in REPLAY_ONLY else bool(node.check_action(name, ()))
 
 
 class _WithoutColour(LineFilter):

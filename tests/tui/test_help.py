@@ -237,6 +237,36 @@ def test_the_palette_runs_a_command(path: Path) -> None:
     run(script)
 
 
+def test_the_palette_finds_the_keys_of_a_recording(path: Path) -> None:
+    async def script() -> None:
+        async with playing(path, at=0) as (app, pilot):
+            assert app.replay is not None
+            for typed, position in (("a reading on", 1), ("to the last reading", 2)):
+                await pilot.press("ctrl+p")
+                await pilot.pause()
+                await pilot.press(*("space" if char == " " else char for char in typed))
+                await pilot.app.workers.wait_for_complete()
+                await pilot.pause()
+                await pilot.press("enter")
+                await pilot.pause()
+                assert app.replay.position == position, typed
+
+    run(script)
+
+
+@pytest.mark.parametrize("first", ["groups", "topics", "brokers", "events"])
+def test_every_theme_draws_every_list(path: Path, first: str) -> None:
+    async def script() -> None:
+        async with playing(path, at=2, first=first) as (app, pilot):
+            before = picture(app)
+            for theme in app.available_themes:
+                app.theme = theme
+                await pilot.pause()
+                assert picture(app) == before, theme
+
+    run(script)
+
+
 def test_a_theme_is_kept(path: Path) -> None:
     async def script() -> None:
         async with playing(path, at=2) as (app, pilot):

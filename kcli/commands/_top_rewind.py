@@ -53,6 +53,8 @@ class Rewinds:
         self._journals = Journals(cluster)
         self._log = OffsetsLog(admin, actions.open_consumer, actions.timeout)
         self._plan: RewindPlan | None = None
+        self._released_ms: int | None = None
+        """When the members of a live group had its offsets: what they commit later, they have read."""
 
     def propose(self, wish: Wish, *, wait: bool = False) -> Proposal:
         """The plan of ``kcli groups rewind``, with why some of it will not be done."""
@@ -74,6 +76,7 @@ class Rewinds:
             plan.possible,
             occupied=any(one.refusal is not None and one.refusal.do in _WAITABLE for one in plan.groups),
             caution=self._caution(plan),
+            table=tuple(line for one in plan.groups for line in text.table_lines(one.items)),
         )
 
     def execute(self) -> Result:
@@ -81,6 +84,7 @@ class Rewinds:
         plan, self._plan = self._plan, None
         assert plan is not None
         begun: list[GroupPlan] = []
+        began_ms, self._released_ms = clock.wall_ms(), None
         with ExitStack() as stack:
             barriers = stack.enter_context(self._barriers())
             watcher = Watcher(
@@ -103,10 +107,11 @@ class Rewinds:
                         ),
                     ),
                     _undo_of(begun[0]),
+                    set_between=(began_ms, clock.wall_ms()),
                 )
-        return self._result(reports[0])
+        return self._result(reports[0], (began_ms, self._released_ms or clock.wall_ms()))
 
-    def _result(self, report: GroupReport) -> Result:
+    def _result(self, report: GroupReport, set_between: tuple[int, int]) -> Result:
         plan = report.plan
         if report.error is not None:
             return Result((text.undone_text(plan),), (self._actions.trouble(report.error),))
@@ -118,8 +123,9 @@ class Rewinds:
         undo = _undo_of(plan) if report.kept else None
         event = None
         if undo is not None:
-            event = f"rewound from here: {report.done} of {len(plan.items)} partitions to {plan.to}; undo: {plan.id}"
-        return Result((text.done_text(report),), tuple(troubles), undo, event)
+            proven = " known to be held" if plan.live else ""
+            event = f"from here to {plan.to}: {report.done} of {len(plan.items)} partitions{proven}; undo: {plan.id}"
+        return Result((text.done_text(report),), tuple(troubles), undo, event, set_between)
 
     def _request(self, wish: Wish) -> RewindRequest:
         scope: Scope = flags.topic_scope(
@@ -157,6 +163,8 @@ class Rewinds:
 
     def _show_released(self, results: Sequence[LiveResult]) -> None:
         for result in results:
+            if result.facts is not None:
+                self._released_ms = result.facts.released_ms
             if result.facts is not None and result.facts.partitions:
                 self._voice.note(text.released_text(result.plan.group, result.facts, WATCH_SECONDS))
 

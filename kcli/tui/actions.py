@@ -70,7 +70,7 @@ class Proposal:
     """The plan of a wish. ``text`` is what the command prints; ``remarks`` say why some of it will not be done.
 
     ``wish`` names what an undo restores. ``occupied``: all that prevents it are the members of the group.
-    ``caution`` is to be said before the confirmation.
+    ``caution`` is to be said before the confirmation. ``table``: the lines of ``text`` that are columns.
     """
 
     wish: Wish
@@ -79,16 +79,21 @@ class Proposal:
     possible: bool = True
     occupied: bool = False
     caution: str = ""
+    table: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was done. ``undo`` would restore what was before; ``event`` is for the list of events."""
+    """What was done. ``undo`` would restore what was before; ``event`` is for the list of events.
+
+    ``set_between``: the times, in ms, between which the offsets were set, if they were.
+    """
 
     verdicts: tuple[str, ...]
     troubles: tuple[Trouble, ...] = ()
     undo: Wish | None = None
     event: str | None = None
+    set_between: tuple[int, int] | None = None
 
 
 class CancelledError(BaseException):

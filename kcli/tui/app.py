@@ -31,6 +31,7 @@ from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
+from kcli.tui.offers import REPLAY_ONLY, offered, works
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.reports import Broken, Report, Taken
 from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
@@ -50,7 +51,18 @@ _REPAINT = 0.05
 _NOTED = 5.0
 """Seconds for which a note is shown."""
 _MINUTE_MS = 60_000
+LIVE_KEYS = [
+    Binding("space", "pause", "pause, or go on"),
+    Binding("r", "now", "read now"),
+    Binding("plus", "pace(1)", "a longer time between two readings"),
+    Binding("minus", "pace(-1)", "a shorter time between two readings"),
+    Binding("t", "time", "lag in time from the records themselves, or estimated"),
+]
+"""Only of a cluster."""
 REPLAY_KEYS = [
+    Binding("space", "play", "play, or pause; at the end: from the start"),
+    Binding("plus", "speed(1)", "slower"),
+    Binding("minus", "speed(-1)", "faster"),
     Binding("left", "seek(-1)", "a reading back", show=False, priority=True),
     Binding("right", "seek(1)", "a reading on", show=False, priority=True),
     Binding("shift+left", "seek_minute(-1)", "a minute back", show=False, priority=True),
@@ -79,16 +91,12 @@ class TopApp(Host):
         Binding("2", "list('topics')", "topics"),
         Binding("3", "list('brokers')", "brokers"),
         Binding("4", "list('events')", "events"),
-        Binding("space", "pause", "pause, or go on"),
-        Binding("r", "now", "read now"),
-        Binding("plus", "pace(1)", "a longer time between two readings; of a recording: slower"),
-        Binding("minus", "pace(-1)", "a shorter time; of a recording: faster"),
-        Binding("t", "time", "lag in time from the records themselves, or estimated"),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "suspend: fg continues", show=False, priority=True),
         Binding("q,ctrl+q", "quit", "quit", priority=False),
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+        *LIVE_KEYS,
         *REPLAY_KEYS,
     ]
     SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
@@ -337,19 +345,29 @@ class TopApp(Host):
     def action_help(self) -> None:
         """All keys, columns, verdicts and colours."""
         if not isinstance(self.screen, Help):
-            self.push_screen(Help(help_sections(type(self))))
+            self.push_screen(Help(help_sections(type(self), self.facts)))
 
     # --- a recording -------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key does anything here."""
-        if action.startswith("seek"):
-            return self.replay is not None and isinstance(self.screen, Listing) and not self._typing
+        if not works(action, self.facts):
+            return False
+        if action in REPLAY_ONLY:
+            return isinstance(self.screen, Listing) and not self._typing
         return super().check_action(action, parameters)
 
     @property
     def _typing(self) -> bool:
         return isinstance(self.focused, Input)
+
+    def action_play(self) -> None:
+        """Plays, or stays."""
+        self.action_pause()
+
+    def action_speed(self, step: int) -> None:
+        """The next lower or higher speed."""
+        self.action_pace(step)
 
     def action_seek(self, readings: int) -> None:
         """Some readings on, or back."""
@@ -376,15 +394,18 @@ class TopApp(Host):
         for node, classes in ((screen, type(screen).__mro__), (self, type(self).__mro__)):
             for cls in classes:
                 for row in key_rows(cls) if cls.__module__.startswith("kcli.") else ():
-                    if row.action not in _NOT_IN_PALETTE and self._applies(node, row.action):
+                    if row.action not in _NOT_IN_PALETTE and self._applies(node, row.action, screen):
                         yield SystemCommand(
                             row.what.capitalize(), row.keys, partial(self.run_action, row.action, node)
                         )
         yield SystemCommand("Theme", "other colours", self.search_themes)
 
-    def _applies(self, node: Screen[Any] | App[None], action: str) -> bool:
+    def _applies(self, node: Screen[Any] | App[None], action: str, screen: Screen[Any]) -> bool:
+        """``screen`` is below the palette, which is the application's screen by then."""
         name = action.partition("(")[0]
-        return bool(node.check_action(name, ())) and (self.replay is not None or not name.startswith("seek"))
+        if not offered(action, self.facts):
+            return False
+        return isinstance(screen, Listing) if name in REPLAY_ONLY else bool(node.check_action(name, ()))
 
 
 class _WithoutColour(LineFilter):

@@ -38,9 +38,12 @@ def default_name(screen: str, at_ms: int, utc_offset: int | None) -> str:
 def write(path: str, contents: Contents) -> None:
     """A new file in the format of its ending. Raises KcliError; nothing is written then."""
     path = os.path.expanduser(path.strip())
-    form = path.rpartition(".")[2].lower()
-    if form not in FORMATS or "." not in path:
+    stem, _, ending = os.path.basename(path).rpartition(".")
+    form = ending.lower()
+    if form not in FORMATS:
         raise ConfigError(f"the name must end with one of .{' .'.join(FORMATS)}")
+    if not stem:
+        raise ConfigError(f"{path} has an ending only", do="give a name before it")
     if os.path.lexists(path):
         raise ConfigError(f"{path} exists already", do="give another name")
     try:

@@ -127,8 +127,7 @@ def event_lines(events: Sequence[Event], count: int, width: int, utc_offset: int
 
 def event_line(event: Event, width: int, utc_offset: int | None = None) -> Line:
     """Time, group and what has happened."""
-    what = event.text if event.text.startswith(event.kind) else f"{event.kind}: {event.text}"
-    text = fitted(f"{event.group}  {what}", max(0, width - 10))
+    text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 10))
     return cut(
         (Cell(figures.clock(event.at_ms, utc_offset), "dim"), Cell("  "), Cell(text, event_style(event))),
         width,

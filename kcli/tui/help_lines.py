@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from kcli.tui.cells import Cell, Line, width_of
@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 SIGNS = (
     (Cell("–", "dim"), "not known, or there is none"),
-    (Cell("≈"), "estimated from the time index of the log; t reads the records"),
+    (Cell("≈"), "estimated from the time index of the log, not read from the records"),
     (Cell("▁▃▅█", "accent"), "a course of five minutes, from its least to its largest value"),
     (Cell("●", "ok"), "all brokers are there; ○: some are away, or nothing could be read"),
     (Cell("green", "ok"), "as it should be"),
@@ -32,9 +32,10 @@ SIGNS = (
 )
 
 
-def keys_section(title: str, classes: Iterable[type[Any]]) -> Section:
-    """The bindings of these classes."""
-    return Section(title, [(Cell(row.keys, "key"), row.what) for cls in classes for row in key_rows(cls)])
+def keys_section(title: str, classes: Iterable[type[Any]], wanted: Callable[[str], bool]) -> Section:
+    """The bindings of these classes whose actions are wanted."""
+    rows = [row for cls in classes for row in key_rows(cls) if wanted(row.action)]
+    return Section(title, [(Cell(row.keys, "key"), row.what) for row in rows])
 
 
 def columns_section(title: str, columns: Sequence[Column[Any]]) -> Section:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kcli.tui.actions import TO, TO_GROUP, UNDO, Proposal, Result, Trouble, Wish
-from kcli.tui.cells import Cell, Line, fitted, wrapped
+from kcli.tui.cells import ELLIPSIS, Cell, Line, fitted, width_of, wrapped
 
 
 class Choice(NamedTuple):
@@ -115,12 +115,35 @@ class RewindForm:
         )
 
 
-def proposal_lines(proposal: Proposal, width: int) -> list[Line]:
-    """The plan as the command prints it, and why some of it will not be done."""
-    lines = prose(proposal.text, width)
+def proposal_lines(proposal: Proposal, width: int, shift: int = 0) -> list[Line]:
+    """The plan as the command prints it, and why some of it will not be done.
+
+    Its table is not wrapped: ``shift`` columns of it are left out, behind the topic and the partition.
+    """
+    table, kept = frozenset(proposal.table), _kept(proposal, width)
+    lines: list[Line] = []
+    for text in proposal.text.split("\n") if proposal.text else ():
+        lines += [_shifted(text, width, shift, kept)] if text in table else prose(text, width)
     for remark in proposal.remarks:
         lines += trouble_lines(remark, width, "warn" if proposal.possible else "bad")
     return lines + prose(proposal.caution, width, "warn")
+
+
+def overhang(proposal: Proposal, width: int) -> int:
+    """How many columns of the table are not in sight."""
+    return max(0, max(map(width_of, proposal.table), default=0) - width)
+
+
+def _kept(proposal: Proposal, width: int) -> int:
+    """Columns of the table that stay in sight: topic and partition, where they leave room for the rest."""
+    end = max(0, proposal.table[0].find(" PART ")) + len(" PART ") if proposal.table else 0
+    return end if end <= width // 2 else 0
+
+
+def _shifted(line: str, width: int, shift: int, kept: int) -> Line:
+    text = line[:kept] + line[kept + shift :]
+    marked = text if not shift else f"{text[:kept]}{ELLIPSIS}{text[kept + 1 :]}"
+    return (Cell(fitted(marked, width)),)
 
 
 def result_lines(result: Result, width: int) -> list[Line]:

@@ -26,7 +26,9 @@ async def playing(
     """Paused at a reading. An error of the application is raised here."""
     feed = ReplayFeed(Recording(str(path)), paused=True)
     feed.jump(at)
-    app = TopApp(feed, Facts("shop", "", replay=str(path)), first, colour=colour)
+    app = TopApp(
+        feed, Facts("shop", "", read_only="a recording is played", replay=str(path)), first, colour=colour
+    )
     async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
         yield app, pilot

@@ -122,7 +122,8 @@ def test_a_file_that_exists_stays(contents: Contents, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", "csv", "out", "out.xlsx", "missing/out.csv", "out.csv/", "a\0.csv"]
+    "name",
+    ["", "  ", "csv", ".csv", "missing/.csv", "out", "out.xlsx", "missing/out.csv", "out.csv/", "a\0.csv"],
 )
 def test_other_names_are_refused(contents: Contents, here: Path, name: str) -> None:
     with pytest.raises(KcliError):

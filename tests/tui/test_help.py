@@ -12,7 +12,9 @@ from textual.dom import DOMNode
 
 import kcli.tui
 from kcli.tui.app import TopApp
+from kcli.tui.facts import Facts
 from kcli.tui.keys import key_rows, own_bindings, shown
+from kcli.tui.offers import offered
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
 from kcli.tui.screens.listing import IN_A_RECORDING, Listing
@@ -52,8 +54,41 @@ def bindings_of(cls: type[Any]) -> Iterator[Binding]:
             yield from own_bindings(one)
 
 
+LIVE = Facts("prod", "c")
+READ_ONLY = Facts("prod", "c", read_only="--read-only is given")
+REPLAY = Facts("shop", "", read_only="a recording is played", replay="shop.ndjson")
+
+
+def listed_by(*facts: Facts) -> set[tuple[str, str]]:
+    """Keys, and what the help says of them."""
+    found = [section for one in facts for section in help_sections(TopApp, one)]
+    return {(word.text, what) for section in found for word, what in section.rows}
+
+
+def test_the_help_lists_what_works_here() -> None:
+    changing = {
+        ("w", "rewind the group: target, plan, confirmation"),
+        ("u", "undo the last rewind of the group"),
+    }
+    assert changing <= listed_by(LIVE)
+    assert not changing & (listed_by(READ_ONLY) | listed_by(REPLAY))
+    assert ("+", "slower") in listed_by(REPLAY) - listed_by(LIVE)
+    assert ("r", "read now") in listed_by(LIVE) - listed_by(REPLAY)
+    titles = [section.title for section in help_sections(TopApp, REPLAY)]
+    assert titles[:3] == ["Keys", "Keys of the recording", "Keys of tables"]
+    assert not {"Keys of a record", "Keys of a rewind"} & set(titles)
+
+
+@pytest.mark.parametrize("facts", [LIVE, READ_ONLY, REPLAY])
+def test_no_key_is_listed_twice_for_the_same_place(facts: Facts) -> None:
+    for section in help_sections(TopApp, facts):
+        if section.title.startswith("Keys"):
+            keys = [key for word, _ in section.rows for key in word.text.split()]
+            assert len(keys) == len(set(keys)), section.title
+
+
 def test_every_binding_is_in_the_help_and_says_what_it_does() -> None:
-    listed = {(word.text, what) for section in help_sections(TopApp) for word, what in section.rows}
+    listed = listed_by(LIVE, REPLAY)
     with_keys = [one for one in classes() if list(own_bindings(one))]
     assert {TopApp, Listing, Table} <= set(with_keys)
     for one in with_keys:
@@ -79,7 +114,7 @@ def test_every_key_at_the_foot_is_a_binding(screen: type[Listing[Any]]) -> None:
         for binding in bindings_of(cls)
         for key in binding.key.split(",")
     }
-    for keys, word in (*screen.KEYS, IN_A_RECORDING):
+    for keys, word in (*screen.KEYS, *IN_A_RECORDING):
         assert word
         for key in keys.split("/") if len(keys) > 1 else [keys]:
             assert SYMBOLS.get(key, key) in bound, (screen, key)
@@ -158,6 +193,30 @@ def test_the_palette_has_the_keys_of_the_screen_and_nothing_else(path: Path) -> 
                 row.what.capitalize() for cls in (TopApp, *type(app.screen).__mro__) for row in key_rows(cls)
             }
             assert set(titles) - {"Theme"} <= known
+            facts = app.facts
+            works = {row.what.capitalize() for row in key_rows(TopApp) if offered(row.action, facts)}
+            assert works - {"All commands, and the themes"} <= set(titles)
+            assert "Read now" not in titles
+
+    run(script)
+
+
+def test_a_recording_offers_no_rewind(path: Path) -> None:
+    async def script() -> None:
+        async with playing(path, at=2, size=(200, 30)) as (app, pilot):
+            titles = [command.title for command in app.get_system_commands(app.screen)]
+            assert not any("ewind" in title for title in titles)
+            assert "play" in picture(app)
+            for screen in range(2):
+                assert not {"rewind", "undo", "pause", "pace", "records"} & set(
+                    picture(app).split("\n")[-1].split()
+                )
+                await pilot.press("enter")
+                await pilot.pause()
+                assert screen or "tab members" in picture(app)
+            await pilot.press("w")
+            await pilot.pause()
+            assert "nothing can be changed: a recording is played" in picture(app)
 
     run(script)
 
@@ -174,6 +233,36 @@ def test_the_palette_runs_a_command(path: Path) -> None:
             await pilot.pause()
             assert isinstance(app.screen, Listing)
             assert app.screen.NAME == "brokers"
+
+    run(script)
+
+
+def test_the_palette_finds_the_keys_of_a_recording(path: Path) -> None:
+    async def script() -> None:
+        async with playing(path, at=0) as (app, pilot):
+            assert app.replay is not None
+            for typed, position in (("a reading on", 1), ("to the last reading", 2)):
+                await pilot.press("ctrl+p")
+                await pilot.pause()
+                await pilot.press(*("space" if char == " " else char for char in typed))
+                await pilot.app.workers.wait_for_complete()
+                await pilot.pause()
+                await pilot.press("enter")
+                await pilot.pause()
+                assert app.replay.position == position, typed
+
+    run(script)
+
+
+@pytest.mark.parametrize("first", ["groups", "topics", "brokers", "events"])
+def test_every_theme_draws_every_list(path: Path, first: str) -> None:
+    async def script() -> None:
+        async with playing(path, at=2, first=first) as (app, pilot):
+            before = picture(app)
+            for theme in app.available_themes:
+                app.theme = theme
+                await pilot.pause()
+                assert picture(app) == before, theme
 
     run(script)
 

@@ -108,6 +108,7 @@ def test_members_are_waited_for_and_the_wait_can_be_cancelled(cluster: FakeClust
         await screen.shows("Refused: its 2 members would overwrite the new offsets")
         await screen.press("x")
         await screen.shows("waiting until group-00000 has no members")
+        assert "making the plan" not in screen.text
         await screen.press("escape")
         await screen.shows("cancelled: nothing was done")
         await screen.press("left", "enter")
@@ -245,6 +246,7 @@ def test_a_live_rewind_is_ended_while_it_watches_with_a_report_of_what_is_known(
         await screen.pause(0.2)
         await screen.press("enter")
         await screen.shows("watching their commits")
+        assert "setting the offsets" not in screen.text
         await screen.press("escape")
         await screen.until_stage(Stage.REPORT)
         await screen.shows(

@@ -1,5 +1,6 @@
 """The plan of a rewind as text for users, and what was done. Pure: it has fixed headings of its own."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -7,7 +8,7 @@ from kcli.commands.shared.context import ClusterName
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.live import LiveFacts
-from kcli.flows.rewind.outcomes import GroupReport, rewind_command
+from kcli.flows.rewind.outcomes import VERIFIED, GroupReport, rewind_command
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, RewindItem, RewindPlan
 from kcli.flows.rewind.watching import OpenPartition
 from kcli.output.progress import counted, duration_text
@@ -17,6 +18,7 @@ NO_UNDO = "Nothing will change, and there will be nothing to undo."
 MINUS = "\N{MINUS SIGN}"
 ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
+_INDENT = "  "
 _SHOWN = 4
 _NOTICED = (
     "Live: the members have no partitions while the offsets are set, and until their batches in progress have ended\n"
@@ -49,12 +51,23 @@ def undone_text(plan: GroupPlan) -> str:
 def done_text(report: GroupReport) -> str:
     """One verdict on what was done to a group."""
     plan = report.plan
-    partitions = counted(report.done, "partition")
-    done = "set and read back"
+    done = _done(report)
     if plan.live:
-        done = "set and held: the members continued from there" if report.done else "known to be held"
+        held = "set and held: the members continued from there" if report.done else "known to be held"
+        done = f"{counted(report.done, 'partition')} {held}"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
-    return f"group {plan.group}: {partitions} {done}{rest_text(report.count)}{undo}"
+    return f"group {plan.group}: {done}{rest_text(report.count)}{undo}"
+
+
+def _done(report: GroupReport) -> str:
+    """``2 partitions set, 1 commit deleted, all read back``: an undo deletes commits that were not there before."""
+    done = Counter(one.item.action for one in report.outcomes if one.status == VERIFIED)
+    parts = [f"{counted(done['commit'], 'partition')} set"] if done["commit"] or not report.done else []
+    if done["delete"]:
+        parts.append(f"{counted(done['delete'], 'commit')} deleted")
+    if done["keep"]:
+        parts.append(f"{counted(done['keep'], 'partition')} left without a commit")
+    return f"{', '.join(parts)}{' and' if len(parts) == 1 else ', all'} read back"
 
 
 def released_text(group: str, facts: LiveFacts, bound: float) -> str:
@@ -177,7 +190,7 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: ClusterName, *, dry: bool)
     details = ", ".join(filter(None, (cluster, where.details)))
     lines = [f"{whole.act} {plan.group} on {where.name}" + (f" ({details})" if details else "")]
     lines.append(f"  to: {plan.to}")
-    lines += [f"  {line}" for line in _table(plan.items)]
+    lines += table_lines(plan.items)
     lines.append(f"  {_summary(plan)}")
     if plan.refusal is not None:
         lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
@@ -191,8 +204,8 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: ClusterName, *, dry: bool)
     return "\n".join(lines)
 
 
-def _table(items: Sequence[RewindItem]) -> list[str]:
-    """Numbers are right-aligned below their heading."""
+def table_lines(items: Sequence[RewindItem]) -> list[str]:
+    """The lines of a plan with its partitions, below their headings. Numbers are right-aligned."""
     if not items:
         return []
     heading, mixed = _records_heading(items)
@@ -216,7 +229,8 @@ def _table(items: Sequence[RewindItem]) -> list[str]:
         topic, part, committed, new, change, records, note = cells
         records = records if cells is headings else records.rjust(number)
         lines.append(
-            _GAP.join(
+            _INDENT
+            + _GAP.join(
                 (
                     topic.ljust(widths[0]),
                     part.rjust(widths[1]),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kcli.flows.lag.sample import GroupSample
-from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND
+from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND, WINDOW_MS
 from kcli.flows.monitor.snapshot import Event, GroupLine
 from kcli.output.progress import counted
 
@@ -33,6 +33,7 @@ class Changes:
         self._lines: dict[str, GroupLine] = {}
         self._samples: dict[str, GroupSample] = {}
         self._verdicts: dict[str, str] = {}
+        self._rewound_ms: dict[str, int] = {}
         self._absent: dict[str, int] = {}  # since when, in ms
         self._unreadable: set[str] = set()
         self._all_listed = False
@@ -58,6 +59,7 @@ class Changes:
             elif at_ms - self._absent.setdefault(name, at_ms) >= _GONE_MS:
                 del self._lines[name], self._samples[name], self._absent[name]
                 self._verdicts.pop(name, None)
+                self._rewound_ms.pop(name, None)
                 yield Event(at_ms, GONE, name, "no broker lists it any more")
         for name, line in lines.items():
             known, sample = self._lines.get(name), samples[name]
@@ -82,6 +84,9 @@ class Changes:
         if verdict == last or (last is None and (first or verdict in (OK, EMPTY))):
             return
         if verdict == REWOUND:
+            if at_ms - self._rewound_ms.get(line.group, -WINDOW_MS) < WINDOW_MS:
+                return  # a risk of loss, say, came and went meanwhile: the verdict is still that of the same rewind
+            self._rewound_ms[line.group] = at_ms
             yield Event(at_ms, REWIND, line.group, f"commits moved back; lag {_lag(line)}")
         elif last != REWOUND or verdict not in (OK, EMPTY):
             was = "" if last is None else f", was {last}"

@@ -6,7 +6,7 @@ from kcli.flows.monitor.snapshot import Snapshot
 from kcli.tui.partition_columns import COLUMNS, PartitionRow
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.group_members import GroupMembers
-from kcli.tui.screens.listing import LISTS
+from kcli.tui.screens.listing import LISTS, RECORDS
 from kcli.tui.screens.of_group import GROUP_KEYS, OfGroup
 from kcli.tui.shell import command
 from kcli.tui.widgets.table import Table
@@ -20,7 +20,7 @@ class GroupPartitions(OfGroup[PartitionRow]):
     COLUMNS = COLUMNS
     SORTED_BY = "LAG"
     NOTHING = "no committed offset, and no member reads a partition"
-    KEYS = (("↵", "records"), ("tab", "members"), *GROUP_KEYS, *LISTS)
+    KEYS = (RECORDS, ("tab", "members"), *GROUP_KEYS, *LISTS)
 
     def key(self, row: PartitionRow) -> str:
         return f"{row.lag.tp.topic}-{row.lag.tp.partition}"

@@ -42,7 +42,9 @@ LISTS = (
     ("?", "help"),
 )
 """The keys of every list."""
-IN_A_RECORDING = ("←/→", "position")
+RECORDS = ("↵", "records")
+IN_A_RECORDING = (("space", "play"), ("+/-", "speed"), ("←/→", "position"))
+"""What keys are there; the last one is added."""
 _CHANGING = ("w", "u")
 
 
@@ -175,11 +177,9 @@ class Listing(Screen[None], Generic[R]):
 
     def _keys(self) -> Sequence[tuple[str, str]]:
         """Without those that would be refused."""
-        if self.app.replay is not None:
-            return (*self.KEYS[:-1], IN_A_RECORDING, *self.KEYS[-1:])
-        if self.app.facts.read_only is not None:
-            return [(key, word) for key, word in self.KEYS if key not in _CHANGING]
-        return self.KEYS
+        read_only = self.app.facts.read_only is not None
+        keys = [one for one in self.KEYS if not read_only or one[0] not in _CHANGING]
+        return keys if self.app.replay is None else _in_a_recording(keys)
 
     def on_table_looked(self) -> None:
         """Other rows are in sight."""
@@ -273,6 +273,12 @@ class Listing(Screen[None], Generic[R]):
         return Contents(
             self.ITEM, cluster, reading.sample.at_ms, self.table.shown_columns, tuple(self.table.rows), text
         )
+
+
+def _in_a_recording(keys: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    words = dict(IN_A_RECORDING)
+    kept = [(key, words.get(key, word)) for key, word in keys if (key, word) != RECORDS]
+    return [*kept[:-1], IN_A_RECORDING[-1], *kept[-1:]]
 
 
 def _matcher(wanted: str) -> Any:

@@ -24,6 +24,7 @@ from kcli.tui.host import Host
 from kcli.tui.rewind_form import (
     VALUE,
     RewindForm,
+    overhang,
     proposal_lines,
     prose,
     result_lines,
@@ -62,12 +63,18 @@ _KEYS = {
 _ACTIONS = {
     Stage.FORM: {"row", "choose", "plan", "copy", "back"},
     Stage.PLANNING: {"back"},
-    Stage.REVIEW: {"go", "live", "copy", "row", "page", "back"},
+    Stage.REVIEW: {"go", "live", "copy", "row", "page", "choose", "back"},
     Stage.CONFIRM: {"page", "back"},
     Stage.RUNNING: {"back"},
     Stage.REPORT: {"copy", "row", "page", "back"},
 }
 _OWN = frozenset().union(*_ACTIONS.values())
+_COLUMNS = 8
+"""By which a wide plan is moved with one key."""
+_DOING = {
+    Stage.PLANNING: "making the plan …",
+    Stage.RUNNING: "setting the offsets, and reading them back …",
+}
 _PLAN, _EXECUTE = "plan", "execute"
 _PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 
@@ -80,8 +87,8 @@ class Rewind(ModalScreen[None]):
     BINDINGS = [
         Binding("up,k", "row(-1)", "the row above", show=False),
         Binding("down,j", "row(1)", "the row below", show=False),
-        Binding("left", "choose(-1)", "the choice before, in this row", show=False),
-        Binding("right", "choose(1)", "the next choice", show=False),
+        Binding("left", "choose(-1)", "the choice before, in this row; columns of a wide plan", show=False),
+        Binding("right", "choose(1)", "the next choice; columns of a wide plan", show=False),
         Binding("pagedown", "page(1)", "a page down", show=False),
         Binding("pageup", "page(-1)", "a page up", show=False),
         Binding("enter", "plan", "show the plan, which changes nothing", show=False),
@@ -113,6 +120,7 @@ class Rewind(ModalScreen[None]):
         self._errands: Errands[Rewinding] = Errands(actions.rewinding, self.post_message)
         self._said: list[str] = []
         self._passing = ""
+        self._shift = 0
         self._notice: tuple[str, str] = "", ""
         self._answer: list[Line] = []
         self.top = Lines(id="top")
@@ -184,7 +192,11 @@ class Rewind(ModalScreen[None]):
         self.body.scroll_relative(y=step * max(1, self.body.size.height - 1), animate=False)
 
     def action_choose(self, step: int) -> None:
-        """Another choice in this row."""
+        """Another choice in this row, or other columns of the plan."""
+        if self.stage is Stage.REVIEW:
+            self._shift = max(0, min(self._shift + step * _COLUMNS, self._overhang))
+            self._paint()
+            return
         self.form, self._answer = self.form.changed(step), []
         self.value.value = self.form.value
         self._to(Stage.FORM)
@@ -288,6 +300,7 @@ class Rewind(ModalScreen[None]):
             self._passing = message.text
         else:
             self._said.append(message.text)
+            self._passing = ""
         self._paint()
 
     def on_done(self, message: Done) -> None:
@@ -305,7 +318,7 @@ class Rewind(ModalScreen[None]):
             self.proposal = None
             self._to(Stage.FORM if message.errand == _PLAN else Stage.REPORT)
         elif isinstance(message.result, Proposal):
-            self.proposal = message.result
+            self.proposal, self._shift = message.result, 0
             self._to(Stage.REVIEW)
         elif isinstance(message.result, Result):
             self.result = message.result
@@ -313,6 +326,8 @@ class Rewind(ModalScreen[None]):
                 self.app.add_event(
                     Event(self.app.status().at_ms, "rewind", self.form.group, message.result.event)
                 )
+            if message.result.set_between is not None:
+                self.app.feed.exclude(self.form.group, *message.result.set_between)
             self.app.feed.now()
             self._to(Stage.REPORT)
 
@@ -321,6 +336,11 @@ class Rewind(ModalScreen[None]):
     @property
     def _width(self) -> int:
         return max(1, self.body.size.width - 2)
+
+    @property
+    def _overhang(self) -> int:
+        """Columns of the plan that are not in sight."""
+        return 0 if self.proposal is None else overhang(self.proposal, self._width)
 
     def _paint(self) -> None:
         if not self.is_mounted or not self.size.width:
@@ -337,6 +357,8 @@ class Rewind(ModalScreen[None]):
         keys = list(_KEYS[self.stage])
         if self.stage is Stage.REVIEW and self.proposal is not None and not self.proposal.possible:
             keys = [("x", "wait until it is empty"), *keys[1:]] if self.proposal.occupied else keys[1:]
+        if self.stage is Stage.REVIEW and self._overhang:
+            keys.insert(-1, ("←→", "columns"))
         if self.stage is Stage.REPORT and (self.result is None or self.result.undo is None):
             keys = keys[1:]
         return keys
@@ -345,17 +367,17 @@ class Rewind(ModalScreen[None]):
         if self.stage is Stage.FORM:
             return [*self.form.lines(width), (), *self._answer]
         if self.stage in (Stage.REVIEW, Stage.CONFIRM) and self.proposal is not None:
-            return proposal_lines(self.proposal, width)
+            return proposal_lines(self.proposal, width, min(self._shift, self._overhang))
         if self.stage is Stage.REPORT and self.result is not None:
             return [*self._said_lines(width), *result_lines(self.result, width)]
-        return [*self._said_lines(width), *self._answer, *self._waiting(width)]
+        return [*self._said_lines(width), *self._answer, *prose(self._waiting, width, "dim")]
 
     def _said_lines(self, width: int) -> list[Line]:
         return [line for text in self._said for line in prose(text, width)]
 
-    def _waiting(self, width: int) -> list[Line]:
-        if self.stage is Stage.PLANNING:
-            return prose(self._passing or "making the plan …", width, "dim")
-        if self.stage is Stage.RUNNING:
-            return prose(self._passing or "setting the offsets, and reading them back …", width, "dim")
-        return []
+    @property
+    def _waiting(self) -> str:
+        """What is being done, until the thread says something later."""
+        if self._passing or self._said:
+            return self._passing
+        return _DOING.get(self.stage, "")

@@ -6,6 +6,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from kcli.commands.groups._rewind_text import (
+    done_text,
     instant_text,
     number_text,
     plan_text,
@@ -14,6 +15,7 @@ from kcli.commands.groups._rewind_text import (
 )
 from kcli.commands.shared.context import ClusterName
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.outcomes import FAILED, VERIFIED, GroupReport, Outcome
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
 from kcli.flows.rewind.targets import TargetError
 
@@ -138,3 +140,30 @@ def test_the_way_back_survives_odd_names_and_a_dry_run_has_no_journal() -> None:
     plan = GroupPlan("--yes", "1", "earliest", "Empty", ())
     assert undo_command(plan) == "kcli groups rewind --undo=1 -- --yes"
     assert undo_command(replace(plan, group="a b"), planned=True) == "kcli groups rewind 'a b' --undo"
+
+
+@pytest.mark.parametrize(
+    ("news", "statuses", "text"),
+    [
+        ([5, 6], "vv", "2 partitions set and read back"),
+        ([5], "f", "0 partitions set and read back, 1 failed"),
+        ([None], "v", "1 commit deleted and read back"),
+        ([None, None], "vf", "1 commit deleted and read back, 1 failed"),
+        ([5, None, None], "vvv", "1 partition set, 2 commits deleted, all read back"),
+        ([5, None], "fv", "1 commit deleted and read back, 1 failed"),
+    ],
+)
+def test_what_was_deleted_is_not_said_to_be_set(news: list[int | None], statuses: str, text: str) -> None:
+    """An undo deletes the commits of partitions that had none."""
+    words = {"v": VERIFIED, "f": FAILED}
+    made = plan(*(item(number, 3, new) for number, new in enumerate(news)))
+    outcomes = tuple(Outcome(one, words[key]) for one, key in zip(made.items, statuses, strict=True))
+    said = done_text(GroupReport(made, outcomes, kept=True))
+    assert said.partition(";")[0] == f"group billing: {text}"
+
+
+def test_a_partition_without_a_commit_that_gets_none_is_not_said_to_be_set() -> None:
+    made = plan(item(0, None, None), item(1, 3, 5))
+    outcomes = tuple(Outcome(one, VERIFIED) for one in made.items)
+    said = done_text(GroupReport(made, outcomes, kept=True))
+    assert "1 partition set, 1 partition left without a commit, all read back" in said

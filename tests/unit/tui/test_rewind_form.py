@@ -1,5 +1,7 @@
 """The dialog of a rewind: what its rows choose, and what is shown of plans, results and errors."""
 
+import pytest
+
 from kcli.tui.actions import Proposal, Result, Trouble, Wish
 from kcli.tui.cells import Line
 from kcli.tui.rewind_form import (
@@ -10,6 +12,7 @@ from kcli.tui.rewind_form import (
     VALUE,
     RewindForm,
     Scope,
+    overhang,
     proposal_lines,
     result_lines,
 )
@@ -68,6 +71,43 @@ def test_a_plan_is_followed_by_what_will_not_be_done_and_a_caution() -> None:
     assert texts(proposal_lines(proposal, 40)) == [
         "Rewind group g", "  to: 1", "t-0 refused", "  do: wait", "Profile p is protected.",
     ]  # fmt: skip
+
+
+TABLE = (
+    "  TOPIC    PART   COMMITTED  →  NEW   NOTE",
+    "  orders      0         900  →  100   clamped to log start",
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shift", "seen"),
+    [
+        (80, 0, TABLE),
+        (40, 0, ("  TOPIC    PART   COMMITTED  →  NEW   N…", "  orders      0         900  →  100   c…")),
+        (
+            40,
+            16,
+            ("  TOPIC    PART …EW   NOTE", "  orders      0 …00   clamped to log st…"),
+        ),
+        (20, 16, ("… COMMITTED  →  NEW…", "…       900  →  100…")),
+    ],
+)
+def test_the_table_of_a_plan_is_not_wrapped_and_moves_sideways(
+    width: int, shift: int, seen: tuple[str, ...]
+) -> None:
+    proposal = Proposal(Wish("g"), "\n".join(("Rewind", *TABLE, "word " * 12)), table=TABLE)
+    lines = texts(proposal_lines(proposal, width, shift))
+    assert tuple(lines[1:3]) == seen
+    assert len(lines) > 4 or width == 80, "prose is wrapped"
+    assert overhang(proposal, width) == max(0, len(TABLE[1]) - width)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_moved_as_far_as_it_goes_the_end_of_the_widest_line_is_in_sight() -> None:
+    proposal = Proposal(Wish("g"), "\n".join(TABLE), table=TABLE)
+    for width in range(10, 60):
+        lines = texts(proposal_lines(proposal, width, overhang(proposal, width)))
+        assert lines[1].endswith("start")
 
 
 def test_a_result_has_its_verdict_first_and_errors_in_three_parts() -> None:

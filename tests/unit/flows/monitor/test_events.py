@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from kcli.core.errors import KcliError
+from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.events import GONE, JOINED, KINDS, LEFT, NEW, REBALANCE, REWIND, VERDICT
@@ -16,7 +17,10 @@ from tests.unit.flows.monitor.readings import NOW, P0, P1, group, reading
 def events(*readings: Reading) -> list[tuple[str, str]]:
     board = Board()
     shown = [board.add(one) for one in readings][-1].events
-    assert all(event.kind in KINDS and event.text for event in shown)
+    for event in shown:
+        assert event.kind in KINDS
+        assert event.text
+        assert event.kind not in event.text, "it follows the kind"
     return [(event.kind, event.group) for event in shown]
 
 
@@ -41,6 +45,24 @@ def test_the_last_member_leaves_when_the_group_is_empty_and_is_no_longer_describ
         (LEFT, "g"),
         (VERDICT, "g"),
     ]
+
+
+def test_one_rewind_is_one_event_though_another_verdict_comes_between() -> None:
+    """The risk of loss is known while times are; its commits are those that went back once."""
+    rows = [reading(0, group("g", {P0: 50}, "a"), ends={P0: 90})]
+    for number in range(1, 6):
+        state = "PreparingRebalance" if number == 3 else "Stable"
+        timed = {"timed": frozenset({"g"}), "times": {(P0, 5): RecordTime(NOW - 1_000_000, READ)}}
+        at_risk = {**timed, "retention": {"t": 1_000_500}} if number == 4 else {}
+        rows.append(reading(2 * number, group("g", {P0: 5}, "a", state=state), ends={P0: 90}, **at_risk))
+    kinds = [kind for kind, _ in events(*rows)]
+    assert kinds == [REWIND, REBALANCE, REBALANCE, VERDICT]
+    again = [
+        reading(40, group("g", {P0: 60}, "a"), ends={P0: 90}),
+        reading(80, group("g", {P0: 60}, "a"), ends={P0: 90}),
+    ]
+    later = reading(90, group("g", {P0: 1}, "a"), ends={P0: 90})
+    assert [kind for kind, _ in events(*rows, *again, later)].count(REWIND) == 2
 
 
 def test_a_rebalance_begins_and_ends_once() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 
@@ -112,6 +112,13 @@ class ClientFiles:
     @property
     def both(self) -> Path:
         return self.file("both.pem", self.key_pem + self.certificate_pem)
+
+    def key_of_another_kind(self) -> Path:
+        """RSA; the certificates here are of elliptic curves."""
+        made = rsa.generate_private_key(65_537, 2048).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return self.file("rsa.pem", made.decode())
 
     def encrypted_key_pem(self, password: str) -> str:
         return (

@@ -52,7 +52,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
             "kcli exporter needs prometheus-client", why="it is not installed", do=_EXTRA
         ) from None
     warn = inv.talk.warn
-    users = Users(flags["users"]) if flags["users"] is not None else None
+    users = Users(flags["users"], warn) if flags["users"] is not None else None
     tls = None
     if flags["tls_certificate"] is not None:
         tls = ServerTls(flags["tls_certificate"], flags["tls_key"], flags["tls_client_ca"], warn)

@@ -39,7 +39,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 class PortTakenError(KcliError):
-    """Another program listens there."""
+    """Another program uses it."""
 
     exit_code = 7
 
@@ -238,7 +238,7 @@ def _cannot(address: Address, error: OSError) -> KcliError:
     if error.errno == errno.EADDRINUSE:
         return PortTakenError(
             f"port {address.port} on {address.host or 'this machine'} is taken",
-            why="another program listens there, perhaps another exporter",
+            why="another program uses it, perhaps another exporter",
             do="choose another with --listen HOST:PORT, or end that program",
         )
     why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)

@@ -7,33 +7,32 @@ import binascii
 import hmac
 import os
 import secrets
+from collections.abc import Callable
 from threading import Lock
 
 from kcli.core.errors import ConfigError
 from kcli.exporter.sha_crypt import MOST_ROUNDS, is_hash, matches
 from kcli.files.reading import read_bounded
+from kcli.files.watched import version_of
 from kcli.profiles.file_safety import refusal
 
 _NOBODY = "$6$" + "0" * 16 + "$" + "." * 86
 _DO = "write NAME:HASH, a line for each user; `openssl passwd -6` asks for a password and prints its hash"
-Signature = tuple[int, int, int]
 
 
 class Users:
-    """Used by the threads of the server. Raises ConfigError for a file that cannot be used, at first; later it keeps the
-    users that it has.
+    """Used by the threads of the server. ``warn`` is called when a new file cannot be used: the users remain.
+
+    Raises ConfigError for a file that cannot be used at first.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, warn: Callable[[str], object]) -> None:
+        self._path, self._warn = path, warn
         self._lock = Lock()
         self._key = secrets.token_bytes(32)
         self._good: dict[bytes, str] = {}
-        self._seen: Signature | None = None
-        self._hashes: dict[str, str] = {}
-        self._renew()
-        if not self._hashes:
-            self._hashes = read_users(path)
+        self._seen = version_of(path)
+        self._hashes = read_users(path)
 
     def admit(self, header: str) -> bool:
         """Whether the Authorization header names a user with the right password.
@@ -59,15 +58,14 @@ class Users:
         return good
 
     def _renew(self) -> None:
-        try:
-            found = os.stat(os.path.expanduser(self._path))
-            seen = found.st_mtime_ns, found.st_ino, found.st_size
-            if seen == self._seen:
-                return
-            self._hashes, self._good = read_users(self._path), {}
-            self._seen = seen
-        except (OSError, ConfigError):
+        seen = version_of(self._path)
+        if seen == self._seen:
             return
+        self._seen = seen
+        try:
+            self._hashes, self._good = read_users(self._path), {}
+        except ConfigError as error:
+            self._warn(f"the users in use remain: {error}")
 
 
 def read_users(path: str) -> dict[str, str]:
@@ -75,9 +73,13 @@ def read_users(path: str) -> dict[str, str]:
     try:
         data, state = read_bounded(path)
         text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"cannot read the users in {path}", why=why, do=_DO) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"cannot use the users in {path}", why="it is not UTF-8", do=_DO) from None
+    except (OSError, ValueError) as error:
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        raise ConfigError(
+            f"cannot read the users in {path}", why=why, do="--users must name a file that you may read"
+        ) from None
     if (unsafe := refusal(path, state, os.getuid(), "hashes of passwords")) is not None:
         raise unsafe
     found: dict[str, str] = {}

@@ -13,7 +13,8 @@ from kcli.sandbox.config import uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.paths import state_root
-from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free, who_listens
+from kcli.sandbox.port_use import who_uses
+from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free
 from kcli.sandbox.security.names import LISTENERS
 from kcli.sandbox.settings import Resolved
 from kcli.sandbox.state import Listener, NodeState, Phase, SandboxState, ZooKeeperState
@@ -45,8 +46,8 @@ def plan_start(
         try:
             ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
         except PortTakenError as error:
-            by = owners.get(error.port) or who_listens(error.port)
-            raise PortTakenError(error.port, by) from None
+            by, passing = (owners[error.port], False) if error.port in owners else who_uses(error.port)
+            raise PortTakenError(error.port, by, passing=passing) from None
         owners |= dict.fromkeys(ports, f"sandbox {name}")
         for node, port in zip(listeners, ports, strict=True):
             node.append(Listener(listener, port, protocol))

@@ -7,7 +7,6 @@ choosing under one lock and writing their choice down first; for other programs 
 import random
 import socket
 from collections.abc import Callable
-from pathlib import Path
 
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.state import HOST
@@ -44,13 +43,16 @@ def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: random
 
 
 class PortTakenError(RefusedError):
-    """``port`` is in use, ``by`` a process or sandbox if that is known."""
+    """``port`` is in use, ``by`` a process or sandbox if that is known; ``passing`` if it is by a connection."""
 
-    def __init__(self, port: int, by: str = "") -> None:
+    def __init__(self, port: int, by: str = "", *, passing: bool = False) -> None:
         super().__init__(
             f"port {port} on {HOST} is taken",
-            why=f"by {by}" if by else "another program listens there",
-            do="choose another with --port, or leave --port out to get a free one",
+            why=f"by {by}" if by else "another program uses it",
+            do=f"wait a minute after it has ended, or choose a port below {HIGH:,} with --port: those above may become "
+            "ports of outgoing connections"
+            if passing
+            else "choose another with --port, or leave --port out to get a free one",
         )
         self.port = port
 
@@ -68,33 +70,3 @@ def is_port_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def who_listens(port: int) -> str:
-    """``pid 4711 (java)`` for the process that listens on ``port``; empty where that cannot be seen
-    (cheaply).
-    """
-    inodes = _listening_inodes(port)
-    if not inodes:
-        return ""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if any(str(fd.readlink()) in inodes for fd in (process / "fd").iterdir()):
-                return f"pid {process.name} ({(process / 'comm').read_text().strip()})"
-        except OSError:
-            continue
-    return ""
-
-
-def _listening_inodes(port: int) -> set[str]:
-    inodes = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text("ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
-            # local address:port in hex, state 0A = LISTEN
-            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
-                inodes.add(f"socket:[{fields[9]}]")
-    return inodes

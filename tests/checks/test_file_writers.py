@@ -14,7 +14,7 @@ NOT_REPLACED = {
     # Private, and appended to.
     "flows/failed_file.py:FailedFile._open": "records are appended, mode 0600",
     "flows/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
-    "core/net/tls/context.py:_readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
+    "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
     "serde/protobuf/protoc.py:compile_texts": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",

@@ -366,7 +366,7 @@ def test_a_renewed_certificate_is_served_and_a_broken_one_is_not(
 @pytest.mark.usefixtures("groups")
 def test_users_are_asked_for_on_every_path(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "users").write_text(f"prom:{HASH}\n")
-    with exporting(cluster.bootstrap, users=Users(str(tmp_path / "users"))) as running:
+    with exporting(cluster.bootstrap, users=Users(str(tmp_path / "users"), print)) as running:
         for path in ("/metrics", "/healthz", "/", "/nothing"):
             refused = get(running.url, path)
             assert (refused.status, refused.body) == (401, b"401 Unauthorized\n")
@@ -494,8 +494,11 @@ WRONG = [
     (["--interval", "2h"], 2, "--interval must be from 1s to 1h"),
     (["--tls-key", "k"], 2, "--tls-key without --tls-certificate"),
     (["--tls-client-ca", "k"], 2, "--tls-client-ca without --tls-certificate"),
-    (["--tls-certificate", "none.pem"], 2, "cannot read none.pem"),
+    (["--tls-certificate", "none.pem"], 2, "cannot read the certificate none.pem"),
+    (["--tls-certificate", "/dev/null"], 2, "it is no regular file"),
+    (["--tls-certificate", "pyproject.toml"], 2, "it is not a PEM file"),
     (["--users", "none"], 2, "cannot read the users in none"),
+    (["--users", "/"], 2, "it is a folder"),
     (["-o", "table"], 2, "there is no output format 'table'"),
     (["--max-series", "0"], 2, "must be at least 1"),
 ]
@@ -508,6 +511,7 @@ def test_wrong_input_is_named_before_anything_is_served(
     done = kcli("exporter", *flags, bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (code, b"")
     assert text in done.stderr.decode()
+    assert not cluster.connections
 
 
 def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def users(tmp_path: Path, text: str) -> str:
 
 
 def test_users_are_admitted_by_name_and_password(tmp_path: Path) -> None:
-    known = Users(users(tmp_path, f"# scrapers\n\nprom:{HASH}\nother:{OTHER}\n"))
+    known = Users(users(tmp_path, f"# scrapers\n\nprom:{HASH}\nother:{OTHER}\n"), print)
     for _ in range(2):  # the second time without the hash
         assert known.admit(basic("prom", PASSWORD))
         assert known.admit(basic("other", OTHER_PASSWORD))
@@ -81,20 +81,24 @@ def test_users_are_admitted_by_name_and_password(tmp_path: Path) -> None:
     ["", "Basic", "Basic ", "Basic !!!", "Bearer x", "Basic cHJvbQ==", "Basic /w==", "basic\x00", "Basic ü"],
 )
 def test_headers_without_a_name_and_a_password_are_refused(tmp_path: Path, header: str) -> None:
-    assert not Users(users(tmp_path, f"prom:{HASH}\n")).admit(header)
+    assert not Users(users(tmp_path, f"prom:{HASH}\n"), print).admit(header)
 
 
 def test_a_changed_file_counts_at_once_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
-    path = users(tmp_path, f"prom:{HASH}\n")
-    known = Users(path)
+    path, said = users(tmp_path, f"prom:{HASH}\n"), list[str]()
+    known = Users(path, said.append)
     assert known.admit(basic("prom", PASSWORD))
     Path(path).write_text(f"other:{OTHER}\n")
     assert not known.admit(basic("prom", PASSWORD)), "a password that was right is forgotten too"
     assert known.admit(basic("other", OTHER_PASSWORD))
+    assert not said
     Path(path).write_text("nonsense\n")
-    assert known.admit(basic("other", OTHER_PASSWORD))
+    for _ in range(2):
+        assert known.admit(basic("other", OTHER_PASSWORD))
     os.unlink(path)
-    assert known.admit(basic("other", OTHER_PASSWORD))
+    for _ in range(2):
+        assert known.admit(basic("other", OTHER_PASSWORD))
+    assert [one.partition(":")[0] for one in said] == ["the users in use remain"] * 2, "each once"
 
 
 @pytest.mark.parametrize(
@@ -124,9 +128,9 @@ def test_a_file_that_everyone_may_change_is_refused(tmp_path: Path) -> None:
     path = users(tmp_path, f"prom:{HASH}\n")
     os.chmod(path, 0o646)
     with pytest.raises(ConfigError, match="every user can change it"):
-        Users(path)
+        Users(path, print)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
-        Users(str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="no such file"):
+        Users(str(tmp_path / "none"), print)

@@ -107,11 +107,11 @@ def _load(context: ssl.SSLContext, own: Identity, stores: Stores) -> None:
         return own.password.reveal()
 
     try:
-        with _readable(own.pem) as path:
+        with readable(own.pem) as path:
             context.load_cert_chain(path, password=password)
     except (OSError, ValueError) as error:
         reason = _reason(error)
-        if "MISMATCH" in reason:
+        if is_mismatch(error):
             raise ConfigError(
                 "the client's certificate and its private key do not belong together",
                 why=f"the key in {own.key_source} is not that of the first certificate in {own.certificate_source}",
@@ -128,6 +128,11 @@ def _load(context: ssl.SSLContext, own: Identity, stores: Stores) -> None:
         ) from None
 
 
+def is_mismatch(error: Exception) -> bool:
+    """Whether a certificate was not loaded because the key is not its own; a key may even be of another kind."""
+    return any(word in _reason(error) for word in ("MISMATCH", "NO_CERTIFICATE_ASSIGNED"))
+
+
 def _password_error(own: Identity, stores: Stores) -> ConfigError:
     option = stores.key("key_password")
     if own.password:
@@ -142,7 +147,7 @@ def _password_error(own: Identity, stores: Stores) -> ConfigError:
 
 
 @contextmanager
-def _readable(text: Secret) -> Iterator[str]:
+def readable(text: Secret) -> Iterator[str]:
     """A path from which only this process reads ``text``: ``load_cert_chain`` accepts nothing else.
 
     Anonymous memory on Linux. Elsewhere a file of mode 0600 for the moment of the call.

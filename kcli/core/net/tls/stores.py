@@ -1,7 +1,7 @@
 """What ``ssl.*`` options name: authorities to trust, and the client's certificate with its key, from files or text.
 
-Everything is read here, so that each thing that can be wrong with a file gets an error of its own; OpenSSL reports
-most of them as ``[SSL] PEM lib``. PKCS12 stores are opened by the library ``cryptography`` (the extra ``pkcs12``).
+Everything is read here, so that each thing that can be wrong with a file gets an error of its own. PKCS12 stores are
+opened by the library ``cryptography`` (the extra ``pkcs12``).
 """
 
 import os
@@ -9,16 +9,22 @@ import shlex
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kcli.core import clock
 from kcli.core.errors import ConfigError
-from kcli.core.net.tls.pem import CERTIFICATE, PRIVATE_KEY, blocks, der_of, labels, with_line_breaks
-from kcli.core.net.tls.x509 import date_text, validity
+from kcli.core.net.tls.pem import with_line_breaks
+from kcli.core.net.tls.pem_files import (
+    certificates_in,
+    check_no_store,
+    check_validity,
+    format_of,
+    private_key_in,
+    text_of,
+    unusable,
+)
 from kcli.core.secret import Secret
 
 _NONE = Secret("")
 _MOST_BYTES = 16 << 20
-_JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
-_BEGIN = b"-----BEGIN"
+_OWN_CERTIFICATE = "the client's certificate "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +73,7 @@ def authorities(stores: Stores) -> str | None:
     _needs_location(stores, "truststore", stores.ca_location, stores.ca_pem)
     if stores.ca_pem:
         text = with_line_breaks(stores.ca_pem)
-        return _certificates(text, stores.key("ca_pem"), stores.key("ca_pem"))
+        return certificates_in(text, stores.key("ca_pem"), stores.key("ca_pem"))
     if not stores.ca_location:
         return None
     what, option = f"the CA certificates in {stores.ca_location}", stores.key("ca_location")
@@ -76,13 +82,13 @@ def authorities(stores: Stores) -> str | None:
         opened = _open_pkcs12(data, stores.truststore_password, what, stores.key("truststore_password"))
         certificates = [opened.certificate, *opened.others]
         if not any(certificates):
-            raise _unusable(
+            raise unusable(
                 what, "the store holds no certificate", f"{option} must name a store with authorities"
             )
         return "".join(certificates)
     if stores.truststore_password:
         raise _no_password(stores.key("truststore_password"), stores.ca_location, "")
-    return _certificates(_text_of(data, what, option), what, option)
+    return certificates_in(text_of(data, what, option), what, option)
 
 
 def identity(stores: Stores) -> Identity | None:
@@ -106,25 +112,6 @@ def identity(stores: Stores) -> Identity | None:
     return _from_parts(stores) if parts else None
 
 
-def check_validity(chain: str, source: str) -> None:
-    """ConfigError if the first certificate of ``chain`` is not valid at this time."""
-    der = der_of(blocks(chain, CERTIFICATE)[0])
-    found = validity(der) if der is not None else None
-    now = clock.wall_ms() / 1000
-    if found is None or found.not_before <= now <= found.not_after:
-        return
-    since = (
-        f"it expired at {date_text(found.not_after)}"
-        if now > found.not_after
-        else f"it is valid only from {date_text(found.not_before)} on"
-    )
-    raise ConfigError(
-        f"the client's certificate in {source} is not valid now",
-        why=f"{since}, and this machine's clock shows {date_text(now)}",
-        do="renew the certificate, or correct the clock",
-    )
-
-
 # --- inside ------------------------------------------------------------------------------------
 
 
@@ -136,7 +123,7 @@ def _from_keystore(stores: Stores) -> Identity:
         return _from_pkcs12(stores, data, what)
     if stores.keystore_password:
         raise _no_password(stores.key("keystore_password"), where, stores.key("key_password"))
-    text = _text_of(data, what, option)
+    text = text_of(data, what, option)
     return _joined(stores, text, text, what, what, option)
 
 
@@ -151,13 +138,13 @@ def _from_pkcs12(stores: Stores, data: bytes, what: str) -> Identity:
     opened = _open_pkcs12(data, password, what, stores.key("keystore_password"))
     if not (opened.key and opened.certificate):
         missing = "certificate for its private key" if opened.key else "private key"
-        raise _unusable(
+        raise unusable(
             what,
             f"the store holds no {missing}",
             "give the store with the client's key, not the one with the authorities",
         )
     chain = "".join([opened.certificate, *opened.others])
-    check_validity(chain, stores.keystore_location)
+    check_validity(chain, f"the client's certificate in {stores.keystore_location}")
     pem = Secret(chain + opened.key.reveal())
     return Identity(pem, _NONE, stores.keystore_location, stores.keystore_location)
 
@@ -172,15 +159,15 @@ def _from_parts(stores: Stores) -> Identity:
         )
     option = stores.key("certificate_location")
     if stores.certificate_location:
-        what = f"the client's certificate {stores.certificate_location}"
-        chain = _text_of(_read_pem(stores.certificate_location, what, option), what, option)
+        what = f"{_OWN_CERTIFICATE}{stores.certificate_location}"
+        chain = text_of(_read_pem(stores.certificate_location, what, option), what, option)
     else:
         option = what = stores.key("certificate_pem")
         chain = with_line_breaks(stores.certificate_pem)
     key_option = stores.key("key_location")
     if stores.key_location:
         key_what = f"the client's private key {stores.key_location}"
-        key = _text_of(_read_pem(stores.key_location, key_what, key_option), key_what, key_option)
+        key = text_of(_read_pem(stores.key_location, key_what, key_option), key_what, key_option)
     elif stores.key_pem:
         key_option = key_what = stores.key("key_pem")
         key = with_line_breaks(stores.key_pem.reveal())
@@ -192,38 +179,11 @@ def _from_parts(stores: Stores) -> Identity:
 def _joined(
     stores: Stores, chain: str, key: str, what: str, key_what: str, option: str, key_option: str = ""
 ) -> Identity:
-    certificates = _certificates(chain, what, option)
-    keys = blocks(key, PRIVATE_KEY)
-    if not keys:
-        raise _unusable(
-            key_what,
-            f"it has no private key{_instead(key)}",
-            f"{key_option or option} must have a PEM block that begins with -----BEGIN PRIVATE KEY-----"
-            + (f"; or name the key with {stores.key('key_location')}" if key_what == what else ""),
-        )
-    check_validity(certificates, what.removeprefix("the client's certificate "))
-    return Identity(Secret(f"{certificates}\n{keys[0]}\n"), stores.key_password, what, key_what)
-
-
-def _certificates(text: str, what: str, option: str) -> str:
-    found = blocks(text, CERTIFICATE)
-    if not found:
-        raise _unusable(
-            what,
-            f"it has no certificate{_instead(text)}",
-            f"{option} must have PEM blocks that begin with -----BEGIN CERTIFICATE-----",
-        )
-    for number, block in enumerate(found, 1):
-        if der_of(block) is None:
-            raise _unusable(
-                what, f"certificate {number} of {len(found)} is not base64", "copy the file again"
-            )
-    return "\n".join(found) + "\n"
-
-
-def _instead(text: str) -> str:
-    found = sorted(set(labels(text)))
-    return f", but {', '.join(found)}" if found else ""
+    own = certificates_in(chain, what, option)
+    elsewhere = f"; or name the key with {stores.key('key_location')}" if key_what == what else ""
+    found = private_key_in(key, key_what, key_option or option, elsewhere)
+    check_validity(own, f"the client's certificate in {what.removeprefix(_OWN_CERTIFICATE)}")
+    return Identity(Secret(f"{own}\n{found}\n"), stores.key_password, what, key_what)
 
 
 def _read(path: str, what: str, option: str) -> bytes:
@@ -244,26 +204,8 @@ def _read(path: str, what: str, option: str) -> bytes:
 
 def _read_pem(path: str, what: str, option: str) -> bytes:
     data = _read(path, what, option)
-    if _found_format(data) in ("PKCS12", "JKS"):
-        raise _unusable(
-            what,
-            f"it is a {_found_format(data)} store, not a PEM file",
-            f"name a store with {option.rsplit('.', 2)[0]}.keystore.location",
-        )
+    check_no_store(data, what, f"name a store with {option.rsplit('.', 2)[0]}.keystore.location")
     return data
-
-
-def _text_of(data: bytes, what: str, option: str) -> str:
-    if _BEGIN not in data:
-        der = data[:1] == b"\x30"
-        raise _unusable(
-            what,
-            "it is DER, not PEM" if der else "it is not a PEM file",
-            "convert it: openssl x509 -inform der -in FILE -out FILE.pem"
-            if der
-            else f"{option} must name a file of blocks such as -----BEGIN CERTIFICATE-----",
-        )
-    return data.decode("latin-1")  # only the blocks count, which are ASCII; comments may be anything
 
 
 def is_jks(path: str) -> bool:
@@ -272,7 +214,7 @@ def is_jks(path: str) -> bool:
         if not os.path.isfile(path):
             return False
         with open(path, "rb") as file:
-            return _found_format(file.read(4)) == "JKS"
+            return format_of(file.read(4)) == "JKS"
     except (OSError, ValueError):
         return False
 
@@ -286,20 +228,9 @@ def conversion(path: str) -> str:
     )
 
 
-def _found_format(data: bytes) -> str:
-    """PEM, PKCS12, JKS, or empty for none of them. A PKCS12 file is a sequence that begins with the number 3."""
-    if data[:4] in (_JKS, _JCEKS):
-        return "JKS"
-    if data[:1] == b"\x30" and len(data) > 16:
-        start = 2 + (data[1] & 0x7F if data[1] & 0x80 else 0)
-        if data[start : start + 3] == b"\x02\x01\x03":
-            return "PKCS12"
-    return "PEM" if _BEGIN in data else ""
-
-
 def _format(data: bytes, wanted: str, where: str, option: str) -> str:
     """The format of a store. As Java does, JKS also accepts a PKCS12 file."""
-    found = _found_format(data)
+    found = format_of(data)
     if found == "JKS":
         raise ConfigError(
             f"{where} is a JKS store, which kcli does not read",
@@ -343,14 +274,14 @@ def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> _Pkcs
         )
     except ValueError as error:
         if "password" not in str(error).lower():
-            raise _unusable(what, f"the store is damaged ({error})", "copy the file again") from None
+            raise unusable(what, f"the store is damaged ({error})", "copy the file again") from None
         raise ConfigError(
             f"cannot open {what}",
             why="its password is wrong" if password else "it has a password, and none is given",
             do=f"correct {option}" if password else f"give {option}, in a file that only you can read",
         ) from None
     except Exception as error:  # noqa: BLE001 - the library has no base class of errors, and some are its own
-        raise _unusable(
+        raise unusable(
             what,
             f"its encryption is not supported ({type(error).__name__}: {error})",
             "convert it: openssl pkcs12 -in STORE -out STORE.pem",
@@ -387,7 +318,3 @@ def _no_password(option: str, where: str, instead: str) -> ConfigError:
         why="a PEM file as a whole has no password",
         do=f"use {instead} for an encrypted private key, or leave it out" if instead else "leave it out",
     )
-
-
-def _unusable(what: str, why: str, do: str) -> ConfigError:
-    return ConfigError(f"cannot use {what}", why=why, do=do)

@@ -320,10 +320,22 @@ def test_passwords(client: ClientFiles, authority: Authority) -> None:
 
 
 def test_a_key_of_another_certificate(authority: Authority, client: ClientFiles) -> None:
-    other = authority.client("other")
-    error = refusal(ssl_certificate_location=str(client.certificate), ssl_key_location=str(other.key))
-    assert "do not belong together" in error.what
-    assert str(other.key) in error.why
+    for key in (authority.client("other").key, client.key_of_another_kind()):
+        error = refusal(ssl_certificate_location=str(client.certificate), ssl_key_location=str(key))
+        assert "do not belong together" in error.what
+        assert str(key) in error.why
+
+
+def test_files_that_are_cut_off(authority: Authority, client: ClientFiles) -> None:
+    for text, key in (
+        (client.certificate_pem[:300], client.key),
+        (client.certificate_pem + authority.pem[:300], client.key),
+        (client.certificate_pem, client.file("cut.pem", client.key_pem[:100])),
+    ):
+        path = client.file("maybe-cut.pem", text)
+        error = refusal(ssl_certificate_location=str(path), ssl_key_location=str(key))
+        assert "it is cut off" in error.why
+        assert "copy the file again" in error.do
 
 
 def test_a_certificate_without_a_key_and_a_key_without_a_certificate(client: ClientFiles) -> None:

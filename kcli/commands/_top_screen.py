@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Collection
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +84,8 @@ def masked(text: str, secrets: Collection[str]) -> str:
 
 def _report(error: BaseException) -> str:
     """What a defect is found with; the values of variables are not part of it."""
+    from importlib.metadata import version  # with it come zip files and mails: only for defects
+
     lines = [
         f"kcli {__version__}, Python {platform.python_version()}, Textual {version('textual')}, {platform.platform()}",
         f"TERM={os.environ.get('TERM', '')}",

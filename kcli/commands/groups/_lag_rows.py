@@ -165,8 +165,8 @@ def _block(
     columns: dict[str, Sequence[Any]] = {"committed": lags.committed, "lag_records": lags.lags}
     if alike is None:
         columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
-    if lags.owners:
-        members = [owner_fields(lags.owners.get(tp)) for tp in logs.partitions]
+    if owners := lags.owners:
+        members = [owner_fields(owners.get(tp)) for tp in logs.partitions]
         columns |= {key: [member[key] for member in members] for key in _NO_MEMBER}
     key = (id(logs), verdict.verdict, alike)
     if key not in frames:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
+    from kcli.core.admin.member_bytes import MemberBytes
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
@@ -56,6 +57,7 @@ class Admin:
         self._known_coordinators: Coordinators | None = None
         self._timeout = timeout
         self._emptied: set[str] = set()
+        self._member_bytes: MemberBytes | None = None
 
     def __enter__(self) -> Admin:
         return self
@@ -352,8 +354,15 @@ class Admin:
         NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
         """
         names = several(names)
+        if self._member_bytes is None:
+            self._member_bytes = operations.member_bytes.MemberBytes()
         return operations.group_description.describe_groups(
-            self.cluster, self._coordinators(), names, self._start(), include_operations=include_operations
+            self.cluster,
+            self._coordinators(),
+            names,
+            self._start(),
+            include_operations=include_operations,
+            member_bytes=self._member_bytes,
         )
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:

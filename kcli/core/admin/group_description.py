@@ -7,6 +7,7 @@ know as such are then described as groups of the new protocol.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kcli.core.admin.member_bytes import MemberBytes
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
@@ -14,7 +15,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
-from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
@@ -84,12 +85,15 @@ def describe_groups(
     deadline: float,
     *,
     include_operations: bool = False,
+    member_bytes: MemberBytes | None = None,
 ) -> dict[str, GroupDescription | KcliError]:
     """Each group, or the error: NotFoundError if it does not exist, however the broker's version expresses that.
 
-    UnsupportedError for a group of neither type (share, streams).
+    UnsupportedError for a group of neither type (share, streams). ``member_bytes`` are kept from call to call.
     """
-    run = _Describe(coordinators, include_operations=include_operations)
+    member_bytes = member_bytes or MemberBytes()
+    member_bytes.begin_call()
+    run = _Describe(coordinators, member_bytes, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
     what = "describing group"
     found = fan_out(
@@ -122,8 +126,10 @@ def _describe(group: str) -> list[Permission]:
 
 
 class _Describe:
-    def __init__(self, coordinators: Coordinators, *, include_operations: bool) -> None:
-        self._coordinators = coordinators
+    def __init__(
+        self, coordinators: Coordinators, member_bytes: MemberBytes, *, include_operations: bool
+    ) -> None:
+        self._coordinators, self._member_bytes = coordinators, member_bytes
         self._include_operations = include_operations
 
     def ask_classic(self, _broker: Broker, items: Items[str, None]) -> list[Part[str]]:
@@ -140,7 +146,7 @@ class _Describe:
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
                 outcome = _unknown(row.group_id)  # versions before 6 report "Dead" instead
-            yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id))
+            yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id), self._member_bytes)
 
     def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
         groups = [group for group, _ in items]
@@ -180,7 +186,9 @@ def _neither(group: str, message: str) -> KcliError:
     return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
 
 
-def _classic(row: classic.DescribedGroup, coordinator: int) -> GroupDescription:
+def _classic(
+    row: classic.DescribedGroup, coordinator: int, member_bytes: MemberBytes
+) -> GroupDescription:
     consumers = row.protocol_type == PROTOCOL_TYPE
     return GroupDescription(
         group_id=row.group_id,
@@ -189,23 +197,26 @@ def _classic(row: classic.DescribedGroup, coordinator: int) -> GroupDescription:
         protocol_type=row.protocol_type,
         assignor=row.protocol_data,
         coordinator=coordinator,
-        members=tuple(_classic_member(member, consumers=consumers) for member in row.members),
+        members=tuple(_classic_member(member, member_bytes if consumers else None) for member in row.members),
         operations=_operations(row.authorized_operations),
     )
 
 
-def _classic_member(row: classic.DescribedGroupMember, *, consumers: bool) -> MemberDescription:
+def _classic_member(
+    row: classic.DescribedGroupMember, member_bytes: MemberBytes | None
+) -> MemberDescription:
+    """``member_bytes`` None: the bytes are of another protocol."""
     subscription: tuple[str, ...] = ()
     assignment: tuple[TopicPartition, ...] | None = None
     owned: tuple[TopicPartition, ...] = ()
     rack = None
-    if consumers:
+    if member_bytes is not None:
         # While the group rebalances, brokers omit these bytes; from other clients they may hold anything.
         try:
             if len(row.member_metadata):
-                told = decode_subscription(row.member_metadata, row.member_id)
+                told = member_bytes.subscription(row.member_metadata, row.member_id)
                 subscription, owned, rack = told.topics, told.owned_partitions, told.rack
-            assignment = decode_assignment(row.member_assignment, row.member_id).partitions
+            assignment = member_bytes.assignment(row.member_assignment, row.member_id).partitions
         except ProtocolError:
             assignment = None
     return MemberDescription(

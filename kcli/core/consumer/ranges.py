@@ -1,15 +1,20 @@
 """From a user's range (offsets, times, the last N) to the offsets to be read in each partition."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
 
 
 @dataclass(frozen=True, slots=True)

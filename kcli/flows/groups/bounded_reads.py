@@ -1,14 +1,19 @@
 """Reads spans of partitions to their end, or until enough was found, within a budget. Runs in the consumer's poll."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import Bounds
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import Record, TopicPartition
+
+if TYPE_CHECKING:  # loaded where records are read
+    from kcli.core.consumer.consumer import Consumer
 
 OnRecord = Callable[[Record], bool]
 """Receives a record; returns whether its partition needs to be read no further."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import NotFoundError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_spans
 from kcli.flows.groups.records_around import records_before
+
+if TYPE_CHECKING:  # loaded where records are read
+    from kcli.core.consumer.consumer import Consumer
 
 MOST_BYTES, MOST_HEADERS = 65_536, 50
 """What is kept of a key, a value or a header, and how many headers are."""

@@ -1,12 +1,17 @@
 """The records around commits: the last that a group has read, and the next that it will read."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards, read_spans
+
+if TYPE_CHECKING:  # loaded where records are read
+    from kcli.core.consumer.consumer import Consumer
 
 
 @dataclass(slots=True)

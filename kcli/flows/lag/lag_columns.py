@@ -18,7 +18,7 @@ from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 
 if TYPE_CHECKING:  # loaded where groups are described
-    from kcli.core.admin.group_description import MemberDescription
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
 
 
 class Logs(NamedTuple):
@@ -33,13 +33,18 @@ class Logs(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LagColumns(Collection[PartitionLag]):
-    """A group's rows. ``committed`` and ``lags`` (records) are in the order of ``logs``; ``owners`` are its members."""
+    """A group's rows. ``committed`` and ``lags`` (records) are in the order of ``logs``."""
 
     group: str
     logs: Logs
     committed: Sequence[int]
     lags: list[int]
-    owners: Mapping[TopicPartition, MemberDescription]
+    description: GroupDescription | None
+
+    @property
+    def owners(self) -> Mapping[TopicPartition, MemberDescription]:
+        """The member of each partition. Most groups of a cluster are never asked for them."""
+        return {} if self.description is None else assigned(self.description)
 
     @property
     def seconds(self) -> list[float | None]:
@@ -55,7 +60,7 @@ class LagColumns(Collection[PartitionLag]):
         return len(self.lags)
 
     def __iter__(self) -> Iterator[PartitionLag]:
-        logs = self.logs
+        logs, owners = self.logs, self.owners
         columns = (
             logs.partitions,
             self.committed,
@@ -68,7 +73,7 @@ class LagColumns(Collection[PartitionLag]):
         for tp, at, end, start, lag, seconds, method in zip(*columns, strict=True):
             yield PartitionLag(
                 self.group, tp, at, end, start, lag, seconds, method, margin=None, lost=0,
-                member=self.owners.get(tp), note="", drained=not lag,
+                member=owners.get(tp), note="", drained=not lag,
             )  # fmt: skip
 
     def __contains__(self, row: object) -> bool:
@@ -90,8 +95,7 @@ class ColumnsOf:
         lags = list(map(sub, logs.ends, commits.offsets))
         if min(lags) < 0 or min(map(sub, commits.offsets, logs.starts)) < 0:
             return None
-        owners = {} if one.description is None else assigned(one.description)
-        return LagColumns(one.group, logs, commits.offsets, lags, owners)
+        return LagColumns(one.group, logs, commits.offsets, lags, one.description)
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""

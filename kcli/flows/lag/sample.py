@@ -86,13 +86,16 @@ def sample_of(
     """The sample of groups whose states are known; see ``take_sample``."""
     failed, at_ms = dict(failed), wall_ms()
     committed = admin.fetch_offsets(dict.fromkeys(states)) if states else {}
-    groups = []
+    groups, covers = [], _Covers()
     for name, state in states.items():
         offsets, description = committed[name], described.get(name)
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        chosen = _of_topics(offsets, description, accepts_topic)
+        if accepts_topic is None and isinstance(offsets, CommitColumns) and covers(offsets, description):
+            chosen: Committed = offsets
+        else:
+            chosen = _of_topics(offsets, description, accepts_topic)
         if chosen or accepts_topic is None:
             groups.append(GroupSample(name, state, chosen, description))
     return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
@@ -148,14 +151,28 @@ def _groups(
     return states, described, failed, list(listing.errors.values())
 
 
+class _Covers:
+    """Whether members read only partitions that their group has committed in. Groups with the same partitions share a
+    tuple of them, which becomes a set once.
+    """
+
+    def __init__(self) -> None:
+        self._sets: dict[int, frozenset[TopicPartition]] = {}
+
+    def __call__(self, offsets: CommitColumns, description: GroupDescription | None) -> bool:
+        partitions = offsets.partitions
+        known = self._sets.get(id(partitions))
+        if known is None:
+            known = self._sets[id(partitions)] = frozenset(partitions)
+        members = () if description is None else description.members
+        return all(known.issuperset(member.assignment or ()) for member in members)
+
+
 def _of_topics(
     offsets: Committed, description: GroupDescription | None, accepts_topic: Accepts | None
 ) -> Committed:
     """Commits, and partitions that members read without a commit; in order."""
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
-    columns_of_all_topics = accepts_topic is None and isinstance(offsets, CommitColumns)
-    if columns_of_all_topics and (not read or read <= set(offsets)):
-        return offsets
     found = dict.fromkeys(read, None) | dict(offsets)
     return dict(
         sorted((tp, at) for tp, at in found.items() if accepts_topic is None or accepts_topic(tp.topic))

@@ -139,7 +139,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
                 animate=False,
                 immediate=True,
             )
-        self._redraw()
+        self._mark()
         self.post_message(self.Looked())
 
     def action_move(self, step: int) -> None:
@@ -250,7 +250,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         return (Cell(fitted(self.empty, self.size.width), "dim"),) if not self.rows and y == _HEAD else ()
 
     def _redraw(self, *, everything: bool = False) -> None:
-        """Marks the cells that have changed since they were drawn, and the rows that the cursor left and reached."""
+        """Marks the cells that have changed since they were drawn."""
         if everything:
             self._drawn.clear()
             self.refresh()
@@ -267,9 +267,12 @@ class Table(ScrollView, Generic[R], can_focus=True):
                 if before != now:
                     regions.append(Region(x, y, width, 1))
                 x += width
-        marked = {self._marked, self.cursor - self.scroll_offset.y + _HEAD}
-        if len(marked) > 1:
-            regions += [Region(0, y, self.size.width, 1) for y in marked]
-            self._marked = self.cursor - self.scroll_offset.y + _HEAD
         if regions:
             self.refresh(*regions)
+        self._mark()
+
+    def _mark(self) -> None:
+        """Marks the rows that the cursor left and reached; the texts of all rows are as they were drawn."""
+        left, self._marked = self._marked, self.cursor - self.scroll_offset.y + _HEAD
+        if left != self._marked:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in (left, self._marked)))

@@ -215,10 +215,10 @@ class Brokers:
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
-        if channel.is_open and channel.connection.session_is_over(self._loop.now(), channel.last_used):
-            channel.close()  # a broker may have ended it: that is no failure, as below
         if channel.is_open:
-            return channel
+            if not channel.connection.session_is_over(self._loop.now(), channel.last_used):
+                return channel
+            channel.close()  # a broker may have ended it: that is no failure, as below
         route.channel = None
         if channel.closed_idle:  # a broker may close idle connections; that is no failure
             return None

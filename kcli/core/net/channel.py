@@ -238,7 +238,7 @@ class Channel:
                     offered = list(itertools.islice(outgoing, _MAX_BUFFERS))
                     count = self._socket.sendmsg(offered)
                     self.connection.wrote(count)
-                    if count < sum(map(len, offered)):
+                    if outgoing and count < sum(map(len, offered)):
                         return  # the socket's buffer is full
                 else:  # one record of TLS at a time
                     self.connection.wrote(self._socket.send(outgoing[0]))
@@ -252,8 +252,8 @@ class Channel:
 
     def _wait_for_many(self, sock: socket.socket) -> None:
         """During a large response the selector reports a megabyte at a time, not every segment (SO_RCVLOWAT)."""
-        missing = min(self.connection.missing, _MOST_AT_ONCE)
-        least = missing if missing >= _WORTH_WAITING else 1
+        missing = self.connection.missing
+        least = min(missing, _MOST_AT_ONCE) if missing >= _WORTH_WAITING else 1
         if least != self._least:
             self._least = least
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
@@ -361,7 +361,7 @@ class Channel:
 
     def _after_step(self) -> None:
         """The connection may be ready now, or have work for the worker thread."""
-        if self.connection.is_established:
+        if self._setup_deadline != NEVER and self.connection.is_established:
             self._setup_deadline = NEVER
         work = self.connection.take_work()
         if work is not None:

@@ -52,6 +52,7 @@ class Loop:
         self._worker: Worker | None = None
         self._owner: int | None = None  # the first thread to run it
         self._turning = False
+        self._earliest = 0.0  # before it no timer and no deadline of this turn is due
         self._closed = False
         self._defect: Exception | None = None
 
@@ -180,11 +181,16 @@ class Loop:
             closed = self._flush_and_watch(now)
             happened = self._wait(now, self._wait_time(now, deadline)) or closed
             now = self.now()
-            happened |= self._check_deadlines(now) or bool(self._calls)
-            self._run_calls()
-            for timer in self._timers.due(now):
+            late = now >= self._earliest
+            if late:
+                happened |= self._check_deadlines(now)
+            if self._calls:
                 happened = True
-                self._contain(timer.callback)
+                self._run_calls()
+            if late:
+                for timer in self._timers.due(now):
+                    happened = True
+                    self._contain(timer.callback)
             happened |= bool(self._completed)
             self._run_completions()
             return happened
@@ -234,17 +240,18 @@ class Loop:
         for channel in list(self._channels):
             if channel.wants_write:
                 channel.flush(now)
-            fd = channel.fileno()
             if not channel.is_open:
                 del self._channels[channel]
-            elif fd >= 0:
-                events = _READ | (_WRITE if channel.wants_write else 0)
-                watched = self._channels[channel]
-                if watched == _UNWATCHED:
-                    self._selector.register(fd, events, channel)
-                elif watched != events:
-                    self._selector.modify(fd, events, channel)
-                self._channels[channel] = events
+                continue
+            events = _READ | (_WRITE if channel.wants_write else 0)
+            watched = self._channels[channel]
+            if watched == events or (fd := channel.fileno()) < 0:
+                continue
+            if watched == _UNWATCHED:
+                self._selector.register(fd, events, channel)
+            else:
+                self._selector.modify(fd, events, channel)
+            self._channels[channel] = events
         return len(self._channels) < watched_before
 
     def _forget(self, channel: Channel) -> None:
@@ -253,13 +260,16 @@ class Loop:
             self._channels[channel] = _UNWATCHED
 
     def _wait_time(self, now: float, deadline: float | None) -> float | None:
-        if self._completed or self._calls:
-            return 0.0
         earliest = self._timers.next_deadline()
         for channel in self._channels:
-            earliest = min(earliest, channel.next_deadline())
-        if deadline is not None:
-            earliest = min(earliest, deadline)
+            due = channel.next_deadline()
+            if due < earliest:
+                earliest = due
+        self._earliest = earliest
+        if self._completed or self._calls:
+            return 0.0
+        if deadline is not None and deadline < earliest:
+            earliest = deadline
         return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
 
     def _check_deadlines(self, now: float) -> bool:

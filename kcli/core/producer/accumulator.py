@@ -15,7 +15,7 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kcli.core.errors import ClosedError, KcliError
@@ -169,10 +169,10 @@ class Accumulator:
 
     # --- the sender ----------------------------------------------------------------------------------
 
+    @property
     def parked_topics(self) -> list[str]:
-        """Topics whose partitions are not known yet."""
-        with self._lock:
-            return self._parked.topics
+        """Topics whose partitions are not known yet. Without the lock: a wakeup follows each call of ``park``."""
+        return self._parked.topics
 
     def unpark(self, topic: str) -> None:
         """The partitions are known now: places the parked records, in order. Runs in the sender's thread."""
@@ -209,21 +209,40 @@ class Accumulator:
         with self._lock:
             self._held.update(partitions)
 
-    def due_at(self, tp: TopicPartition, now: float) -> float:
-        """When the partition's first batch may be sent; NEVER if it has none."""
-        with self._lock:
-            queue = self._queues[tp]
-            return self._due(queue, now) if queue.batches else NEVER
+    def take_batches(
+        self,
+        partitions: Sequence[TopicPartition],
+        now: float,
+        may_send: Callable[[ProducerBatch], bool],
+        size: int,
+    ) -> tuple[list[ProducerBatch], list[TopicPartition], float]:
+        """Removes and closes the first batch of each partition, until they have ``size`` bytes.
 
-    def take_batch(self, tp: TopicPartition, now: float) -> ProducerBatch | None:
-        """Removes and closes the partition's first batch; None while it must still wait."""
+        Left out are batches that must still wait, or that ``may_send``, which decides only, does not allow. Also
+        returns the partitions that may have more to send now, and when another one of those taken from is due.
+        """
+        taken: list[ProducerBatch] = []
+        more: list[TopicPartition] = []
+        wake = NEVER
         with self._lock:
-            queue = self._queues[tp]
-            if not queue.batches or queue.batches[0].not_before > now:
-                return None
-            if queue.batches[0] is queue.open:
-                self._close_open(queue)
-            return queue.batches.popleft()
+            for tp in partitions:
+                if size <= 0:
+                    more.append(tp)
+                    continue
+                queue = self._queues[tp]
+                first = queue.batches[0] if queue.batches else None
+                if first is None or first.not_before > now or not may_send(first):
+                    continue
+                if first is queue.open:
+                    self._close_open(queue)
+                taken.append(queue.batches.popleft())
+                size -= first.size
+                due = self._due(queue, now) if queue.batches else NEVER
+                if due <= now:
+                    more.append(tp)
+                elif due < wake:
+                    wake = due
+        return taken, more, wake
 
     def first_batch(self, tp: TopicPartition) -> ProducerBatch | None:
         """The partition's first batch, left in the queue."""

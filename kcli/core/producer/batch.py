@@ -8,17 +8,16 @@ and shows its records at once.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from enum import Enum
 
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import Origin
 from kcli.core.protocol.codec import Buffer
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.state_cell import StateCell
+from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import RecordMetadata, TopicPartition
 
 
-class BatchState(Enum):
+class BatchState(TableKey):
     """OPEN accepts records; QUEUED waits to be sent, for the first time or again."""
 
     OPEN = "open"
@@ -29,7 +28,7 @@ class BatchState(Enum):
     REPLACED = "replaced"
 
 
-class BatchEvent(Enum):
+class BatchEvent(TableKey):
     """What can happen to a batch."""
 
     CLOSE = "close"

@@ -50,6 +50,11 @@ class Field:
         """Whether it is nullable in ``version``."""
         return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
 
+    @property
+    def shares_default(self) -> bool:
+        """Whether all values may have the same default: it cannot be changed."""
+        return self.default is not _MISSING or isinstance(self.type, str)
+
     def default_value(self) -> Any:
         """The default of the definition, or the zero value of the type; a new object each time."""
         if self.default is not _MISSING:
@@ -103,6 +108,8 @@ class Struct:
     """The base of all messages and their parts. Fields that are omitted get their default."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
+    _shared_defaults: ClassVar[dict[str, Any]] = {}
+    _own_defaults: ClassVar[tuple[Field, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,13 +120,19 @@ class Struct:
                 rows.append(row)
                 delattr(cls, name)
         cls.fields = (*cls.fields, *rows)
+        cls._shared_defaults = {row.name: row.default_value() for row in cls.fields if row.shares_default}
+        cls._own_defaults = tuple(row for row in cls.fields if not row.shares_default)
 
     def __init__(self, **values: Any) -> None:
-        for row in self.fields:
-            value = values.pop(row.name, _MISSING)
-            setattr(self, row.name, row.default_value() if value is _MISSING else value)
-        if values:
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
+        own = self.__dict__
+        own |= self._shared_defaults
+        for row in self._own_defaults:
+            if row.name not in values:
+                own[row.name] = row.default_value()
+        own |= values
+        if len(own) != len(self.fields):
+            unknown = own.keys() - {row.name for row in self.fields}
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in self.fields)

@@ -7,7 +7,7 @@ records are kept as the kernels returned them and are sent without another copy.
 from collections.abc import Sequence
 from struct import Struct
 
-from kcli.core.codecs.codec import Codec, check_level, codec_name
+from kcli.core.codecs.codec import CODEC_NAMES, Codec, check_level, codec_name
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import (
@@ -58,7 +58,7 @@ class BatchBuilder:
     )
 
     def __init__(self, *, room: int, codec: int = Codec.NONE, level: int | None = None) -> None:
-        if not 0 <= codec <= max(Codec):
+        if not 0 <= codec < len(CODEC_NAMES):
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
         check_level(codec, level)
         self.room = room

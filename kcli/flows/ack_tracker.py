@@ -55,21 +55,23 @@ class AckTracker:
 
     def add_chunk(self, chunk: Chunk) -> None:
         """All rows of the chunk were passed to the producer, or never will be."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.left += chunk.rows
         self._order.append(entry)
-        self._close()
+        if not entry.left:
+            self._close()
 
     def complete_rows(self, chunk: Chunk, rows: Rows) -> None:
         """These rows are confirmed, or their failure is recorded. May be called before the chunk is added."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.left -= len(rows)
         entry.settled.append(rows)
-        self._close()
+        if not entry.left:
+            self._close()
 
     def hold_unit(self, chunk: Chunk, unit: int) -> None:
         """A unit failed and was not recorded: a later run has to begin at it."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.held = unit if entry.held is None else min(entry.held, unit)
 
     def position(self) -> InputPosition:
@@ -78,6 +80,12 @@ class AckTracker:
             return self._next_position
         first = self._order[0]
         return first.chunk.position(first.lowest())
+
+    def _entry(self, chunk: Chunk) -> _Open:
+        entry = self._open.get(chunk)
+        if entry is None:
+            entry = self._open[chunk] = _Open(chunk, 0)
+        return entry
 
     def _close(self) -> None:
         while self._order and self._order[0].done:

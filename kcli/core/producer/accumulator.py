@@ -95,7 +95,9 @@ class Accumulator:
             if self._shut:
                 raise ClosedError("the producer is closed")
             was_exhausted = self.memory.exhausted
-            queue = self._queues.setdefault(tp, PartitionQueue())
+            queue = self._queues.get(tp)
+            if queue is None:
+                queue = self._queues[tp] = PartitionQueue()
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             begun = taken == 0
             if begun:
@@ -151,9 +153,11 @@ class Accumulator:
             self.memory.used += parked.size
 
     def is_parked(self, topic: str) -> bool:
-        """Whether earlier records of the topic still wait: later ones must queue after them."""
-        with self._lock:
-            return topic in self._parked
+        """Whether earlier records of the topic still wait: later ones must queue after them.
+
+        Without the lock: once a topic is not parked, only this caller, or another one at the same time, can park it.
+        """
+        return topic in self._parked
 
     def flush(self) -> None:
         """Sends everything appended so far without lingering."""

@@ -34,7 +34,12 @@ class BufferMemory:
         return self.used >= self._size
 
     def wait_for_room(self) -> None:
-        """Returns when there is room for records; BufferFullError after ``max_block`` seconds. Acquires the lock."""
+        """Returns when there is room for records; BufferFullError after ``max_block`` seconds.
+
+        Acquires the lock only to wait: room that there is now may be used by others in any case.
+        """
+        if self.used < self._size and self.closed is None:
+            return
         with self._lock:
             if self.used < self._size or self.closed is not None:
                 self.refuse_if_closed()

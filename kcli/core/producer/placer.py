@@ -42,7 +42,7 @@ class Placer:
         self._choose = chooser(chosen)
         self.is_murmur2 = chosen == "murmur2"
         self.spreads_nulls = not isinstance(chosen, str) or chosen in SPREADS_NULLS
-        self._accumulator = accumulator
+        self.accumulator = accumulator
         self._view = view
         self._sticky_bytes = sticky_bytes
         self._sticky: dict[str, tuple[int, int]] = {}
@@ -130,12 +130,12 @@ class Placer:
             batch.origins = origins
             future.bind(tp, batch.delivery, 0, builder.base_timestamp)
 
-        self._accumulator.append_sealed(tp, builder, bind)
+        self.accumulator.append_sealed(tp, builder, bind)
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch; returns how many."""
         self.check(tp)
-        return self._accumulator.append(tp, fill)
+        return self.accumulator.append(tp, fill)
 
     def check(self, tp: TopicPartition) -> None:
         """Raises UnknownPartitionError if the topic does not have the partition."""

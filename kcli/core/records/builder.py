@@ -112,7 +112,7 @@ class BatchBuilder:
         if delta is None:
             return False
         record = encode_record(key, value, block, self.count, delta)
-        if len(record) > self._space() and self.count:
+        if len(record) > self.room - self.size and self.count:
             return False
         self._add(record, 1, len(record), timestamp_ms, timestamp_ms)
         return True
@@ -129,7 +129,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_lines(lines, start, self.count, delta, key, headers, self._space())
+        encoded = encode_lines(lines, start, self.count, delta, key, headers, self.room - self.size)
         if not encoded[1] and not self.count and start < len(lines):
             encoded = encode_lines(lines[start : start + 1], 0, 0, 0, key, headers, _NO_LIMIT)
         return self._add(*encoded, timestamp_ms, timestamp_ms)
@@ -146,7 +146,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_keyed(keys, values, start, self.count, delta, headers, self._space())
+        encoded = encode_keyed(keys, values, start, self.count, delta, headers, self.room - self.size)
         if not encoded[1] and not self.count and start < min(len(keys), len(values)):
             one = slice(start, start + 1)
             encoded = encode_keyed(keys[one], values[one], 0, 0, 0, headers, _NO_LIMIT)
@@ -175,7 +175,7 @@ class BatchBuilder:
             return 0, start
         how = (delimiter, key_delimiter, key, headers, null_marker, empty_is_null)
         records, taken, position = encode_text(
-            text, start, end, *how, self.count, delta, self._space(), longest
+            text, start, end, *how, self.count, delta, self.room - self.size, longest
         )
         if not taken and not self.count:
             stop = min(end, start + line_length(text, start, end, delimiter) + len(delimiter))
@@ -189,7 +189,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_slices(text, slices, start, headers, self.count, delta, self._space())
+        encoded = encode_slices(text, slices, start, headers, self.count, delta, self.room - self.size)
         if not encoded[1] and not self.count and start * SLICE_BYTES < len(slices):
             one = slices[start * SLICE_BYTES : (start + 1) * SLICE_BYTES]
             encoded = encode_slices(text, one, 0, headers, 0, 0, _NO_LIMIT)
@@ -200,7 +200,7 @@ class BatchBuilder:
         if start >= len(rows):
             return 0
         base = self.base_timestamp if self.count else rows[start][3]
-        encoded = encode_rows(rows, start, self.count, base, self._space())
+        encoded = encode_rows(rows, start, self.count, base, self.room - self.size)
         if not encoded[1] and not self.count:
             encoded = encode_rows(rows[start : start + 1], 0, 0, base, _NO_LIMIT)
         times = [row[3] for row in rows[start : start + encoded[1]]] or [base]
@@ -214,7 +214,7 @@ class BatchBuilder:
     ) -> int:
         """Adds the selected rows from ``start`` up to ``stop`` (see ``encode_columns``); returns how many fitted."""
         base = self.base_timestamp if self.count else None
-        encoded = encode_columns(columns, rows, start, stop, self.count, base, now, self._space())
+        encoded = encode_columns(columns, rows, start, stop, self.count, base, now, self.room - self.size)
         if not encoded[1] and not self.count and start < stop:
             encoded = encode_columns(columns, rows, start, start + 1, 0, None, now, _NO_LIMIT)
         return self._add(*encoded)
@@ -286,9 +286,6 @@ class BatchBuilder:
             raise ConfigError(f"timestamp {timestamp_ms}", why="it is not an int64")
         delta = timestamp_ms - self.base_timestamp if self.count else 0
         return delta if INT64_MIN <= delta <= INT64_MAX else None
-
-    def _space(self) -> int:
-        return self.room - self.size
 
     def _add(self, records: bytes, count: int, size: int, first: int, latest: int) -> int:
         assert not self._sealed, "the batch is sealed"

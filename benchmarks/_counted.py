@@ -22,21 +22,27 @@ class Calls:
 
     def __init__(self) -> None:
         self._python: Counter[CodeType] = Counter()
-        self._native: Counter[str] = Counter()
+        self._native: Counter[tuple[str, CodeType]] = Counter()
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Counts one event of ``sys.setprofile``."""
         if event == "call":
             self._python[frame.f_code] += 1
         elif event == "c_call":
-            self._native[argument.__qualname__] += 1
+            self._native[argument.__qualname__, frame.f_code] += 1
 
     def by_function(self) -> dict[str, int]:
-        """How often each function was called; those in C have no file."""
-        found: Counter[str] = Counter(self._native)
+        """How often each function was called; those in C are listed for each caller."""
+        found: Counter[str] = Counter()
         for code, count in list(self._python.items()):
-            found[f"{_module(code.co_filename)}:{code.co_firstlineno} {code.co_qualname}"] += count
+            found[_name(code)] += count
+        for (name, caller), count in list(self._native.items()):
+            found[f"{name} in {_name(caller)}"] += count
         return dict(found)
+
+
+def _name(code: CodeType) -> str:
+    return f"{_module(code.co_filename)}:{code.co_firstlineno} {code.co_qualname}"
 
 
 def _module(path: str) -> str:

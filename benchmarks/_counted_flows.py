@@ -20,7 +20,7 @@ from kcli.core.records.builder import BatchBuilder
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 
-PARTITIONS = 3
+PARTITIONS = 1
 _MEGABYTE = 1_000_000
 _WIDTH = 100  # bytes of a line
 _FILLING = b"the quick brown fox jumps over the lazy dog and says nothing of it at all; 0123456789"
@@ -142,13 +142,13 @@ def _batch() -> bytes:
 
 def _produce(*flags: str, **text: str) -> Callable[[Stage, int], list[str]]:
     def words(stage: Stage, size: int) -> list[str]:
-        return ["-b", stage.bootstrap, "produce", stage.empty_topic(), str(stage.lines(size, **text)), "-q", *flags]
+        return ["-b", stage.bootstrap, "produce", stage.empty_topic(), str(stage.lines(size, **text)), "-q", "-X", "buffer.memory=1000000", *flags]
 
     return words
 
 
 def _consume(*flags: str) -> Callable[[Stage, int], list[str]]:
-    return lambda stage, size: ["-b", stage.bootstrap, "consume", stage.full_topic(size), "-e", "-q", *flags]
+    return lambda stage, size: ["-b", stage.bootstrap, "consume", stage.full_topic(size), "-e", "-q", "-X", "fetch.max.bytes=1000000", *flags]
 
 
 def _mirror(stage: Stage, size: int) -> list[str]:

@@ -47,11 +47,12 @@ class AckTracker:
     def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
         self._order: deque[_Open] = deque()
-        self._next_position = InputPosition()
+        self._start = InputPosition()
+        self._last: Chunk | None = None  # of those that are complete
 
     def start_at(self, position: InputPosition) -> None:
         """Sets where reading begins, before anything is sent."""
-        self._next_position = position
+        self._start = position
 
     def add_chunk(self, chunk: Chunk) -> None:
         """All rows of the chunk were passed to the producer, or never will be."""
@@ -77,7 +78,8 @@ class AckTracker:
     def position(self) -> InputPosition:
         """The first unit that is not complete, or the end of what was sent."""
         if not self._order:
-            return self._next_position
+            last = self._last
+            return self._start if last is None else last.position(last.start.unit + last.units)
         first = self._order[0]
         return first.chunk.position(first.lowest())
 
@@ -89,6 +91,5 @@ class AckTracker:
 
     def _close(self) -> None:
         while self._order and self._order[0].done:
-            chunk = self._order.popleft().chunk
-            del self._open[chunk]
-            self._next_position = chunk.position(chunk.start.unit + chunk.units)
+            self._last = self._order.popleft().chunk
+            del self._open[self._last]

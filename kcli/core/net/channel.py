@@ -109,9 +109,10 @@ class Channel:
     @property
     def wants_write(self) -> bool:
         """Whether the selector should watch for writability."""
-        if self.connection.state is State.CONNECTING:
+        connection = self.connection
+        if connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
-        return self.connection.wants_write or self._read_wants_write
+        return bool(connection.outgoing) or self._read_wants_write
 
     @property
     def addresses(self) -> list[str]:
@@ -163,7 +164,10 @@ class Channel:
 
     def next_deadline(self) -> float:
         """The earliest time at which something here is overdue."""
-        return min(self._setup_deadline, self._attempt_deadline, self.connection.next_deadline())
+        due = self.connection.next_deadline()
+        if self._setup_deadline < due:
+            due = self._setup_deadline
+        return self._attempt_deadline if self._attempt_deadline < due else due
 
     def check_deadlines(self, now: float) -> None:
         """Closes the channel when connecting or a response takes too long."""

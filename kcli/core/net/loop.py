@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
+_NEVER = float("inf")
 _LONGEST_WAIT = 86_400.0  # seconds; epoll accepts no more than 24 days
 
 
@@ -70,7 +71,8 @@ class Loop:
         runs until all are complete or time is up, and returns the complete ones; a request's error stays in its future.
         Connections, timers and everything else make progress meanwhile.
         """
-        self.check_owner()
+        if self._turning or self._owner != threading.get_ident():
+            self.check_owner()
         deadline = None if timeout is None else self.now() + timeout
         if not requests:
             while not self._turn(deadline):
@@ -179,8 +181,8 @@ class Loop:
         try:
             now = self.now()
             closed = self._flush_and_watch(now)
-            happened = self._wait(now, self._wait_time(now, deadline)) or closed
-            now = self.now()
+            happened, now = self._wait(now, self._wait_time(now, deadline))
+            happened |= closed
             late = now >= self._earliest
             if late:
                 happened |= self._check_deadlines(now)
@@ -191,17 +193,18 @@ class Loop:
                 for timer in self._timers.due(now):
                     happened = True
                     self._contain(timer.callback)
-            happened |= bool(self._completed)
-            self._run_completions()
+            if self._completed or self._defect is not None:
+                happened = True
+                self._run_completions()
             return happened
         finally:
             self._turning = False
 
-    def _wait(self, now: float, wait: float | None) -> bool:
+    def _wait(self, now: float, wait: float | None) -> tuple[bool, float]:
         """Waits once, and continues for the rest of that time as long as only bytes of a response arrive.
 
         They change nothing that the selector or the waiting time depends on, and a large response arrives in many
-        pieces. False if it ended with only bytes sent or received.
+        pieces. Returns False if it ended with only bytes sent or received, and the time of the last event.
         """
         end = None if wait is None else now + wait
         while True:
@@ -216,11 +219,12 @@ class Loop:
                     happened |= self._serve(key.data, events, now)
                     wrote |= bool(events & _WRITE)
             if happened or wrote or self._completed or self._calls:
-                return happened
+                return happened, now
             if end is not None:
-                wait = end - self.now()
+                now = self.now()
+                wait = end - now
                 if wait <= 0:
-                    return False
+                    return False, now
 
     def _serve(self, channel: Channel, events: int, now: float) -> bool:
         """Whether more happened than bytes that moved."""
@@ -236,14 +240,17 @@ class Loop:
 
     def _flush_and_watch(self, now: float) -> bool:
         """Writes queued bytes before waiting, then updates the selector. Returns whether a channel has closed."""
-        watched_before = len(self._channels)
+        closed = False
         for channel in list(self._channels):
-            if channel.wants_write:
+            wants_write = channel.wants_write
+            if wants_write:
                 channel.flush(now)
+                wants_write = channel.wants_write
             if not channel.is_open:
                 del self._channels[channel]
+                closed = True
                 continue
-            events = _READ | (_WRITE if channel.wants_write else 0)
+            events = _READ | (_WRITE if wants_write else 0)
             watched = self._channels[channel]
             if watched == events or (fd := channel.fileno()) < 0:
                 continue
@@ -252,7 +259,7 @@ class Loop:
             else:
                 self._selector.modify(fd, events, channel)
             self._channels[channel] = events
-        return len(self._channels) < watched_before
+        return closed
 
     def _forget(self, channel: Channel) -> None:
         if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
@@ -270,7 +277,10 @@ class Loop:
             return 0.0
         if deadline is not None and deadline < earliest:
             earliest = deadline
-        return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
+        if earliest == _NEVER:
+            return None
+        wait = earliest - now
+        return 0.0 if wait < 0 else wait if wait < _LONGEST_WAIT else _LONGEST_WAIT
 
     def _check_deadlines(self, now: float) -> bool:
         """Whether any deadline has passed."""

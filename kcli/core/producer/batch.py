@@ -107,6 +107,7 @@ class ProducerBatch:
         self.outcome_unknown = False
         self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
         self.transactional = False
+        self.full = False  # what did not fit is put into the next batch
         self.sent_to = -1
         self.size = 0
         self.origins: list[Origin] = []

@@ -136,8 +136,9 @@ class Sender:
         loop.adopt()
         try:
             while not self.stop_now and not (self.stop_when_idle and self.idle):
-                self.turn(loop.now())
-                loop.poll(max(0.0, self._wake_at - loop.now()))
+                now = loop.now()
+                self.turn(now)
+                loop.poll(self._wake_at - now)
         finally:
             self._abandon()
             if self.transactions is not None:
@@ -165,24 +166,28 @@ class Sender:
         self._cluster.maybe_refresh(now)
         if self._wanted:
             self._fail_lost_topics(now)
-        self._place_parked()
+        for topic in self._accumulator.parked_topics:
+            self._place_parked(topic)
         if now >= self._expire_at:
             self._expire(now)
-        self._wake_at = min(now + _LONGEST_WAIT, self._expire_at)
+        self._wake_at = now + _LONGEST_WAIT
+        self._wake_by(self._expire_at)
         self._send_ready(now)
         if self._identity is not None:  # last: what could not be sent determines which request is due
-            self._wake_at = min(self._wake_at, self._identity.turn(now))
+            self._wake_by(self._identity.turn(now))
+
+    def _wake_by(self, when: float) -> None:
+        if when < self._wake_at:
+            self._wake_at = when
 
     # --- leaders ------------------------------------------------------------------------------------
 
-    def _place_parked(self) -> None:
-        cluster = self._cluster
-        for topic in self._accumulator.parked_topics:
-            view = cluster.view.topics.get(topic)
-            if view is not None and view.partitions:
-                self._accumulator.unpark(topic)
-            else:
-                self._request_metadata(topic)
+    def _place_parked(self, topic: str) -> None:
+        view = self._cluster.view.topics.get(topic)
+        if view is not None and view.partitions:
+            self._accumulator.unpark(topic)
+        else:
+            self._request_metadata(topic)
 
     def _fail_lost_topics(self, now: float) -> None:
         """Records for a topic that has not been there for a while, or is not for us, need not wait for their timeout."""
@@ -218,7 +223,9 @@ class Sender:
 
     def _send_ready(self, now: float) -> None:
         ready, wake = self._accumulator.ready(now)
-        self._wake_at = min(self._wake_at, wake)
+        self._wake_by(wake)
+        if not ready:
+            return
         by_leader: dict[Node, list[TopicPartition]] = {}
         for tp in ready:
             leader = self._cluster.view.leader(tp)
@@ -252,7 +259,7 @@ class Sender:
             return
         brokers = self._cluster.brokers
         if not brokers.available(leader, PRODUCE, now):
-            self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
+            self._wake_by(brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
             failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
             self._stalls.met(partitions[0], failure, now)
@@ -262,8 +269,7 @@ class Sender:
             batches, partitions, wake = self._accumulator.take_batches(
                 partitions, now, may_send, _REQUEST_BYTES
             )
-            if wake < self._wake_at:
-                self._wake_at = wake
+            self._wake_by(wake)
             if not batches:
                 return
             self._send(leader, batches, now)
@@ -320,13 +326,14 @@ class Sender:
         error = future.error
         if error is not None:
             self._request_failed(delivery, error, now)
-        elif future.value is None:  # acks=0: written to the socket, nothing more is known
+            return
+        answer: ProduceResponse | None = future.value
+        if answer is None:  # acks=0: written to the socket, nothing more is known
             for batch in delivery.batches:
                 self._confirm(batch, -1, -1)
         else:
-            throttle = future.value.throttle_time_ms / 1000
-            self.counters.answered(now - delivery.sent_at, throttle)
-            self._complete_request(delivery, future.value, now)
+            self.counters.answered(now - delivery.sent_at, answer.throttle_time_ms / 1000)
+            self._complete_request(delivery, answer, now)
 
     def _request_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
         if not isinstance(error, KcliError):
@@ -359,7 +366,7 @@ class Sender:
     def _complete_part(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
         stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
-        if batch.state is BatchState.FAILED:
+        if batch.cell.state is BatchState.FAILED:
             self._handle_late_response(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
             return
         if stored:

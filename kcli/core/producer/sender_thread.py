@@ -70,10 +70,11 @@ class SenderThread:
 
     def raise_crash(self) -> None:
         """Raises what ended the thread, if anything did."""
+        if self._crash is None:
+            return
         if isinstance(self._crash, KcliError):
             raise self._crash.with_traceback(None)
-        if self._crash is not None:
-            raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+        raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
 
     def forked(self) -> None:
         """Called in the child after a fork: the thread exists only in the parent, and its locks may be held."""

@@ -110,12 +110,13 @@ class TextPlacer:
             )
             if region.token is not None and taken:
                 batch.origins.append(Origin(first, region.token, range(row, row + taken)))
+            batch.full = position < region.end
             return taken
 
         placer = self._placer
         if partition is not None:
             return placer.append(TopicPartition(self._topic, partition), fill), position
-        sticky = TopicPartition(self._topic, placer.sticky_partition(self._topic, 0))
+        sticky = placer.sticky(self._topic, 0)
         taken = placer.accumulator.append(sticky, fill)  # a partition that there is
         if position < region.end:
             placer.unstick(self._topic)  # its batch is full: on to another partition (KIP-794)

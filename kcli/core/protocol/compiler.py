@@ -221,7 +221,7 @@ def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
 
 def _default(src: _Source, row: Field) -> str:
     """The expression for the default of a field that a version does not have."""
-    return src.name(row.default_value()) if row.shares_default else f"{src.name(row.default_value)}()"
+    return src.name(row.default_value()) if row.shares_default else f"{src.name(row.make)}()"
 
 
 def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: bool) -> None:

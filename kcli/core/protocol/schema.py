@@ -55,15 +55,16 @@ class Field:
         """Whether all values may have the same default: it cannot be changed."""
         return self.default is not _MISSING or isinstance(self.type, str)
 
+    @property
+    def make(self) -> Callable[[], Any]:
+        """Makes the default of a field whose values cannot share it."""
+        return list if isinstance(self.type, Array) else self.type
+
     def default_value(self) -> Any:
         """The default of the definition, or the zero value of the type; a new object each time."""
         if self.default is not _MISSING:
             return self.default
-        if isinstance(self.type, Array):
-            return []
-        if isinstance(self.type, type):
-            return self.type()
-        return _ZERO[self.type]
+        return _ZERO[self.type] if self.shares_default else self.make()
 
 
 _ZERO: dict[str, Any] = {
@@ -109,7 +110,8 @@ class Struct:
 
     fields: ClassVar[tuple[Field, ...]] = ()
     _shared_defaults: ClassVar[dict[str, Any]] = {}
-    _own_defaults: ClassVar[tuple[Field, ...]] = ()
+    _own_defaults: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
+    _size: ClassVar[int] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -121,16 +123,17 @@ class Struct:
                 delattr(cls, name)
         cls.fields = (*cls.fields, *rows)
         cls._shared_defaults = {row.name: row.default_value() for row in cls.fields if row.shares_default}
-        cls._own_defaults = tuple(row for row in cls.fields if not row.shares_default)
+        cls._own_defaults = tuple((row.name, row.make) for row in cls.fields if not row.shares_default)
+        cls._size = len(cls.fields)
 
     def __init__(self, **values: Any) -> None:
         own = self.__dict__
         own |= self._shared_defaults
-        for row in self._own_defaults:
-            if row.name not in values:
-                own[row.name] = row.default_value()
+        for name, make in self._own_defaults:
+            if name not in values:
+                own[name] = make()
         own |= values
-        if len(own) != len(self.fields):
+        if len(own) != self._size:
             unknown = own.keys() - {row.name for row in self.fields}
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
 

@@ -45,6 +45,7 @@ class BatchBuilder:
         "_checked",
         "_chunks",
         "_limit",
+        "_packed_size",
         "_produced",
         "_sealed",
         "_wire",
@@ -60,7 +61,8 @@ class BatchBuilder:
     def __init__(self, *, room: int, codec: int = Codec.NONE, level: int | None = None) -> None:
         if not 0 <= codec < len(CODEC_NAMES):
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
-        check_level(codec, level)
+        if level is not None:
+            check_level(codec, level)
         self.room = room
         self.codec = codec
         self.level = level
@@ -72,6 +74,7 @@ class BatchBuilder:
         self._checked: tuple[int, Buffer] | None = None
         self._sealed = False
         self._limit = 0
+        self._packed_size = 0
         self._produced: tuple[int, int, int, bool] | None = None
         self._wire: list[Buffer] = []
 
@@ -96,6 +99,7 @@ class BatchBuilder:
         builder.count, builder.size = count, HEADER_SIZE + len(payload)
         builder.base_timestamp, builder.max_timestamp = base_timestamp, max_timestamp
         builder._chunks, builder._sealed, builder._limit = [payload], True, limit
+        builder._packed_size = builder.size
         builder._checked = checked
         return builder
 
@@ -227,12 +231,13 @@ class BatchBuilder:
             self._chunks = [compress(self.codec, self._join(), self.level)]
         elif len(self._chunks) > _MOST_CHUNKS:
             self._chunks = [self._join()]
+        self._packed_size = HEADER_SIZE + sum(map(len, self._chunks))
         self._sealed = True
 
     @property
     def wire_size(self) -> int:
         """The size of the batch as sent; before it is sealed, its uncompressed size."""
-        return HEADER_SIZE + sum(map(len, self._chunks))
+        return self._packed_size if self._sealed else self.size
 
     def wire(
         self,

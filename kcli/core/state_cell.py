@@ -4,8 +4,15 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Generic, TypeVar
 
-S = TypeVar("S", bound=Enum)
-E = TypeVar("E", bound=Enum)
+
+class TableKey(Enum):
+    """The base of states and events. Members are hashed by identity: ``Enum`` hashes names, in Python code."""
+
+    __hash__ = object.__hash__
+
+
+S = TypeVar("S", bound=TableKey)
+E = TypeVar("E", bound=TableKey)
 
 
 class IllegalEventError(RuntimeError):

@@ -47,40 +47,49 @@ class AckTracker:
     def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
         self._order: deque[_Open] = deque()
-        self._next_position = InputPosition()
+        self._start = InputPosition()
+        self._last: Chunk | None = None  # of those that are complete
 
     def start_at(self, position: InputPosition) -> None:
         """Sets where reading begins, before anything is sent."""
-        self._next_position = position
+        self._start = position
 
     def add_chunk(self, chunk: Chunk) -> None:
         """All rows of the chunk were passed to the producer, or never will be."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.left += chunk.rows
         self._order.append(entry)
-        self._close()
+        if not entry.left:
+            self._close()
 
     def complete_rows(self, chunk: Chunk, rows: Rows) -> None:
         """These rows are confirmed, or their failure is recorded. May be called before the chunk is added."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.left -= len(rows)
         entry.settled.append(rows)
-        self._close()
+        if not entry.left:
+            self._close()
 
     def hold_unit(self, chunk: Chunk, unit: int) -> None:
         """A unit failed and was not recorded: a later run has to begin at it."""
-        entry = self._open.setdefault(chunk, _Open(chunk, 0))
+        entry = self._entry(chunk)
         entry.held = unit if entry.held is None else min(entry.held, unit)
 
     def position(self) -> InputPosition:
         """The first unit that is not complete, or the end of what was sent."""
         if not self._order:
-            return self._next_position
+            last = self._last
+            return self._start if last is None else last.position(last.start.unit + last.units)
         first = self._order[0]
         return first.chunk.position(first.lowest())
 
+    def _entry(self, chunk: Chunk) -> _Open:
+        entry = self._open.get(chunk)
+        if entry is None:
+            entry = self._open[chunk] = _Open(chunk, 0)
+        return entry
+
     def _close(self) -> None:
         while self._order and self._order[0].done:
-            chunk = self._order.popleft().chunk
-            del self._open[chunk]
-            self._next_position = chunk.position(chunk.start.unit + chunk.units)
+            self._last = self._order.popleft().chunk
+            del self._open[self._last]

@@ -47,6 +47,8 @@ class _Route:
     """The connection to one node for one purpose, and why the last one failed."""
 
     address: _Address
+    place: tuple[str, int]
+    """Host and port of the address."""
     channel: Channel | None = None
     failure: KcliError | None = None
     was_ready: bool = False
@@ -184,9 +186,12 @@ class Brokers:
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""
         key = (node.id, purpose)
-        route, address = self._routes.get(key), self._address(node)
+        route = self._routes.get(key)
+        if route is not None and route.place == (node.host, node.port):
+            return route
+        address = self._address(node)
         if route is None or (route.address is not address and self._usable(route) is None):
-            route = self._routes[key] = _Route(address)
+            route = self._routes[key] = _Route(address, (node.host, node.port))
             address.routes.append(route)
         return route
 
@@ -215,10 +220,10 @@ class Brokers:
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
-        if channel.is_open and channel.connection.session_is_over(self._loop.now(), channel.last_used):
-            channel.close()  # a broker may have ended it: that is no failure, as below
         if channel.is_open:
-            return channel
+            if not channel.connection.session_is_over(self._loop.now(), channel.last_used):
+                return channel
+            channel.close()  # a broker may have ended it: that is no failure, as below
         route.channel = None
         if channel.closed_idle:  # a broker may close idle connections; that is no failure
             return None

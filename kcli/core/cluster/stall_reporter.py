@@ -28,7 +28,7 @@ class StallReporter:
 
     def over(self, tp: TopicPartition) -> None:
         """An attempt has succeeded, or there will be no more."""
-        if self._since.pop(tp, None) is None or tp.topic not in self._told:
+        if not self._since or self._since.pop(tp, None) is None or tp.topic not in self._told:
             return
         if not any(other.topic == tp.topic for other in self._since):
             self._told.remove(tp.topic)

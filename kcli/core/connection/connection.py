@@ -80,6 +80,7 @@ class Connection:
         setup_timeout: float = NEVER,
     ) -> None:
         self.node = node
+        self.state = State.CONNECTING  # set by ``_report_state`` only
         self.outgoing: deque[memoryview] = deque()
         self.offer: BrokerApiVersions | None = None
         self.has_responded = False  # to a request that was not part of the handshake
@@ -88,6 +89,8 @@ class Connection:
         self._hooks = hooks
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
         self._frames = FrameReader(str(node), max_frame_bytes)
+        self.writable = self._frames.writable
+        """The buffer for the socket's next bytes."""
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
         self._handshake: Handshake | None = None
@@ -103,11 +106,6 @@ class Connection:
         self._quiet_until = 0.0
 
     @property
-    def state(self) -> State:
-        """The current state of the connection."""
-        return self._cell.state
-
-    @property
     def pending(self) -> int:
         """Requests that are queued or in flight."""
         return len(self._waiting) + len(self._in_flight) + len(self._awaiting_write)
@@ -115,7 +113,7 @@ class Connection:
     @property
     def is_established(self) -> bool:
         """Whether the first handshake is over."""
-        return self._cell.state in ESTABLISHED
+        return self.state in ESTABLISHED
 
     @property
     def is_authenticating(self) -> bool:
@@ -170,6 +168,8 @@ class Connection:
 
     def next_deadline(self) -> float:
         """A time before which nothing here can be overdue."""
+        if self.state is State.READY and not (self._waiting or self._awaiting_write):
+            return self._in_flight.earliest
         if self.state is State.DRAINING and not self._in_flight:
             return 0.0
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
@@ -227,10 +227,6 @@ class Connection:
 
     # --- bytes -----------------------------------------------------------------------------------
 
-    def writable(self) -> memoryview:
-        """The buffer for the socket's next bytes."""
-        return self._frames.writable()
-
     @property
     def missing(self) -> int:
         """Bytes still missing from a large response, of which a part is of no use; 0 if none has begun."""
@@ -244,6 +240,9 @@ class Connection:
     def wrote(self, count: int) -> None:
         """``count`` bytes of ``outgoing`` were sent."""
         self._sent_bytes += count
+        if self._sent_bytes == self._queued_bytes:
+            self.outgoing.clear()
+            count = 0
         while count:
             head = self.outgoing[0]
             if count < len(head):
@@ -288,7 +287,7 @@ class Connection:
             version = choose_version(
                 type(request),
                 self.offer.apis,
-                str(self.node),
+                self.node,
                 highest=request.version_cap,
                 lowest=request.version_floor,
             )
@@ -321,7 +320,7 @@ class Connection:
             return
         self._next_id = correlation_id + 1 if correlation_id < _LAST_ID else 0
         size = sum(map(len, buffers))
-        self.outgoing.extend(memoryview(b) for b in buffers if len(b))
+        self.outgoing.extend(map(memoryview, filter(len, buffers)))
         self._queued_bytes += size
         if self._hooks.wire is not None:
             self._hooks.wire("→", self.node, correlation_id, request.api_name, version, size - 4)
@@ -332,7 +331,7 @@ class Connection:
 
     def _response(self, frame: Frame, now: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
-        sent = self._in_flight.take(correlation_id, str(self.node))
+        sent = self._in_flight.take(correlation_id, self.node)
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
@@ -343,7 +342,9 @@ class Connection:
             self._complete((sent.future, None, unreadable))
             raise unreadable from error
         response.attach(frame)
-        self._note_throttle(sent.request.api_name, getattr(response, "throttle_time_ms", 0), now)
+        pause_ms = getattr(response, "throttle_time_ms", 0)
+        if pause_ms > 0:
+            self._note_throttle(sent.request.api_name, pause_ms, now)
         if self._handshake is not None:
             self._advance_handshake(now, response)
         else:
@@ -352,16 +353,17 @@ class Connection:
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
         """KIP-219: the broker reads nothing from this connection meanwhile: send nothing, and extend deadlines."""
-        if pause_ms > 0:
-            self._quiet_until = max(self._quiet_until, now + pause_ms / 1000)
-            self._in_flight.postpone(pause_ms / 1000)
-            what = f"{self.node} asks for a pause of {pause_ms} ms after {api_name}: a quota is exceeded"
-            self._hooks.log("info", "proto", what)
+        self._quiet_until = max(self._quiet_until, now + pause_ms / 1000)
+        self._in_flight.postpone(pause_ms / 1000)
+        what = f"{self.node} asks for a pause of {pause_ms} ms after {api_name}: a quota is exceeded"
+        self._hooks.log("info", "proto", what)
 
     def _decode(self, sent: Sent, data: memoryview) -> Response:
         version = sent.version
-        refused = int.from_bytes(data[4:6], "big", signed=True) == UNSUPPORTED_VERSION
-        if sent.request.api_key == API_VERSIONS and refused:
+        if (
+            sent.request.api_key == API_VERSIONS
+            and int.from_bytes(data[4:6], "big", signed=True) == UNSUPPORTED_VERSION
+        ):
             version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         return decode_response(type(sent.request), version, data)
 
@@ -418,4 +420,5 @@ class Connection:
             self._write(request, future, now, deadline)
 
     def _report_state(self, old: State, new: State, why: str) -> None:
+        self.state = new
         self._hooks.log("debug", "proto", f"{self.node}: {old.value} → {new.value} ({why})")

@@ -75,25 +75,21 @@ class FrameReader:
         self._filled = 0
         self._large: bytearray | None = None
         self._large_size = 0
-        self._large_filled = 0
+        self.missing = 0
+        """Bytes still missing from a large response; 0 if none has begun."""
         self._spoke_kafka = False
 
     def writable(self) -> memoryview:
         """The memory that the next bytes must be written to; never empty."""
         if self._large is not None:
-            return memoryview(self._large)[self._large_filled : self._large_size]
+            return memoryview(self._large)[self._large_size - self.missing : self._large_size]
         return self._view[self._filled :]
-
-    @property
-    def missing(self) -> int:
-        """Bytes still missing from a large response; 0 if none has begun."""
-        return self._large_size - self._large_filled if self._large is not None else 0
 
     def received(self, count: int) -> list[Frame]:
         """Processes ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
         if self._large is not None:
-            self._large_filled += count
-            if self._large_filled < self._large_size:
+            self.missing -= count
+            if self.missing:
                 return []
             buffer, self._large = self._large, None
             return [Frame(memoryview(buffer)[: self._large_size], buffer, self._pool)]
@@ -123,7 +119,7 @@ class FrameReader:
         have = self._filled - start
         self._large = self._pool.take(size)
         self._large[:have] = self._view[start : self._filled]
-        self._large_size, self._large_filled = size, have
+        self._large_size, self.missing = size, size - have
         self._filled = 0
 
     def _frame_size(self, pos: int) -> int:

@@ -42,7 +42,7 @@ class InFlight:
         self._queue.append(sent)
         self.earliest = min(self.earliest, sent.deadline)
 
-    def take(self, correlation_id: int, peer: str) -> Sent:
+    def take(self, correlation_id: int, peer: object) -> Sent:
         """The request that this response belongs to; ProtocolError unless it is the oldest one."""
         if not self._queue:
             raise ProtocolError(

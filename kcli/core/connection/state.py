@@ -1,9 +1,9 @@
 """The states of a connection and their transitions, as a table."""
 
-from enum import Enum
+from kcli.core.state_cell import TableKey
 
 
-class State(Enum):
+class State(TableKey):
     """CONNECTING until the transport (with TLS) is connected; HANDSHAKE until the broker has reported its versions and
     accepted the client. Before a session ends (KIP-368) the connection is DRAINING, until what is in flight has its
     responses, then REAUTHENTICATING.
@@ -21,7 +21,7 @@ ESTABLISHED = frozenset({State.READY, State.DRAINING, State.REAUTHENTICATING})
 """The states after the first handshake."""
 
 
-class Event(Enum):
+class Event(TableKey):
     """What can happen to a connection."""
 
     CONNECTED = "connected"

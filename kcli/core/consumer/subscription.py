@@ -2,17 +2,17 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.core.state_cell import TableKey
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 UNKNOWN = -1
 """A position that is not known yet."""
 
 
-class Phase(Enum):
+class Phase(TableKey):
     """What must be known before a partition can be read. FAILED: its error was raised; a seek continues it."""
 
     COMMITTED = "looking for its committed offset"

@@ -6,18 +6,17 @@ records: no I/O, no callback, no waiting, and the caller passes the time.
 
 import threading
 from dataclasses import dataclass, field
-from enum import Enum
 
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.errors import KcliError
 from kcli.core.group.coordinator_link import Seen
-from kcli.core.state_cell import StateCell
+from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import GroupMetadata
 
 NO_GENERATION = -1
 
 
-class MemberState(Enum):
+class MemberState(TableKey):
     """``REJOIN`` is still a member of the old generation; ``LATE`` has left because the application did not poll."""
 
     OUT = "out of the group"
@@ -30,7 +29,7 @@ class MemberState(Enum):
     GONE = "gone"
 
 
-class MemberEvent(Enum):
+class MemberEvent(TableKey):
     """What happens to a member."""
 
     JOIN = "join"

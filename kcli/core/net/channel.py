@@ -109,9 +109,10 @@ class Channel:
     @property
     def wants_write(self) -> bool:
         """Whether the selector should watch for writability."""
-        if self.connection.state is State.CONNECTING:
+        connection = self.connection
+        if connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
-        return self.connection.wants_write or self._read_wants_write
+        return bool(connection.outgoing) or self._read_wants_write
 
     @property
     def addresses(self) -> list[str]:
@@ -163,7 +164,10 @@ class Channel:
 
     def next_deadline(self) -> float:
         """The earliest time at which something here is overdue."""
-        return min(self._setup_deadline, self._attempt_deadline, self.connection.next_deadline())
+        due = self.connection.next_deadline()
+        if self._setup_deadline < due:
+            due = self._setup_deadline
+        return self._attempt_deadline if self._attempt_deadline < due else due
 
     def check_deadlines(self, now: float) -> None:
         """Closes the channel when connecting or a response takes too long."""
@@ -238,7 +242,7 @@ class Channel:
                     offered = list(itertools.islice(outgoing, _MAX_BUFFERS))
                     count = self._socket.sendmsg(offered)
                     self.connection.wrote(count)
-                    if count < sum(map(len, offered)):
+                    if outgoing and count < sum(map(len, offered)):
                         return  # the socket's buffer is full
                 else:  # one record of TLS at a time
                     self.connection.wrote(self._socket.send(outgoing[0]))
@@ -252,8 +256,8 @@ class Channel:
 
     def _wait_for_many(self, sock: socket.socket) -> None:
         """During a large response the selector reports a megabyte at a time, not every segment (SO_RCVLOWAT)."""
-        missing = min(self.connection.missing, _MOST_AT_ONCE)
-        least = missing if missing >= _WORTH_WAITING else 1
+        missing = self.connection.missing
+        least = min(missing, _MOST_AT_ONCE) if missing >= _WORTH_WAITING else 1
         if least != self._least:
             self._least = least
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
@@ -361,7 +365,7 @@ class Channel:
 
     def _after_step(self) -> None:
         """The connection may be ready now, or have work for the worker thread."""
-        if self.connection.is_established:
+        if self._setup_deadline != NEVER and self.connection.is_established:
             self._setup_deadline = NEVER
         work = self.connection.take_work()
         if work is not None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
+_NEVER = float("inf")
 _LONGEST_WAIT = 86_400.0  # seconds; epoll accepts no more than 24 days
 
 
@@ -52,6 +53,7 @@ class Loop:
         self._worker: Worker | None = None
         self._owner: int | None = None  # the first thread to run it
         self._turning = False
+        self._earliest = 0.0  # before it no timer and no deadline of this turn is due
         self._closed = False
         self._defect: Exception | None = None
 
@@ -69,7 +71,8 @@ class Loop:
         runs until all are complete or time is up, and returns the complete ones; a request's error stays in its future.
         Connections, timers and everything else make progress meanwhile.
         """
-        self.check_owner()
+        if self._turning or self._owner != threading.get_ident():
+            self.check_owner()
         deadline = None if timeout is None else self.now() + timeout
         if not requests:
             while not self._turn(deadline):
@@ -178,24 +181,30 @@ class Loop:
         try:
             now = self.now()
             closed = self._flush_and_watch(now)
-            happened = self._wait(now, self._wait_time(now, deadline)) or closed
-            now = self.now()
-            happened |= self._check_deadlines(now) or bool(self._calls)
-            self._run_calls()
-            for timer in self._timers.due(now):
+            happened, now = self._wait(now, self._wait_time(now, deadline))
+            happened |= closed
+            late = now >= self._earliest
+            if late:
+                happened |= self._check_deadlines(now)
+            if self._calls:
                 happened = True
-                self._contain(timer.callback)
-            happened |= bool(self._completed)
-            self._run_completions()
+                self._run_calls()
+            if late:
+                for timer in self._timers.due(now):
+                    happened = True
+                    self._contain(timer.callback)
+            if self._completed or self._defect is not None:
+                happened = True
+                self._run_completions()
             return happened
         finally:
             self._turning = False
 
-    def _wait(self, now: float, wait: float | None) -> bool:
+    def _wait(self, now: float, wait: float | None) -> tuple[bool, float]:
         """Waits once, and continues for the rest of that time as long as only bytes of a response arrive.
 
         They change nothing that the selector or the waiting time depends on, and a large response arrives in many
-        pieces. False if it ended with only bytes sent or received.
+        pieces. Returns False if it ended with only bytes sent or received, and the time of the last event.
         """
         end = None if wait is None else now + wait
         while True:
@@ -210,11 +219,12 @@ class Loop:
                     happened |= self._serve(key.data, events, now)
                     wrote |= bool(events & _WRITE)
             if happened or wrote or self._completed or self._calls:
-                return happened
+                return happened, now
             if end is not None:
-                wait = end - self.now()
+                now = self.now()
+                wait = end - now
                 if wait <= 0:
-                    return False
+                    return False, now
 
     def _serve(self, channel: Channel, events: int, now: float) -> bool:
         """Whether more happened than bytes that moved."""
@@ -230,22 +240,26 @@ class Loop:
 
     def _flush_and_watch(self, now: float) -> bool:
         """Writes queued bytes before waiting, then updates the selector. Returns whether a channel has closed."""
-        watched_before = len(self._channels)
+        closed = False
         for channel in list(self._channels):
-            if channel.wants_write:
+            wants_write = channel.wants_write
+            if wants_write:
                 channel.flush(now)
-            fd = channel.fileno()
+                wants_write = channel.wants_write
             if not channel.is_open:
                 del self._channels[channel]
-            elif fd >= 0:
-                events = _READ | (_WRITE if channel.wants_write else 0)
-                watched = self._channels[channel]
-                if watched == _UNWATCHED:
-                    self._selector.register(fd, events, channel)
-                elif watched != events:
-                    self._selector.modify(fd, events, channel)
-                self._channels[channel] = events
-        return len(self._channels) < watched_before
+                closed = True
+                continue
+            events = _READ | (_WRITE if wants_write else 0)
+            watched = self._channels[channel]
+            if watched == events or (fd := channel.fileno()) < 0:
+                continue
+            if watched == _UNWATCHED:
+                self._selector.register(fd, events, channel)
+            else:
+                self._selector.modify(fd, events, channel)
+            self._channels[channel] = events
+        return closed
 
     def _forget(self, channel: Channel) -> None:
         if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
@@ -253,14 +267,20 @@ class Loop:
             self._channels[channel] = _UNWATCHED
 
     def _wait_time(self, now: float, deadline: float | None) -> float | None:
-        if self._completed or self._calls:
-            return 0.0
         earliest = self._timers.next_deadline()
         for channel in self._channels:
-            earliest = min(earliest, channel.next_deadline())
-        if deadline is not None:
-            earliest = min(earliest, deadline)
-        return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
+            due = channel.next_deadline()
+            if due < earliest:
+                earliest = due
+        self._earliest = earliest
+        if self._completed or self._calls:
+            return 0.0
+        if deadline is not None and deadline < earliest:
+            earliest = deadline
+        if earliest == _NEVER:
+            return None
+        wait = earliest - now
+        return 0.0 if wait < 0 else wait if wait < _LONGEST_WAIT else _LONGEST_WAIT
 
     def _check_deadlines(self, now: float) -> bool:
         """Whether any deadline has passed."""

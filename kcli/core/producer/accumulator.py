@@ -15,7 +15,7 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kcli.core.errors import ClosedError, KcliError
@@ -28,7 +28,7 @@ from kcli.core.types import TopicPartition
 NEVER = float("inf")
 
 Fill = Callable[[ProducerBatch], int]
-"""Puts records into an open batch and returns how many; 0 means that the batch is full."""
+"""Puts records into an open batch and returns how many; 0 means that the batch is full, which it may also set."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -94,8 +94,11 @@ class Accumulator:
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
-            was_exhausted = self.memory.exhausted
-            queue = self._queues.setdefault(tp, PartitionQueue())
+            memory = self.memory
+            was_exhausted = memory.used >= memory.size
+            queue = self._queues.get(tp)
+            if queue is None:
+                queue = self._queues[tp] = PartitionQueue()
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             begun = taken == 0
             if begun:
@@ -108,8 +111,12 @@ class Accumulator:
                 queue.batches.append(batch)
                 self._incomplete.add(batch)
             queue.placed += taken
-            if (begun and tp not in self._held) or (not was_exhausted and self._makes_batches_due()):
+            if queue.open is not None and queue.open.full:
+                self._close_open(queue)
+            if begun and tp not in self._held:
                 self._must_wake = True
+            elif not was_exhausted and memory.used >= memory.size and self._any_not_held():
+                self._must_wake = True  # there is no room: batches are due that are not full
             return taken
 
     def append_sealed(
@@ -151,15 +158,17 @@ class Accumulator:
             self.memory.used += parked.size
 
     def is_parked(self, topic: str) -> bool:
-        """Whether earlier records of the topic still wait: later ones must queue after them."""
-        with self._lock:
-            return topic in self._parked
+        """Whether earlier records of the topic still wait: later ones must queue after them.
+
+        Without the lock: once a topic is not parked, only this caller, or another one at the same time, can park it.
+        """
+        return topic in self._parked.queues
 
     def flush(self) -> None:
         """Sends everything appended so far without lingering."""
         with self._lock:
             self._flush_before = self._now()
-            self._flush_parked.update(self._parked.topics)  # their batches do not exist yet
+            self._flush_parked.update(self._parked.queues)  # their batches do not exist yet
 
     def close(self, error: KcliError) -> None:
         """Rejects further records; waiting callers get ``error``."""
@@ -169,10 +178,10 @@ class Accumulator:
 
     # --- the sender ----------------------------------------------------------------------------------
 
+    @property
     def parked_topics(self) -> list[str]:
-        """Topics whose partitions are not known yet."""
-        with self._lock:
-            return self._parked.topics
+        """Topics whose partitions are not known yet. Without the lock: a wakeup follows each call of ``park``."""
+        return list(self._parked.queues)
 
     def unpark(self, topic: str) -> None:
         """The partitions are known now: places the parked records, in order. Runs in the sender's thread."""
@@ -193,15 +202,16 @@ class Accumulator:
         """The partitions whose first batch may be sent now, and when the next one is due. Clears all holds."""
         ready, wake = [], NEVER
         with self._lock:
-            self._held.clear()
+            if self._held:
+                self._held.clear()
             for tp, queue in self._queues.items():
                 if not queue.batches:
                     continue
                 due = self._due(queue, now)
                 if due <= now:
                     ready.append(tp)
-                else:
-                    wake = min(wake, due)
+                elif due < wake:
+                    wake = due
         return ready, wake
 
     def hold_partitions(self, partitions: Iterable[TopicPartition]) -> None:
@@ -209,21 +219,40 @@ class Accumulator:
         with self._lock:
             self._held.update(partitions)
 
-    def due_at(self, tp: TopicPartition, now: float) -> float:
-        """When the partition's first batch may be sent; NEVER if it has none."""
-        with self._lock:
-            queue = self._queues[tp]
-            return self._due(queue, now) if queue.batches else NEVER
+    def take_batches(
+        self,
+        partitions: Sequence[TopicPartition],
+        now: float,
+        may_send: Callable[[ProducerBatch], bool],
+        size: int,
+    ) -> tuple[list[ProducerBatch], list[TopicPartition], float]:
+        """Removes and closes the first batch of each partition, until they have ``size`` bytes.
 
-    def take_batch(self, tp: TopicPartition, now: float) -> ProducerBatch | None:
-        """Removes and closes the partition's first batch; None while it must still wait."""
+        Left out are batches that must still wait, or that ``may_send``, which decides only, does not allow. Also
+        returns the partitions that may have more to send now, and when another one of those taken from is due.
+        """
+        taken: list[ProducerBatch] = []
+        more: list[TopicPartition] = []
+        wake = NEVER
         with self._lock:
-            queue = self._queues[tp]
-            if not queue.batches or queue.batches[0].not_before > now:
-                return None
-            if queue.batches[0] is queue.open:
-                self._close_open(queue)
-            return queue.batches.popleft()
+            for tp in partitions:
+                if size <= 0:
+                    more.append(tp)
+                    continue
+                queue = self._queues[tp]
+                first = queue.batches[0] if queue.batches else None
+                if first is None or first.not_before > now or not may_send(first):
+                    continue
+                if first is queue.open:
+                    self._close_open(queue)
+                taken.append(queue.batches.popleft())
+                size -= first.size
+                due = self._due(queue, now) if queue.batches else NEVER
+                if due <= now:
+                    more.append(tp)
+                elif due < wake:
+                    wake = due
+        return taken, more, wake
 
     def first_batch(self, tp: TopicPartition) -> ProducerBatch | None:
         """The partition's first batch, left in the queue."""
@@ -339,10 +368,7 @@ class Accumulator:
         batch.size = size
         return taken
 
-    def _makes_batches_due(self) -> bool:
-        """Whether memory is exhausted, which makes batches due that are not full."""
-        if not self.memory.exhausted:
-            return False
+    def _any_not_held(self) -> bool:
         return any(queue.batches and tp not in self._held for tp, queue in self._queues.items())
 
     def _due(self, queue: PartitionQueue, now: float) -> float:
@@ -350,8 +376,9 @@ class Accumulator:
         if first is not queue.open:
             return first.not_before
         hurry = self.memory.waiters > 0 or self.memory.exhausted
-        lingered = first.created <= self._flush_before or hurry
-        return max(first.not_before, now if lingered else first.created + self._linger)
+        lingered = hurry or first.created <= self._flush_before
+        due = now if lingered else first.created + self._linger
+        return due if due > first.not_before else first.not_before
 
     def _close_open(self, queue: PartitionQueue) -> None:
         if queue.open is not None:

@@ -8,17 +8,16 @@ and shows its records at once.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from enum import Enum
 
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import Origin
 from kcli.core.protocol.codec import Buffer
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.state_cell import StateCell
+from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import RecordMetadata, TopicPartition
 
 
-class BatchState(Enum):
+class BatchState(TableKey):
     """OPEN accepts records; QUEUED waits to be sent, for the first time or again."""
 
     OPEN = "open"
@@ -29,7 +28,7 @@ class BatchState(Enum):
     REPLACED = "replaced"
 
 
-class BatchEvent(Enum):
+class BatchEvent(TableKey):
     """What can happen to a batch."""
 
     CLOSE = "close"
@@ -108,6 +107,7 @@ class ProducerBatch:
         self.outcome_unknown = False
         self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
         self.transactional = False
+        self.full = False  # what did not fit is put into the next batch
         self.sent_to = -1
         self.size = 0
         self.origins: list[Origin] = []

@@ -21,7 +21,7 @@ class BufferMemory:
         self.closed: KcliError | None = None
         self._changed = threading.Condition(lock)
         self._lock = lock
-        self._size = size
+        self.size = size
         # wakes waiters only below this, so that they can add several batches
         self._roomy = size - size // 4
         self._max_block = max_block
@@ -31,12 +31,17 @@ class BufferMemory:
     @property
     def exhausted(self) -> bool:
         """Whether there is no room for more records."""
-        return self.used >= self._size
+        return self.used >= self.size
+
+    @property
+    def has_room(self) -> bool:
+        """Whether records need not wait. Without the lock: others may use the room in any case."""
+        return self.used < self.size and self.closed is None
 
     def wait_for_room(self) -> None:
         """Returns when there is room for records; BufferFullError after ``max_block`` seconds. Acquires the lock."""
         with self._lock:
-            if self.used < self._size or self.closed is not None:
+            if self.used < self.size or self.closed is not None:
                 self.refuse_if_closed()
                 return
             self.waiters += 1

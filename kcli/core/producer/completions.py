@@ -1,6 +1,7 @@
 """Counts and reports completed records, and runs the application's callbacks. Mostly in the sender's thread."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
@@ -38,7 +39,7 @@ class Completions:
         self._count_and_report(report)
         with self._thread.lock:  # last: a flush must find the batch counted and reported
             delivery.reported = True
-            self._thread.completed.notify_all()
+            self._thread.notify_waiting()
         if delivery.watchers:
             with self._thread.lock:
                 watchers, delivery.watchers = delivery.watchers, []
@@ -63,4 +64,4 @@ class Completions:
             self.totals.add_report(report)
         on_delivery = self._on_delivery
         if on_delivery is not None:
-            self.run_callback(lambda: on_delivery(report))
+            self.run_callback(partial(on_delivery, report))

@@ -27,58 +27,53 @@ class ParkedRecords:
     """One queue per topic, oldest first; a topic is in it as long as its last record is not placed yet."""
 
     def __init__(self) -> None:
-        self._queues: dict[str, deque[Parked]] = {}
+        self.queues: dict[str, deque[Parked]] = {}
 
     def __contains__(self, topic: object) -> bool:
-        return topic in self._queues
+        return topic in self.queues
 
     def __bool__(self) -> bool:
-        return bool(self._queues)
-
-    @property
-    def topics(self) -> list[str]:
-        """Topics with parked records."""
-        return list(self._queues)
+        return bool(self.queues)
 
     def snapshot(self) -> list[Parked]:
         """All of them; may be called without the lock, by a signal handler."""
-        return [parked for queue in list(self._queues.values()) for parked in list(queue)]
+        return [parked for queue in list(self.queues.values()) for parked in list(queue)]
 
     def append(self, topic: str, parked: Parked) -> None:
         """Adds records after the topic's others."""
-        self._queues.setdefault(topic, deque()).append(parked)
+        self.queues.setdefault(topic, deque()).append(parked)
 
     def first(self, topic: str) -> Parked | None:
         """The topic's oldest, which stays in the queue while it is placed; None removes the topic."""
-        queue = self._queues.get(topic)
+        queue = self.queues.get(topic)
         if not queue:
-            self._queues.pop(topic, None)
+            self.queues.pop(topic, None)
             return None
         return queue[0]
 
     def remove_first(self, topic: str) -> None:
         """Removes the topic's oldest: it was placed. The topic remains."""
-        self._queues[topic].popleft()
+        self.queues[topic].popleft()
 
     def remove_topic(self, topic: str) -> list[Parked]:
         """Removes and returns all of a topic."""
-        return list(self._queues.pop(topic, ()))
+        return list(self.queues.pop(topic, ()))
 
     def remove_all(self) -> list[Parked]:
         """Removes and returns all."""
         found = self.snapshot()
-        self._queues.clear()
+        self.queues.clear()
         return found
 
     def remove_expired(self, now: float) -> tuple[list[Parked], float]:
         """Removes and returns those past their deadlines; and the next deadline."""
         expired: list[Parked] = []
         wake = float("inf")
-        for topic, queue in list(self._queues.items()):
+        for topic, queue in list(self.queues.items()):
             while queue and queue[0].deadline <= now:
                 expired.append(queue.popleft())
             if queue:
                 wake = min(wake, queue[0].deadline)
             else:
-                del self._queues[topic]
+                del self.queues[topic]
         return expired, wake

@@ -42,10 +42,10 @@ class Placer:
         self._choose = chooser(chosen)
         self.is_murmur2 = chosen == "murmur2"
         self.spreads_nulls = not isinstance(chosen, str) or chosen in SPREADS_NULLS
-        self._accumulator = accumulator
+        self.accumulator = accumulator
         self._view = view
         self._sticky_bytes = sticky_bytes
-        self._sticky: dict[str, tuple[int, int]] = {}
+        self._sticky: dict[str, tuple[TopicPartition, int]] = {}
 
     def add_record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
         """Adds one record; ``future`` is bound to its batch."""
@@ -130,12 +130,12 @@ class Placer:
             batch.origins = origins
             future.bind(tp, batch.delivery, 0, builder.base_timestamp)
 
-        self._accumulator.append_sealed(tp, builder, bind)
+        self.accumulator.append_sealed(tp, builder, bind)
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch; returns how many."""
         self.check(tp)
-        return self._accumulator.append(tp, fill)
+        return self.accumulator.append(tp, fill)
 
     def check(self, tp: TopicPartition) -> None:
         """Raises UnknownPartitionError if the topic does not have the partition."""
@@ -157,13 +157,18 @@ class Placer:
 
     def sticky_partition(self, topic: str, size: int) -> int:
         """The partition for records without a key until it has received a batch's worth of bytes; it has a leader."""
-        partition, sent = self._sticky.get(topic, (-1, 0))
-        if partition < 0 or sent >= self._sticky_bytes:
+        return self.sticky(topic, size).partition
+
+    def sticky(self, topic: str, size: int) -> TopicPartition:
+        """Like ``sticky_partition``, with the topic."""
+        tp, sent = self._sticky.get(topic, (None, 0))
+        if tp is None or sent >= self._sticky_bytes:
             partitions = self._view().topics[topic].partitions
             led = [p.partition for p in partitions if p.leader >= 0]
-            partition, sent = random.choice(led or [p.partition for p in partitions]), 0
-        self._sticky[topic] = (partition, sent + size)
-        return partition
+            some = led or [p.partition for p in partitions]
+            tp, sent = TopicPartition(topic, some[int(random.random() * len(some))]), 0
+        self._sticky[topic] = (tp, sent + size)
+        return tp
 
     def unstick(self, topic: str) -> None:
         """Moves records without a key to another partition."""

@@ -264,11 +264,13 @@ class Producer:
             raise ConfigError("an empty delimiter", why="a delimiter has at least one byte")
         if key is not None and key_delimiter is not None:
             raise ConfigError("key and key_delimiter together", why="a line has one key")
-        stamp = clock.wall_ms() if timestamp is None else timestamp
-        check_timestamp(stamp)
+        if timestamp is None:
+            timestamp = clock.wall_ms()
+        else:
+            check_timestamp(timestamp)
         most = self.options.max_request_size if longest is None else longest
         how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
-        return self._submission.submit_text(topic, text, start, stop, how, partition, stamp, origin)
+        return self._submission.submit_text(topic, text, start, stop, how, partition, timestamp, origin)
 
     def send_arrow(
         self,

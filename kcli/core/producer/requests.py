@@ -5,7 +5,7 @@ By topic id (v13) where the id is known; a topic without one caps the request at
 Fetch follows the same rule (``consumer/fetch_session.py``).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.producer.batch import ProducerBatch
@@ -19,23 +19,24 @@ from kcli.core.protocol.messages.produce import (
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
-Batches = Mapping[TopicPartition, ProducerBatch]
-
 _LAST_VERSION_BY_NAME = 12
 
 
-def produce_request(batches: Batches, view: ClusterView, acks: int, timeout_ms: int) -> ProduceRequest:
+def produce_request(
+    batches: Sequence[ProducerBatch], view: ClusterView, acks: int, timeout_ms: int
+) -> ProduceRequest:
     """One request with one batch per partition."""
     topics: dict[str, TopicProduceData] = {}
-    for tp, batch in batches.items():
-        if tp.topic not in topics:
-            topic_id = view.topics[tp.topic].id
-            topics[tp.topic] = TopicProduceData(name=tp.topic, topic_id=topic_id, partition_data=[])
-        data = PartitionProduceData(index=tp.partition, records=batch.wire())
-        topics[tp.topic].partition_data.append(data)
-    request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
-    if any(topic.topic_id == NO_UUID for topic in topics.values()):
-        request.cap_version(_LAST_VERSION_BY_NAME)
+    request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[])
+    for batch in batches:
+        name, partition = batch.tp
+        if name not in topics:
+            topic_id = view.topics[name].id
+            topics[name] = TopicProduceData(name=name, topic_id=topic_id, partition_data=[])
+            request.topic_data.append(topics[name])
+            if topic_id == NO_UUID:
+                request.cap_version(_LAST_VERSION_BY_NAME)
+        topics[name].partition_data.append(PartitionProduceData(index=partition, records=batch.wire()))
     return request
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
@@ -74,7 +75,7 @@ class _Delivery:
     node: Node
     request: ProduceRequest
     sent_at: float
-    batches: dict[TopicPartition, ProducerBatch]
+    batches: list[ProducerBatch]
 
 
 class Sender:
@@ -104,6 +105,7 @@ class Sender:
         self._missing_since: dict[TopicPartition, float] = {}
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
+        self._expire_at = 0.0  # before it no deadline passes
         self.stop_when_idle = False
         self.stop_now = False
         self._wake_at = 0.0
@@ -134,8 +136,9 @@ class Sender:
         loop.adopt()
         try:
             while not self.stop_now and not (self.stop_when_idle and self.idle):
-                self.turn(loop.now())
-                loop.poll(max(0.0, self._wake_at - loop.now()))
+                now = loop.now()
+                self.turn(now)
+                loop.poll(self._wake_at - now)
         finally:
             self._abandon()
             if self.transactions is not None:
@@ -160,25 +163,31 @@ class Sender:
 
     def turn(self, now: float) -> None:
         """One iteration of decisions and sends; does not wait."""
-        self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
-        self._fail_lost_topics(now)
-        self._place_parked()
-        self._expire(now)
+        if self._wanted:
+            self._fail_lost_topics(now)
+        for topic in self._accumulator.parked_topics:
+            self._place_parked(topic)
+        if now >= self._expire_at:
+            self._expire(now)
+        self._wake_at = now + _LONGEST_WAIT
+        self._wake_by(self._expire_at)
         self._send_ready(now)
         if self._identity is not None:  # last: what could not be sent determines which request is due
-            self._wake_at = min(self._wake_at, self._identity.turn(now))
+            self._wake_by(self._identity.turn(now))
+
+    def _wake_by(self, when: float) -> None:
+        if when < self._wake_at:
+            self._wake_at = when
 
     # --- leaders ------------------------------------------------------------------------------------
 
-    def _place_parked(self) -> None:
-        cluster = self._cluster
-        for topic in self._accumulator.parked_topics():
-            view = cluster.view.topics.get(topic)
-            if view is not None and view.partitions:
-                self._accumulator.unpark(topic)
-            else:
-                self._request_metadata(topic)
+    def _place_parked(self, topic: str) -> None:
+        view = self._cluster.view.topics.get(topic)
+        if view is not None and view.partitions:
+            self._accumulator.unpark(topic)
+        else:
+            self._request_metadata(topic)
 
     def _fail_lost_topics(self, now: float) -> None:
         """Records for a topic that has not been there for a while, or is not for us, need not wait for their timeout."""
@@ -214,7 +223,9 @@ class Sender:
 
     def _send_ready(self, now: float) -> None:
         ready, wake = self._accumulator.ready(now)
-        self._wake_at = min(self._wake_at, wake)
+        self._wake_by(wake)
+        if not ready:
+            return
         by_leader: dict[Node, list[TopicPartition]] = {}
         for tp in ready:
             leader = self._cluster.view.leader(tp)
@@ -242,51 +253,32 @@ class Sender:
         self._request_metadata(tp.topic)
 
     def _send_to(self, leader: Node, partitions: list[TopicPartition], now: float) -> None:
+        limit = self._options.max_in_flight_requests_per_connection
+        if self._requests_to.get(leader.id, 0) >= limit:
+            self._accumulator.hold_partitions(partitions)
+            return
         brokers = self._cluster.brokers
         if not brokers.available(leader, PRODUCE, now):
-            self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
+            self._wake_by(brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
             failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
             self._stalls.met(partitions[0], failure, now)
             return
-        limit = self._options.max_in_flight_requests_per_connection
+        may_send = partial(self._may_send, leader)
         while partitions and self._requests_to.get(leader.id, 0) < limit:
-            batches, partitions = self._drain(leader, partitions, now)
+            batches, partitions, wake = self._accumulator.take_batches(
+                partitions, now, may_send, _REQUEST_BYTES
+            )
+            self._wake_by(wake)
             if not batches:
                 return
-            self._send(leader, batches)
+            self._send(leader, batches, now)
         if partitions:
             self._accumulator.hold_partitions(partitions)
 
-    def _drain(
-        self, leader: Node, partitions: list[TopicPartition], now: float
-    ) -> tuple[dict[TopicPartition, ProducerBatch], list[TopicPartition]]:
-        """One batch per partition, as many as fit a request; and the partitions that may have more."""
-        batches: dict[TopicPartition, ProducerBatch] = {}
-        size, more = 0, []
-        for index, tp in enumerate(partitions):
-            if size >= _REQUEST_BYTES:
-                more.extend(partitions[index:])
-                break
-            first = self._accumulator.first_batch(tp)
-            if first is None or not self._may_send(first, tp, leader):
-                continue
-            batch = self._accumulator.take_batch(tp, now)
-            if batch is None:
-                continue
-            if self._identity is not None:
-                self._identity.number_batch(batch)
-            batches[tp] = batch
-            size += batch.size
-            due = self._accumulator.due_at(tp, now)
-            if due <= now:
-                more.append(tp)
-            else:
-                self._wake_at = min(self._wake_at, due)
-        return batches, more
-
-    def _may_send(self, first: ProducerBatch, tp: TopicPartition, leader: Node) -> bool:
+    def _may_send(self, leader: Node, first: ProducerBatch) -> bool:
         """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
+        tp = first.tp
         flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
@@ -295,27 +287,29 @@ class Sender:
             return False
         if flying and not self._numbers.pipelines(tp):
             return False
-        if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
+        if flying and (first.attempts or flying[0].attempts > 1):  # a retry in flight is alone there
             return False
         return self._identity.may_send(first)
 
-    def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
-        for tp, batch in batches.items():  # first: a batch in flight is always completed, whatever happens
+    def _send(self, leader: Node, batches: list[ProducerBatch], now: float) -> None:
+        for batch in batches:  # first: a batch in flight is always completed, whatever happens
+            if self._identity is not None:
+                self._identity.number_batch(batch)
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
             batch.sent_to = leader.id
-            self._in_flight.setdefault(tp, []).append(batch)
+            self._in_flight.setdefault(batch.tp, []).append(batch)
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
             self.transactions.mark_request(request)
-        for batch in batches.values():
+        for batch in batches:
             self.counters.bytes_sent += batch.builder.wire_size
         self.counters.requests += 1
         self.counters.batches += len(batches)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
-        delivery = _Delivery(leader, request, self._cluster.loop.now(), batches)
+        delivery = _Delivery(leader, request, now, batches)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
-        answer.on_done(lambda future: self._answered(delivery, future))
+        answer.on_done(partial(self._answered, delivery))
 
     # --- responses -----------------------------------------------------------------------------------
 
@@ -324,27 +318,28 @@ class Sender:
             return
         self._requests_to[delivery.node.id] -= 1
         now = self._cluster.loop.now()
-        for tp, batch in delivery.batches.items():
-            flying = self._in_flight[tp]
+        for batch in delivery.batches:
+            flying = self._in_flight[batch.tp]
             flying.remove(batch)
             if not flying:
-                del self._in_flight[tp]
+                del self._in_flight[batch.tp]
         error = future.error
         if error is not None:
             self._request_failed(delivery, error, now)
-        elif future.value is None:  # acks=0: written to the socket, nothing more is known
-            for batch in delivery.batches.values():
+            return
+        answer: ProduceResponse | None = future.value
+        if answer is None:  # acks=0: written to the socket, nothing more is known
+            for batch in delivery.batches:
                 self._confirm(batch, -1, -1)
         else:
-            throttle = future.value.throttle_time_ms / 1000
-            self.counters.answered(now - delivery.sent_at, throttle)
-            self._complete_request(delivery, future.value, now)
+            self.counters.answered(now - delivery.sent_at, answer.throttle_time_ms / 1000)
+            self._complete_request(delivery, answer, now)
 
     def _request_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
         if not isinstance(error, KcliError):
             raise error
-        retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches.values()))
-        for batch in delivery.batches.values():
+        retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches))
+        for batch in delivery.batches:
             batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
             if batch.state is BatchState.FAILED:
                 self._handle_late_response(batch, error)
@@ -355,7 +350,7 @@ class Sender:
         self._cluster.request_refresh()
 
     def _complete_request(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
-        unanswered = dict(delivery.batches)
+        unanswered = {batch.tp: batch for batch in delivery.batches}
         for tp, part in answers(delivery.request, answer):
             batch = unanswered.pop(tp, None)
             if batch is not None:
@@ -371,7 +366,7 @@ class Sender:
     def _complete_part(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
         stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
-        if batch.state is BatchState.FAILED:
+        if batch.cell.state is BatchState.FAILED:
             self._handle_late_response(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
             return
         if stored:
@@ -494,7 +489,6 @@ class Sender:
 
     def _expire(self, now: float) -> None:
         batches, parked, wake = self._accumulator.remove_expired(now)
-        self._wake_at = min(self._wake_at, wake)
         for one in parked:
             one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
         for batch in batches:
@@ -504,9 +498,11 @@ class Sender:
                 if batch.state is not BatchState.IN_FLIGHT:
                     continue
                 if batch.deadline > now:
-                    self._wake_at = min(self._wake_at, batch.deadline)
+                    wake = min(wake, batch.deadline)
                     break
                 self._expire_in_flight(batch)
+        # What is queued from now on has a later deadline.
+        self._expire_at = min(wake, now + self._options.delivery_timeout_ms / 1000)
 
     def _expire_in_flight(self, batch: ProducerBatch) -> None:
         """Expires a batch in flight: its records fail; its memory and numbers stay in use until the response."""

@@ -9,7 +9,7 @@ from kcli.core.errors import ClosedError, KcliError
 class SenderThread:
     """``run`` is the body of the thread, ``on_start`` is called when it starts, ``on_crash`` with what ended it.
 
-    ``completed`` is notified, under its ``lock``, whenever something that a caller may wait for has completed.
+    ``notify_waiting`` is called, under its ``lock``, whenever something that a caller may wait for has completed.
     """
 
     def __init__(
@@ -22,15 +22,18 @@ class SenderThread:
         self._ended = False
         self.thread: threading.Thread | None = None
         self.lock = threading.Lock()
-        self.completed = threading.Condition(self.lock)
+        self._completed = threading.Condition(self.lock)
+        self._waiting = 0
 
     @property
     def is_current(self) -> bool:
         """Whether the caller is a callback in this thread: it must not wait for itself."""
-        return threading.current_thread() is self.thread
+        return self.thread is not None and threading.get_ident() == self.thread.ident
 
     def ensure_started(self) -> None:
         """Starts it once."""
+        if self.thread is not None:
+            return
         with self.lock:
             if self.thread is None:
                 self.thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
@@ -45,7 +48,11 @@ class SenderThread:
                 why="it runs in the sender's thread, which would wait for itself",
             )
         with self.lock:
-            self.completed.wait_for(lambda: done() or self._ended, timeout)
+            self._waiting += 1
+            try:
+                self._completed.wait_for(lambda: done() or self._ended, timeout)
+            finally:
+                self._waiting -= 1
         if not done() and self._ended:
             self.raise_crash()
             raise ClosedError("the producer is closed")
@@ -54,19 +61,25 @@ class SenderThread:
     def notify(self) -> None:
         """Something has completed."""
         with self.lock:
-            self.completed.notify_all()
+            self.notify_waiting()
+
+    def notify_waiting(self) -> None:
+        """Like ``notify``, for callers that hold the lock."""
+        if self._waiting:
+            self._completed.notify_all()
 
     def raise_crash(self) -> None:
         """Raises what ended the thread, if anything did."""
+        if self._crash is None:
+            return
         if isinstance(self._crash, KcliError):
             raise self._crash.with_traceback(None)
-        if self._crash is not None:
-            raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+        raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
 
     def forked(self) -> None:
         """Called in the child after a fork: the thread exists only in the parent, and its locks may be held."""
         self.lock = threading.Lock()
-        self.completed = threading.Condition(self.lock)
+        self._completed = threading.Condition(self.lock)
         self._crash = KcliError(
             "this producer belongs to the process that made it",
             why="a fork has no sender thread",

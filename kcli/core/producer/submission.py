@@ -150,7 +150,7 @@ class Submission:
         refuse = partial(self.refuse, topic, region.token)
         if not self._must_park(topic):
             placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
-            return self._place(lambda: placer.add_lines(partition))
+            return self._place(partial(placer.add_lines, partition))
         kept = bytes(memoryview(region.text)[region.start : region.end])
         count = line_count(kept, 0, len(kept), how.delimiter)
         copy = Region(kept, 0, len(kept), region.token, region.first_row)
@@ -178,7 +178,8 @@ class Submission:
         view = self._cluster.view.topics.get(topic)
         if view is None:
             check_topic(topic)
-        if not self._thread.is_current:  # a callback that sends must not wait for its own thread
+        # a callback that sends must not wait for its own thread
+        if not self._memory.has_room and not self._thread.is_current:
             self._memory.wait_for_room()
         self._thread.ensure_started()
         return view is None or not view.partitions or self._accumulator.is_parked(topic)

@@ -93,8 +93,9 @@ class TextPlacer:
 
         def fill(batch: ProducerBatch) -> int:
             nonlocal position
-            first = batch.count
-            taken, position = batch.builder.append_text(
+            builder = batch.builder
+            first = builder.count
+            taken, position = builder.append_text(
                 region.text,
                 start,
                 region.end,
@@ -107,13 +108,18 @@ class TextPlacer:
                 null_marker=how.null_marker,
                 empty_is_null=how.empty_is_null,
             )
-            self._record_origin(batch, first, range(row, row + taken))
+            if region.token is not None and taken:
+                batch.origins.append(Origin(first, region.token, range(row, row + taken)))
+            batch.full = position < region.end
             return taken
 
-        to = self._placer.sticky_partition(self._topic, 0) if partition is None else partition
-        taken = self._placer.append(TopicPartition(self._topic, to), fill)
-        if partition is None and position < region.end:
-            self._placer.unstick(self._topic)  # its batch is full: on to another partition (KIP-794)
+        placer = self._placer
+        if partition is not None:
+            return placer.append(TopicPartition(self._topic, partition), fill), position
+        sticky = placer.sticky(self._topic, 0)
+        taken = placer.accumulator.append(sticky, fill)  # a partition that there is
+        if position < region.end:
+            placer.unstick(self._topic)  # its batch is full: on to another partition (KIP-794)
         return taken, position
 
     def _add_by_key(self, start: int, row: int) -> tuple[int, int]:
@@ -153,7 +159,8 @@ class TextPlacer:
                 values = slice_columns(text, own, start, len(rows))[1]
                 keys = [how.key] * len(values)
                 taken = batch.builder.append_keyed(keys, values, 0, self._timestamp, headers=how.headers)
-            self._record_origin(batch, first, rows[start : start + taken])
+            if self._region.token is not None and taken:
+                batch.origins.append(Origin(first, self._region.token, rows[start : start + taken]))
             return taken
 
         try:
@@ -162,7 +169,3 @@ class TextPlacer:
         except KcliError as error:
             keys, values = slice_columns(text, own, start, len(rows) - start)
             self._refuse(rows[start:], bytes_of(keys) + bytes_of(values), error)
-
-    def _record_origin(self, batch: ProducerBatch, first: int, rows: Rows) -> None:
-        if self._region.token is not None and len(rows):
-            batch.origins.append(Origin(first, self._region.token, rows))

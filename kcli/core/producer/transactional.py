@@ -87,7 +87,7 @@ class Transactional:
         def complete(error: KcliError | None) -> None:
             with self._thread.lock:
                 results.append(error)
-                self._thread.completed.notify_all()
+                self._thread.notify_waiting()
 
         deadline = self._loop.now() + (self._default_timeout if timeout is None else timeout)
         operation = Operation(event, what, deadline, complete)

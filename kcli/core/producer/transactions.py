@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kcli.core.errors import KcliError, TransactionAbortableError
-from kcli.core.state_cell import StateCell
+from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 
-class Phase(Enum):
+class Phase(TableKey):
     """MUST_ABORT: something failed. UNKNOWN: EndTxn was sent to commit, without a response. IN_DOUBT: it is not
     committed, but only a new epoch guarantees that nothing of it remains. FENCED: another producer took over.
     """
@@ -35,7 +35,7 @@ class Phase(Enum):
     FENCED = "fenced"
 
 
-class Event(Enum):
+class Event(TableKey):
     """What can happen to a transaction. GIVE_UP: timed out before EndTxn was sent. LOSE: no response to the request
     that ends it. REFUSE: the coordinator has no such transaction to commit.
     """

@@ -85,7 +85,7 @@ class Request(Struct):
 def choose_version(
     request: type[Request],
     offered: Mapping[int, tuple[int, int]],
-    where: str,
+    where: object,
     *,
     highest: int = 0x7FFF,
     lowest: int = 0,
@@ -118,13 +118,13 @@ def encode_request(request: Request, version: int, correlation_id: int, client_i
     head += _HEADER.pack(request.api_key, version, correlation_id)
     codec.write_string(head, client_id)
     if flexible:
-        head.append(0)
-    body, splices = compiler.encode(request, version, flexible=flexible)
-    shifted = [(place + len(head), buffers) for place, buffers in splices]
-    size = len(head) + len(body) + sum(len(b) for _, buffers in splices for b in buffers)
-    head[:4] = _INT32.pack(size - 4)
-    head += body
-    return codec.join_splices(head, shifted)
+        head += b"\0"
+    frame, splices = compiler.encode(request, version, flexible=flexible, head=head)
+    size = len(frame)
+    for _, buffers in splices:
+        size += sum(map(len, buffers))
+    frame[:4] = _INT32.pack(size - 4)
+    return codec.join_splices(frame, splices)
 
 
 def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:

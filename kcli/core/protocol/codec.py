@@ -170,7 +170,7 @@ def write_compact_string(out: bytearray, value: str | None) -> None:
         out.append(0)
         return
     data = value.encode()
-    write_uvarint(out, len(data) + 1)
+    write_compact_count(out, len(data))
     out += data
 
 
@@ -186,7 +186,7 @@ def write_compact_bytes(out: bytearray, value: Buffer | None) -> None:
     if value is None:
         out.append(0)
         return
-    write_uvarint(out, len(value) + 1)
+    write_compact_count(out, len(value))
     out += value
 
 
@@ -195,7 +195,10 @@ def write_count(out: bytearray, count: int) -> None:
 
 
 def write_compact_count(out: bytearray, count: int) -> None:
-    write_uvarint(out, count + 1)
+    if count < 0x7F:  # of one byte, the usual case
+        out.append(count + 1)
+    else:
+        write_uvarint(out, count + 1)
 
 
 Splice = tuple[int, list[Buffer]]
@@ -217,7 +220,7 @@ def write_compact_records(out: bytearray, splices: list[Splice], value: Iterable
         out.append(0)
         return
     buffers = list(value)
-    write_uvarint(out, sum(map(len, buffers)) + 1)
+    write_compact_count(out, sum(map(len, buffers)))
     splices.append((len(out), buffers))
 
 

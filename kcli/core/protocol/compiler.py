@@ -25,9 +25,11 @@ def _memoised(function: F) -> F:
     return cast(F, functools.cache(function))
 
 
-def encode(value: Struct, version: int, *, flexible: bool) -> tuple[bytearray, list[Splice]]:
-    """``value`` encoded in ``version``, and the record buffers to be spliced in."""
-    out = bytearray()
+def encode(
+    value: Struct, version: int, *, flexible: bool, head: bytearray | None = None
+) -> tuple[bytearray, list[Splice]]:
+    """``value`` encoded in ``version``, behind ``head``, and the record buffers to be spliced in."""
+    out = bytearray() if head is None else head
     splices: list[Splice] = []
     _encoder(type(value), version, flexible)(value, out, splices)
     return out, splices
@@ -168,7 +170,7 @@ def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: i
 def _emit_write_tags(src: _Source, tagged: list[Field], version: int) -> None:
     """Tagged fields are written only when they differ from their default, in order of their tags."""
     if not tagged:
-        src.add(1, "out.append(0)")
+        src.add(1, "out += b'\\0'")
         return
     uvarint, differs = src.name(codec.write_uvarint), src.name(_differs)
     src.add(1, "outer, sections = out, []")
@@ -199,9 +201,9 @@ def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
     source.add(0, "def decode(buf, pos):")
     source.add(1, "self = new(cls)")
     plain, tagged = _rows(cls, version)
-    absent = [row for row in cls.fields if row not in plain]
-    for row in absent:
-        source.add(1, f"self.{row.name} = {source.name(row.default_value)}()")
+    for row in cls.fields:
+        if row not in plain:
+            source.add(1, f"self.{row.name} = {_default(source, row)}")
     for run in _runs(plain):
         if _is_fixed(run[0].type):
             shape = struct.Struct(">" + "".join(r.type for r in run))
@@ -215,6 +217,11 @@ def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
     source.add(1, "return self, pos")
     decoder: _Decoder = source.compile("decode")
     return decoder
+
+
+def _default(src: _Source, row: Field) -> str:
+    """The expression for the default of a field that a version does not have."""
+    return src.name(row.default_value()) if row.shares_default else f"{src.name(row.make)}()"
 
 
 def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: bool) -> None:
@@ -347,7 +354,7 @@ def _table_reader(
         source.add(2, f"item.{row.name} = {'v_' + row.name if row.type != STRING else repr('')}")
     for row in cls.fields:
         if row not in plain:
-            source.add(2, f"item.{row.name} = {source.name(row.default_value)}()")
+            source.add(2, f"item.{row.name} = {_default(source, row)}")
     source.add(2, "items.append(item)")
     source.add(1, "return items")
     source.add(0, "def read(buf, pos, n):")

@@ -50,15 +50,21 @@ class Field:
         """Whether it is nullable in ``version``."""
         return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
 
+    @property
+    def shares_default(self) -> bool:
+        """Whether all values may have the same default: it cannot be changed."""
+        return self.default is not _MISSING or isinstance(self.type, str)
+
+    @property
+    def make(self) -> Callable[[], Any]:
+        """Makes the default of a field whose values cannot share it."""
+        return list if isinstance(self.type, Array) else self.type
+
     def default_value(self) -> Any:
         """The default of the definition, or the zero value of the type; a new object each time."""
         if self.default is not _MISSING:
             return self.default
-        if isinstance(self.type, Array):
-            return []
-        if isinstance(self.type, type):
-            return self.type()
-        return _ZERO[self.type]
+        return _ZERO[self.type] if self.shares_default else self.make()
 
 
 _ZERO: dict[str, Any] = {
@@ -103,6 +109,9 @@ class Struct:
     """The base of all messages and their parts. Fields that are omitted get their default."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
+    _shared_defaults: ClassVar[dict[str, Any]] = {}
+    _own_defaults: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
+    _size: ClassVar[int] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,13 +122,20 @@ class Struct:
                 rows.append(row)
                 delattr(cls, name)
         cls.fields = (*cls.fields, *rows)
+        cls._shared_defaults = {row.name: row.default_value() for row in cls.fields if row.shares_default}
+        cls._own_defaults = tuple((row.name, row.make) for row in cls.fields if not row.shares_default)
+        cls._size = len(cls.fields)
 
     def __init__(self, **values: Any) -> None:
-        for row in self.fields:
-            value = values.pop(row.name, _MISSING)
-            setattr(self, row.name, row.default_value() if value is _MISSING else value)
-        if values:
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
+        own = self.__dict__
+        own |= self._shared_defaults
+        for name, make in self._own_defaults:
+            if name not in values:
+                own[name] = make()
+        own |= values
+        if len(own) != self._size:
+            unknown = own.keys() - {row.name for row in self.fields}
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in self.fields)

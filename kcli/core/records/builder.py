@@ -7,7 +7,7 @@ records are kept as the kernels returned them and are sent without another copy.
 from collections.abc import Sequence
 from struct import Struct
 
-from kcli.core.codecs.codec import Codec, check_level, codec_name
+from kcli.core.codecs.codec import CODEC_NAMES, Codec, check_level, codec_name
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import (
@@ -45,6 +45,7 @@ class BatchBuilder:
         "_checked",
         "_chunks",
         "_limit",
+        "_packed_size",
         "_produced",
         "_sealed",
         "_wire",
@@ -58,9 +59,10 @@ class BatchBuilder:
     )
 
     def __init__(self, *, room: int, codec: int = Codec.NONE, level: int | None = None) -> None:
-        if not 0 <= codec <= max(Codec):
+        if not 0 <= codec < len(CODEC_NAMES):
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
-        check_level(codec, level)
+        if level is not None:
+            check_level(codec, level)
         self.room = room
         self.codec = codec
         self.level = level
@@ -72,6 +74,7 @@ class BatchBuilder:
         self._checked: tuple[int, Buffer] | None = None
         self._sealed = False
         self._limit = 0
+        self._packed_size = 0
         self._produced: tuple[int, int, int, bool] | None = None
         self._wire: list[Buffer] = []
 
@@ -96,6 +99,7 @@ class BatchBuilder:
         builder.count, builder.size = count, HEADER_SIZE + len(payload)
         builder.base_timestamp, builder.max_timestamp = base_timestamp, max_timestamp
         builder._chunks, builder._sealed, builder._limit = [payload], True, limit
+        builder._packed_size = builder.size
         builder._checked = checked
         return builder
 
@@ -112,7 +116,7 @@ class BatchBuilder:
         if delta is None:
             return False
         record = encode_record(key, value, block, self.count, delta)
-        if len(record) > self._space() and self.count:
+        if len(record) > self.room - self.size and self.count:
             return False
         self._add(record, 1, len(record), timestamp_ms, timestamp_ms)
         return True
@@ -129,7 +133,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_lines(lines, start, self.count, delta, key, headers, self._space())
+        encoded = encode_lines(lines, start, self.count, delta, key, headers, self.room - self.size)
         if not encoded[1] and not self.count and start < len(lines):
             encoded = encode_lines(lines[start : start + 1], 0, 0, 0, key, headers, _NO_LIMIT)
         return self._add(*encoded, timestamp_ms, timestamp_ms)
@@ -146,7 +150,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_keyed(keys, values, start, self.count, delta, headers, self._space())
+        encoded = encode_keyed(keys, values, start, self.count, delta, headers, self.room - self.size)
         if not encoded[1] and not self.count and start < min(len(keys), len(values)):
             one = slice(start, start + 1)
             encoded = encode_keyed(keys[one], values[one], 0, 0, 0, headers, _NO_LIMIT)
@@ -175,7 +179,7 @@ class BatchBuilder:
             return 0, start
         how = (delimiter, key_delimiter, key, headers, null_marker, empty_is_null)
         records, taken, position = encode_text(
-            text, start, end, *how, self.count, delta, self._space(), longest
+            text, start, end, *how, self.count, delta, self.room - self.size, longest
         )
         if not taken and not self.count:
             stop = min(end, start + line_length(text, start, end, delimiter) + len(delimiter))
@@ -189,7 +193,7 @@ class BatchBuilder:
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
-        encoded = encode_slices(text, slices, start, headers, self.count, delta, self._space())
+        encoded = encode_slices(text, slices, start, headers, self.count, delta, self.room - self.size)
         if not encoded[1] and not self.count and start * SLICE_BYTES < len(slices):
             one = slices[start * SLICE_BYTES : (start + 1) * SLICE_BYTES]
             encoded = encode_slices(text, one, 0, headers, 0, 0, _NO_LIMIT)
@@ -200,7 +204,7 @@ class BatchBuilder:
         if start >= len(rows):
             return 0
         base = self.base_timestamp if self.count else rows[start][3]
-        encoded = encode_rows(rows, start, self.count, base, self._space())
+        encoded = encode_rows(rows, start, self.count, base, self.room - self.size)
         if not encoded[1] and not self.count:
             encoded = encode_rows(rows[start : start + 1], 0, 0, base, _NO_LIMIT)
         times = [row[3] for row in rows[start : start + encoded[1]]] or [base]
@@ -214,7 +218,7 @@ class BatchBuilder:
     ) -> int:
         """Adds the selected rows from ``start`` up to ``stop`` (see ``encode_columns``); returns how many fitted."""
         base = self.base_timestamp if self.count else None
-        encoded = encode_columns(columns, rows, start, stop, self.count, base, now, self._space())
+        encoded = encode_columns(columns, rows, start, stop, self.count, base, now, self.room - self.size)
         if not encoded[1] and not self.count and start < stop:
             encoded = encode_columns(columns, rows, start, start + 1, 0, None, now, _NO_LIMIT)
         return self._add(*encoded)
@@ -227,12 +231,13 @@ class BatchBuilder:
             self._chunks = [compress(self.codec, self._join(), self.level)]
         elif len(self._chunks) > _MOST_CHUNKS:
             self._chunks = [self._join()]
+        self._packed_size = HEADER_SIZE + sum(map(len, self._chunks))
         self._sealed = True
 
     @property
     def wire_size(self) -> int:
         """The size of the batch as sent; before it is sealed, its uncompressed size."""
-        return HEADER_SIZE + sum(map(len, self._chunks))
+        return self._packed_size if self._sealed else self.size
 
     def wire(
         self,
@@ -286,9 +291,6 @@ class BatchBuilder:
             raise ConfigError(f"timestamp {timestamp_ms}", why="it is not an int64")
         delta = timestamp_ms - self.base_timestamp if self.count else 0
         return delta if INT64_MIN <= delta <= INT64_MAX else None
-
-    def _space(self) -> int:
-        return self.room - self.size
 
     def _add(self, records: bytes, count: int, size: int, first: int, latest: int) -> int:
         assert not self._sealed, "the batch is sealed"

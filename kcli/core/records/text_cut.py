@@ -7,12 +7,13 @@ def last_line_end(text: bytes | bytearray, start: int, stop: int, delimiter: byt
     A line begins at ``start``. A delimiter that can overlap itself (``\\n\\n``) must be searched from there: its last
     occurrence may be the end of one delimiter and the beginning of the next line.
     """
-    if not _overlaps(delimiter):
+    size = len(delimiter)
+    if size == 1 or not _overlaps(delimiter):
         at = text.rfind(delimiter, start, stop)
-        return start if at < 0 else at + len(delimiter)
+        return start if at < 0 else at + size
     end = start
     while (at := text.find(delimiter, end, stop)) >= 0:
-        end = at + len(delimiter)
+        end = at + size
     return end
 
 

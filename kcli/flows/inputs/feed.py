@@ -75,34 +75,31 @@ class Feed:
 
     def _text(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:
         delimiter = self.form.how.delimiter
-        position = InputPosition(begin.source)
+        number, unit = begin.source, 0
         mark = (0, 0)
         for region in TextReader(source, delimiter, self.form.longest).regions():
             size, read = region.end - region.start, (print_.size, print_.crc)
             if region.dropped:
-                lost = RowChunk(position._replace(offset=mark[0], crc=mark[1]), 1, source.name, read)
-                position = position._replace(unit=position.unit + 1)
-                if position.unit > begin.unit:
+                lost = RowChunk(InputPosition(number, unit, *mark), 1, source.name, read)
+                unit += 1
+                if unit > begin.unit:
                     reason = f"it has more than {self.form.longest:,} bytes"
-                    yield Portion(
-                        lost,
-                        None,
-                        [(position.unit - 1, BadInput(position.unit, 0, reason, None))],
-                        region.dropped,
-                    )
+                    bad = [(unit - 1, BadInput(unit, 0, reason, None))]
+                    yield Portion(lost, None, bad, region.dropped)
             elif not size:
                 yield Portion()
             else:
-                rest, skipped = _without(region, begin.unit - position.unit, delimiter)
-                position = position._replace(unit=position.unit + skipped)
+                rest = region
+                if unit < begin.unit:
+                    rest, skipped = _without(region, begin.unit - unit, delimiter)
+                    unit += skipped
                 if rest.start < rest.end:
-                    chunk = TextChunk(
-                        position._replace(offset=mark[0], crc=mark[1]), 0, source.name, read, delimiter
-                    )
+                    start = InputPosition(number, unit, *mark)
+                    chunk = TextChunk(start, 0, source.name, read, delimiter)
                     if self.form.keep:
                         chunk.text = bytes(memoryview(rest.text)[rest.start : rest.end])
                     yield Portion(chunk, rest, (), size, rest.more)
-                    position = position._replace(unit=position.unit + chunk.units)
+                    unit += chunk.units
             mark = read
 
     def _rows(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:

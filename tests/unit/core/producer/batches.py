@@ -75,3 +75,9 @@ def parked(log: list[str], name: str, *, size: int = 10, deadline: float = 1e9, 
         place or (lambda: log.append(f"place {name}")),
         lambda error: log.append(f"fail {name}: {error}"),
     )
+
+
+def take_batch(acc: Accumulator, tp: TopicPartition, now: float) -> ProducerBatch | None:
+    """The partition's first batch, closed; None while it must still wait."""
+    taken, *_ = acc.take_batches([tp], now, lambda _: True, 1)
+    return taken[0] if taken else None

@@ -20,6 +20,7 @@ from tests.unit.core.producer.batches import (
     record,
     retried,
     sent,
+    take_batch,
     values_of,
 )
 
@@ -30,7 +31,7 @@ def clock() -> Clock:
 
 
 def take(where: Any, partition: Any, clock: Clock) -> list[bytes] | None:
-    batch = where.take_batch(partition, clock())
+    batch = take_batch(where, partition, clock())
     return None if batch is None else values_of(batch)
 
 
@@ -43,7 +44,7 @@ def test_records_keep_their_order_over_batches(clock: Clock) -> None:
     values = [b"%03d" % n + b"x" * 30 for n in range(20)]
     put(acc, P0, *values)
     found: list[bytes] = []
-    while (batch := acc.take_batch(P0, clock())) is not None:
+    while (batch := take_batch(acc, P0, clock())) is not None:
         found += values_of(batch)
     assert found == values
 
@@ -85,26 +86,48 @@ def test_a_flush_ends_the_lingering_of_existing_batches_only(clock: Clock) -> No
     put(acc, P0, b"a")
     acc.flush()
     assert acc.ready(clock())[0] == [P0]
-    acc.take_batch(P0, clock())
+    take_batch(acc, P0, clock())
     clock.time += 0.1
     put(acc, P0, b"b")
     assert acc.ready(clock())[0] == []
 
 
 def test_when_the_next_batch_of_a_partition_is_due(clock: Clock) -> None:
-    acc = accumulator(clock, linger=0.5)
-    put(acc, P0, b"a")
-    assert acc.due_at(P0, clock()) == clock() + 0.5
+    acc = accumulator(clock, linger=0.5, batch_size=80)
+
+    def next_due() -> tuple[list[Any], float]:
+        put(acc, P0, b"a" * 30)
+        _, more, wake = acc.take_batches([P0], clock(), lambda _: True, 1)
+        return more, wake
+
+    put(acc, P0, b"a" * 30)
+    assert next_due() == ([], clock() + 0.5)
     acc.flush()
-    assert acc.due_at(P0, clock()) == clock()
-    acc.take_batch(P0, clock())
-    assert acc.due_at(P0, clock()) == NEVER
+    assert next_due() == ([P0], NEVER)
+    assert acc.take_batches([P0], clock(), lambda _: True, 1)[1:] == ([], NEVER)
+
+
+def test_a_request_takes_no_more_partitions_than_it_has_room_for(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    put(acc, P1, b"b")
+    batches, more, _ = acc.take_batches([P0, P1], clock(), lambda _: True, 1)
+    assert ([batch.tp for batch in batches], more) == ([P0], [P1])
+
+
+def test_a_batch_that_may_not_be_sent_stays_queued(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    put(acc, P1, b"b")
+    batches, more, _ = acc.take_batches([P0, P1], clock(), lambda batch: batch.tp == P1, 1_000)
+    assert ([batch.tp for batch in batches], more) == ([P1], [])
+    assert acc.first_batch(P0) is not None
 
 
 def test_a_drained_batch_accepts_no_more_records(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    batch = acc.take_batch(P0, clock())
+    batch = take_batch(acc, P0, clock())
     put(acc, P0, b"b")
     assert batch is not None
     assert (batch.state, values_of(batch)) == (BatchState.QUEUED, [b"a"])
@@ -116,7 +139,7 @@ def test_peek_leaves_the_batch_open(clock: Clock) -> None:
     put(acc, P0, b"a")
     first = acc.first_batch(P0)
     put(acc, P0, b"b")
-    assert first is acc.take_batch(P0, clock())
+    assert first is take_batch(acc, P0, clock())
     assert acc.first_batch(P0) is None
     assert acc.first_batch(P1) is None
 
@@ -125,7 +148,7 @@ def test_peek_leaves_the_batch_open(clock: Clock) -> None:
 def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    batch = sent(acc.take_batch(P0, clock()))
+    batch = sent(take_batch(acc, P0, clock()))
     batch.not_before = clock() + 100
     acc.put_back(retried(batch))
     put(acc, P1, b"b")
@@ -138,7 +161,7 @@ def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
 def test_a_batch_in_its_pause_holds_back_those_behind_it(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=100)
     put(acc, P0, b"1" * 50)
-    batch = sent(acc.take_batch(P0, clock()))
+    batch = sent(take_batch(acc, P0, clock()))
     put(acc, P0, b"2" * 50, b"3" * 50)
     batch.not_before = clock() + 2
     acc.put_back(retried(batch))
@@ -157,7 +180,7 @@ def test_batches_come_back_in_the_order_of_their_numbers(
 ) -> None:
     acc = accumulator(clock, batch_size=80)
     put(acc, P0, *(b"%d" % n * 30 for n in range(6)))
-    flying = [sent(acc.take_batch(P0, clock()), (base + n) % 2**31) for n in range(4)]
+    flying = [sent(take_batch(acc, P0, clock()), (base + n) % 2**31) for n in range(4)]
     for n in order:
         acc.put_back(retried(flying[n]))
     found = [take(acc, P0, clock) for _ in range(6)]
@@ -167,14 +190,14 @@ def test_batches_come_back_in_the_order_of_their_numbers(
 def test_without_numbers_a_batch_comes_back_in_front(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=80)
     put(acc, P0, b"1" * 30, b"2" * 30)
-    acc.put_back(retried(sent(acc.take_batch(P0, clock()))))
+    acc.put_back(retried(sent(take_batch(acc, P0, clock()))))
     assert [take(acc, P0, clock) for _ in range(2)] == [[b"1" * 30], [b"2" * 30]]
 
 
 def test_parts_take_the_position_and_the_memory_of_their_batch(clock: Clock) -> None:
     acc = accumulator(clock, memory=10_000)
     put(acc, P0, b"1", b"2")
-    batch = sent(acc.take_batch(P0, clock()))
+    batch = sent(take_batch(acc, P0, clock()))
     put(acc, P0, b"3")
     parts = [open_batch(clock, P0, b"1"), open_batch(clock, P0, b"2")]
     for part in parts:
@@ -191,7 +214,7 @@ def test_parts_of_several_split_batches_stay_in_the_order_of_their_sequence(cloc
     split = []
     for first in (0, 2):
         put(acc, P0, b"%d" % first, b"%d" % (first + 1))
-        batch = sent(acc.take_batch(P0, clock()))
+        batch = sent(take_batch(acc, P0, clock()))
         batch.number(1, 0, first)
         parts = [open_batch(clock, P0, b"%d" % number) for number in (first, first + 1)]
         for part in parts:
@@ -212,7 +235,7 @@ def test_memory_is_counted_until_a_batch_is_completed(clock: Clock) -> None:
     acc = accumulator(clock, memory=500, batch_size=10_000)
     acc.memory.wait_for_room()
     put(acc, P0, b"x" * 600)
-    batch = sent(acc.take_batch(P0, clock()))
+    batch = sent(take_batch(acc, P0, clock()))
     with pytest.raises(BufferFullError, match=r"buffer\.memory"):
         acc.memory.wait_for_room()
     batch.confirm(0, -1)
@@ -255,7 +278,7 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
         batch = None
     else:
         put(acc, P0, b"x" * 600)
-        batch = sent(acc.take_batch(P0, clock()))
+        batch = sent(take_batch(acc, P0, clock()))
     thread, outcome = waiting(acc)
     if event == "settled":
         assert batch is not None
@@ -277,7 +300,7 @@ def test_a_sender_waiting_for_memory_continues_when_a_quarter_is_free(clock: Clo
     """Woken for each batch, it would wait again after the next one."""
     acc = accumulator(clock, memory=1000, batch_size=100, max_block=60.0)
     put(acc, P0, *[b"x" * 90] * 10)
-    batches = [sent(acc.take_batch(P0, clock())) for _ in range(10)]
+    batches = [sent(take_batch(acc, P0, clock())) for _ in range(10)]
     thread, outcome = waiting(acc)
     for batch in batches:
         assert (acc.memory.used < 750) == (outcome == ["room"])
@@ -337,7 +360,7 @@ def test_parked_records_are_placed_in_order_when_the_partitions_are_known(clock:
     acc, log = accumulator(clock), list[str]()
     for name in ("a", "b", "c"):
         acc.park("t", parked(log, name))
-    assert acc.parked_topics() == ["t"]
+    assert acc.parked_topics == ["t"]
     assert acc.is_parked("t")
     assert not acc.is_parked("u")
     acc.unpark("t")
@@ -447,7 +470,7 @@ def test_parked_records_expire_by_their_own_deadline(clock: Clock) -> None:
     _, late, wake = acc.remove_expired(clock() + 3)
     assert len(late) == 1
     assert wake == float("inf")
-    assert acc.parked_topics() == []
+    assert acc.parked_topics == []
     assert acc.memory.used == 0
 
 
@@ -465,10 +488,10 @@ def test_everything_can_be_taken_at_once(clock: Clock) -> None:
 def test_a_batch_that_comes_back_after_everything_was_taken_is_queued(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
-    flying = sent(acc.take_batch(P0, clock()))
+    flying = sent(take_batch(acc, P0, clock()))
     acc.remove_all()
     acc.put_back(retried(flying))
-    assert acc.take_batch(P0, clock()) is flying
+    assert take_batch(acc, P0, clock()) is flying
 
 
 def test_empty_means_that_nothing_waits(clock: Clock) -> None:
@@ -476,7 +499,7 @@ def test_empty_means_that_nothing_waits(clock: Clock) -> None:
     assert acc.empty
     put(acc, P0, b"a")
     assert not acc.empty
-    acc.take_batch(P0, clock())
+    take_batch(acc, P0, clock())
     assert acc.empty
     acc.park("t", parked([], "a"))
     assert not acc.empty

@@ -139,6 +139,9 @@ def index_text(
     longest: int,
     /,
 ) -> tuple[bytes, int, int]: ...
+def mark_lines(
+    text: bytearray, starts: bytes, first: int, stop: int, at: int, sequence: int, /
+) -> None: ...
 def measure_columns(
     columns: RecordColumns, rows: Buffer | None, start: int, stop: int, room: int, longest: int, /
 ) -> tuple[int, int]: ...

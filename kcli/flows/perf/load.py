@@ -23,7 +23,8 @@ from kcli.flows.perf.schedule import Schedule
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
-_PORTION = 128 << 10  # bytes that are handed over at once: without a rate their records have one latency
+PORTION = 128 << 10
+"""Bytes that are handed over at once; without a rate their records have one latency."""
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
 
 
@@ -74,6 +75,7 @@ def measure_load(part: LoadPart, context: RunContext) -> Measurement:
         load.start(context.begin())
         _watch(load, context)
         _finish(producer, deliveries, context)
+        context.report(deliveries.drain())
         return load.end()
 
 
@@ -86,7 +88,7 @@ class Load:
         self._plan = plan
         self._payload = payload
         self._producer = producer
-        self._portion = max(1, _PORTION // (round(payload.mean_size) + 1))
+        self._portion = max(1, PORTION // (round(payload.mean_size) + 1))
         self._schedule: Schedule | None = None
         self._until = float("inf")
         self._free_since = 0.0
@@ -116,8 +118,7 @@ class Load:
         self._producer.interrupt()
 
     def end(self) -> Measurement:
-        """The measurement, when all records have been reported."""
-        self.deliveries.drain()
+        """The measurement, when all records have been reported and the deliveries drained."""
         found = self.deliveries.end()
         found.lateness.merge(self._lateness)
         found.cpu_seconds = time.process_time() - self._cpu

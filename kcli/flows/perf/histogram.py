@@ -30,8 +30,7 @@ class Histogram:
         self.counts[bucket] = self.counts.get(bucket, 0) + count
         self.total += count
         self.total_us += micros * count
-        if micros > self.largest:
-            self.largest = micros
+        self.largest = max(self.largest, micros)
         if self.smallest is None or micros < self.smallest:
             self.smallest = micros
 

@@ -140,6 +140,9 @@ def index_text(
     longest: int,
     /,
 ) -> tuple[bytes, int, int]: ...
+def mark_lines(
+    text: bytearray, starts: bytes, first: int, stop: int, at: int, sequence: int, /
+) -> None: ...
 def mark_runs(part: ArrowPart, magic: bytes, head: int, /) -> MarkedRecords: ...
 def measure_columns(
     columns: RecordColumns, rows: Buffer | None, start: int, stop: int, room: int, longest: int, /

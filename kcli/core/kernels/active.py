@@ -59,6 +59,7 @@ group_slices = _chosen.group_slices
 group_values = _chosen.group_values
 index_text = _chosen.index_text
 join_run = _chosen.join_run
+mark_lines = _chosen.mark_lines
 mark_runs = _chosen.mark_runs
 measure_columns = _chosen.measure_columns
 murmur2 = _chosen.murmur2

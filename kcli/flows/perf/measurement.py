@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 
 from kcli.flows.perf.histogram import Histogram
 
+FINEST_SECONDS = 0.1
+"""The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
+MOST_INTERVALS = 1_200
+"""A run that would have more of them gets intervals of twice the length: memory is bounded, whatever the duration."""
+
 
 @dataclass(slots=True, eq=False)
 class Interval:
-    """What was confirmed or read between ``number`` and ``number + 1`` reporting intervals after the start."""
+    """What was confirmed or read between ``number`` and ``number + 1`` times their length after the start."""
 
     number: int
     records: int = 0
@@ -59,7 +64,7 @@ class Measurement:
     handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed.
     """
 
-    interval_seconds: float = 1.0
+    interval_seconds: float = FINEST_SECONDS
     began: float = 0.0
     ended: float = 0.0
     records: int = 0
@@ -82,15 +87,29 @@ class Measurement:
         """From the first record to the last."""
         return max(0.0, self.ended - self.began)
 
-    def interval(self, number: int) -> Interval:
-        """The interval of this number, made if there is none."""
+    def interval_at(self, seconds: float) -> Interval:
+        """The interval in which the measured part is ``seconds`` old, made if there is none."""
+        number = max(0, int(seconds / self.interval_seconds))
+        while number >= MOST_INTERVALS:
+            self.coarsen()
+            number //= 2
+        return self._interval(number)
+
+    def coarsen(self) -> None:
+        """Makes one interval of each two neighbours."""
+        before, self.intervals = self.intervals, {}
+        self.interval_seconds *= 2
+        for number, interval in before.items():
+            self._interval(number // 2).merge(interval)
+
+    def _interval(self, number: int) -> Interval:
         found = self.intervals.get(number)
         if found is None:
             found = self.intervals[number] = Interval(number)
         return found
 
     def merge(self, other: Measurement) -> None:
-        """Adds what another process has measured at the same time."""
+        """Adds what another process has measured at the same time; its intervals may become as long as these."""
         self.began = min(self.began or other.began, other.began or self.began)
         self.ended = max(self.ended, other.ended)
         self.records += other.records
@@ -101,8 +120,12 @@ class Measurement:
         self.corrected.merge(other.corrected)
         self.lateness.merge(other.lateness)
         self.errors.update(other.errors)
+        while self.interval_seconds < other.interval_seconds:
+            self.coarsen()
+        while other.interval_seconds < self.interval_seconds:
+            other.coarsen()
         for number, interval in other.intervals.items():
-            self.interval(number).merge(interval)
+            self._interval(number).merge(interval)
         if other.integrity is not None:
             self.integrity = self.integrity or Integrity()
             self.integrity.merge(other.integrity)

@@ -12,16 +12,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kcli.core.kernels.mark_ops import MarkRun
-from kcli.flows.perf.measurement import Integrity
 from kcli.flows.perf.sequences import Sequences
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """What was read of a partition. ``from_start``: its first record ever; ``to_end``: nothing follows the last one."""
+@dataclass(slots=True, eq=False)
+class Integrity:
+    """What became of the records whose marks were checked."""
 
-    from_start: bool
-    to_end: bool
+    checked: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether every record was there once and in order."""
+        return not (self.lost or self.duplicated or self.reordered)
 
 
 @dataclass(slots=True, eq=False)
@@ -50,36 +56,49 @@ class _Seen:
             low, high = self.spans.get(partition, (lowest, highest))
             self.spans[partition] = min(low, lowest), max(high, highest)
 
-    def lost(self, extents: Mapping[int, Extent]) -> int:
-        """The gaps, but for numbers that may be in what was not read of a partition."""
+    def lost(self, cut: Iterable[tuple[int, bool, bool]]) -> int:
+        """The gaps, but for numbers that may be in what was not read: of each partition, whether its beginning and its
+        end were.
+        """
         begin, end = 0, self.numbers.stop
-        for partition, extent in extents.items():
+        for partition, from_start, to_end in cut:
             span = self.spans.get(partition)
-            if not extent.from_start:
+            if not from_start:
                 begin = max(begin, end if span is None else span[0])
-            if not extent.to_end:
+            if not to_end:
                 end = min(end, 0 if span is None else span[1])
         return max(0, end - begin) - self.numbers.count(begin, end)
 
 
 class Trace:
-    """The marks that were read, by the heads of the marks (one for each producer), in the order of each partition."""
+    """The marks that were read, by their heads (one for each producer), and the offsets at which they were."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("_read", "_read_twice", "_seen")
 
     def __init__(self) -> None:
         self._seen: dict[bytes, _Seen] = {}
+        self._read: dict[int, tuple[int, int]] = {}
+        self._read_twice = 0
 
-    def add(self, partition: int, runs: Iterable[MarkRun]) -> None:
-        """Adds the next marks of a partition."""
-        for head, first, count in runs:
+    def unread(self, partition: int, offset: int) -> int:
+        """The first offset from ``offset`` on that was not read before: a group may hand out records again."""
+        return max(offset, self._read[partition][1]) if partition in self._read else offset
+
+    def add(self, partition: int, first: int, stop: int, runs: Iterable[MarkRun]) -> None:
+        """Adds the next offsets of a partition, ``first`` up to, not including, ``stop``, and the marks there."""
+        self._extend(partition, first, stop)
+        for head, number, count in runs:
             seen = self._seen.get(head)
             if seen is None:
                 seen = self._seen[head] = _Seen()
-            seen.add(partition, first, first + count)
+            seen.add(partition, number, number + count)
 
     def merge(self, other: Trace) -> None:
-        """Adds what was read of other partitions, or later of the same ones."""
+        """Adds what another process has read. What both have read, at the same offsets, is no duplicate."""
+        for partition, (first, stop) in other._read.items():
+            mine = self._read.get(partition, (stop, stop))
+            self._read_twice += max(0, min(mine[1], stop) - max(mine[0], first))
+            self._extend(partition, first, stop)
         for head, seen in other._seen.items():
             if head in self._seen:
                 self._seen[head].merge(seen)
@@ -90,19 +109,29 @@ class Trace:
         """The numbers of a producer that were read."""
         return self._seen[head].numbers if head in self._seen else Sequences()
 
-    def judge(self, extents: Mapping[int, Extent]) -> Integrity | None:
-        """For a topic of which only the records are known; ``extents`` has all of its partitions. None without marks.
+    def judge(self, ends: Mapping[int, int]) -> Integrity | None:
+        """For a topic of which only the records are known; ``ends`` are those of all its partitions. None without marks.
 
         Lost are the numbers before the last of a producer that are missing, where they cannot be in what was not read.
         """
         if not self._seen:
             return None
-        return self._judged(sum(seen.lost(extents) for seen in self._seen.values()), self._seen)
+        read = [(partition, *self._read.get(partition, (-1, -1)), end) for partition, end in ends.items()]
+        cut = [(partition, first == 0, stop >= end) for partition, first, stop, end in read]
+        found = self._judged(sum(seen.lost(cut) for seen in self._seen.values()), self._seen)
+        again = min(found.duplicated, self._read_twice)
+        found.duplicated -= again
+        found.checked -= again
+        return found
 
     def judge_sent(self, sent: Mapping[bytes, Sequences]) -> Integrity:
         """Where it is known what was confirmed, by producer: lost is what was not read of it. Others are ignored."""
         lost = sum(numbers.without(self.found(head)) for head, numbers in sent.items())
         return self._judged(lost, sent)
+
+    def _extend(self, partition: int, first: int, stop: int) -> None:
+        low, high = self._read.get(partition, (first, stop))
+        self._read[partition] = min(low, first), max(high, stop)
 
     def _judged(self, lost: int, heads: Iterable[bytes]) -> Integrity:
         found = [self._seen[head] for head in heads if head in self._seen]

@@ -155,5 +155,7 @@ def _read(path: str) -> bytearray:
         )
     text = bytearray(Path(path).read_bytes())
     if not text:
-        raise ConfigError(f"{path} is empty", why="its lines are the values to send", do="choose another file")
+        raise ConfigError(
+            f"{path} is empty", why="its lines are the values to send", do="choose another file"
+        )
     return text

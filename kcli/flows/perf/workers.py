@@ -150,9 +150,7 @@ class _Workers:
 def _died(worker: _Worker, count: int) -> KcliError:
     worker.process.join()
     code = worker.process.exitcode or 0
-    why = (
-        f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit status {code}"
-    )
+    why = f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit status {code}"
     return KcliError(
         f"process {worker.number + 1} of {count} of the test died",
         why=f"{why}; without its share the figures would be of another load",

@@ -60,6 +60,7 @@ group_values = _chosen.group_values
 index_text = _chosen.index_text
 join_run = _chosen.join_run
 mark_lines = _chosen.mark_lines
+mark_runs = _chosen.mark_runs
 measure_columns = _chosen.measure_columns
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys

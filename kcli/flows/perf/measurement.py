@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
+from kcli.flows.perf.integrity import Integrity, Trace
 
 FINEST_SECONDS = 0.1
 """The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
@@ -34,28 +35,6 @@ class Interval:
 
 
 @dataclass(slots=True, eq=False)
-class Integrity:
-    """What became of the records whose marks were checked."""
-
-    checked: int = 0
-    lost: int = 0
-    duplicated: int = 0
-    reordered: int = 0
-
-    @property
-    def sound(self) -> bool:
-        """Whether every record was there once and in order."""
-        return not (self.lost or self.duplicated or self.reordered)
-
-    def merge(self, other: Integrity) -> None:
-        """Adds the records of another process."""
-        self.checked += other.checked
-        self.lost += other.lost
-        self.duplicated += other.duplicated
-        self.reordered += other.reordered
-
-
-@dataclass(slots=True, eq=False)
 class Measurement:
     """``records`` and ``bytes`` (keys and values) are those after the warm-up: confirmed, or read. ``began`` and
     ``ended``: of them, in seconds since 1970.
@@ -79,6 +58,7 @@ class Measurement:
     errors: Counter[str] = field(default_factory=Counter)
     failure: Failure | None = None
     intervals: dict[int, Interval] = field(default_factory=dict)
+    trace: Trace | None = None
     integrity: Integrity | None = None
     cpu_seconds: float = 0.0
     own_seconds: float = 0.0
@@ -130,9 +110,9 @@ class Measurement:
             other.coarsen()
         for number, interval in other.intervals.items():
             self._interval(number).merge(interval)
-        if other.integrity is not None:
-            self.integrity = self.integrity or Integrity()
-            self.integrity.merge(other.integrity)
+        if other.trace is not None:
+            self.trace = self.trace or Trace()
+            self.trace.merge(other.trace)
         self.cpu_seconds += other.cpu_seconds
         self.own_seconds += other.own_seconds
         self.rebalance_seconds = max(self.rebalance_seconds, other.rebalance_seconds)

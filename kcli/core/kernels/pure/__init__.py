@@ -21,6 +21,7 @@ from kcli.core.kernels.pure.encode_columns import (
 )
 from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
+from kcli.core.kernels.pure.mark_runs import mark_runs
 from kcli.core.kernels.pure.marks import mark_lines
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
@@ -51,6 +52,7 @@ __all__ = [
     "index_text",
     "join_run",
     "mark_lines",
+    "mark_runs",
     "measure_columns",
     "murmur2",
     "partition_keys",

@@ -23,6 +23,8 @@ class Interval:
     records: int = 0
     bytes: int = 0
     errors: int = 0
+    cpu_seconds: float = 0.0
+    """Of the process, while the interval was the current one."""
     latencies: Histogram = field(default_factory=Histogram)
     """From the intended times."""
 
@@ -31,6 +33,7 @@ class Interval:
         self.records += other.records
         self.bytes += other.bytes
         self.errors += other.errors
+        self.cpu_seconds += other.cpu_seconds
         self.latencies.merge(other.latencies)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.integrity import Integrity, Trace
 
@@ -22,6 +23,8 @@ class Interval:
     records: int = 0
     bytes: int = 0
     errors: int = 0
+    cpu_seconds: float = 0.0
+    """Of the process, while the interval was the current one."""
     latencies: Histogram = field(default_factory=Histogram)
     """From the intended times."""
 
@@ -30,6 +33,7 @@ class Interval:
         self.records += other.records
         self.bytes += other.bytes
         self.errors += other.errors
+        self.cpu_seconds += other.cpu_seconds
         self.latencies.merge(other.latencies)
 
 
@@ -40,7 +44,8 @@ class Measurement:
 
     ``corrected`` are latencies from the intended time of sending, ``raw`` those from when the request left: a stall that
     keeps records from being sent is in the former only. ``lateness``: how long after its intended time a record was
-    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed.
+    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed. ``errors``: records that failed,
+    by the kind of their error; ``failure``: the first one.
     """
 
     interval_seconds: float = FINEST_SECONDS
@@ -54,6 +59,7 @@ class Measurement:
     corrected: Histogram = field(default_factory=Histogram)
     lateness: Histogram = field(default_factory=Histogram)
     errors: Counter[str] = field(default_factory=Counter)
+    failure: Failure | None = None
     intervals: dict[int, Interval] = field(default_factory=dict)
     trace: Trace | None = None
     integrity: Integrity | None = None
@@ -100,6 +106,7 @@ class Measurement:
         self.corrected.merge(other.corrected)
         self.lateness.merge(other.lateness)
         self.errors.update(other.errors)
+        self.failure = self.failure or other.failure
         while self.interval_seconds < other.interval_seconds:
             self.coarsen()
         while other.interval_seconds < self.interval_seconds:

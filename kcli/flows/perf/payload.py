@@ -10,7 +10,7 @@ import random
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ class Portion(NamedTuple):
     end: int
 
     @property
-    def count(self) -> int:
+    def records(self) -> int:
         """How many values."""
         return self.stop - self.first
 
@@ -121,7 +121,7 @@ def _made(values: Values, chance: random.Random) -> tuple[bytearray, array[int]]
 
 def _fill(text: bytearray, starts: Sequence[int], share: float) -> None:
     """Makes the last ``share`` of each value the same letter."""
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         size = round((end - start - 1) * share)
         text[end - 1 - size : end - 1] = _FILLING * size
 

@@ -109,6 +109,7 @@ def _interval(interval: Interval, at: float, seconds: float) -> dict[str, Any]:
         "records": interval.records,
         "bytes": interval.bytes,
         "errors": interval.errors,
+        "cpu_seconds": round(interval.cpu_seconds, 6),
         "latency_p50_us": p50,
         "latency_p99_us": p99,
         "latency_max_us": interval.latencies.largest if interval.latencies.total else None,

@@ -11,7 +11,7 @@ import secrets
 MARK_SIZE = 29
 MAX_PRODUCERS = 1 << 12
 MAGIC = b"kperf"
-"""What every mark begins with."""
+"""What every mark begins with, of any run."""
 _RUN, _PRODUCER, _SEQUENCE = 8, 3, 12
 PREFIX_SIZE = len(MAGIC) + _RUN + _PRODUCER
 """Bytes of a mark before the sequence number: the same for all records of a producer."""

@@ -4,7 +4,9 @@ import click
 
 from kcli.commands.shared.command import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "produce": ("kcli.commands.perf.produce:produce", "send records, and measure rate and latency"),
+}
 
 
 @click.group(

@@ -109,6 +109,7 @@ class ProducerBatch:
         self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
         self.transactional = False
         self.sent_to = -1
+        self.sent_at: float | None = None
         self.size = 0
         self.origins: list[Origin] = []
 

@@ -314,6 +314,8 @@ class Sender:
         self.counters.batches += len(batches)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
         delivery = _Delivery(leader, request, self._cluster.loop.now(), batches)
+        for batch in batches.values():
+            batch.sent_at = batch.sent_at or delivery.sent_at
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(lambda future: self._answered(delivery, future))
 
@@ -449,6 +451,7 @@ class Sender:
                 part.transactional = batch.transactional
                 sequence = (sequence + part.count) % SEQUENCES
             part.attempts = batch.attempts
+            part.sent_at = batch.sent_at
             parts.append(part)
         batch.split_into(parts)
         self._accumulator.replace(batch, parts)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
+from kcli.flows.perf.integrity import Integrity, Trace
+from kcli.flows.perf.sequences import Sequences
+
+Confirmed = dict[bytes, Sequences]
+"""The numbers of confirmed records, by what their marks begin with: for tests that read them back."""
 
 FINEST_SECONDS = 0.1
 """The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
@@ -36,35 +42,14 @@ class Interval:
 
 
 @dataclass(slots=True, eq=False)
-class Integrity:
-    """What became of the records whose marks were checked."""
-
-    checked: int = 0
-    lost: int = 0
-    duplicated: int = 0
-    reordered: int = 0
-
-    @property
-    def sound(self) -> bool:
-        """Whether every record was there once and in order."""
-        return not (self.lost or self.duplicated or self.reordered)
-
-    def merge(self, other: Integrity) -> None:
-        """Adds the records of another process."""
-        self.checked += other.checked
-        self.lost += other.lost
-        self.duplicated += other.duplicated
-        self.reordered += other.reordered
-
-
-@dataclass(slots=True, eq=False)
 class Measurement:
     """``records`` and ``bytes`` (keys and values) are those after the warm-up: confirmed, or read. ``began`` and
     ``ended``: of them, in seconds since 1970.
 
     ``corrected`` are latencies from the intended time of sending, ``raw`` those from when the request left: a stall that
     keeps records from being sent is in the former only. ``lateness``: how long after its intended time a record was
-    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed.
+    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed. ``errors``: records that failed,
+    by the kind of their error; ``failure``: the first one.
     """
 
     interval_seconds: float = FINEST_SECONDS
@@ -78,7 +63,10 @@ class Measurement:
     corrected: Histogram = field(default_factory=Histogram)
     lateness: Histogram = field(default_factory=Histogram)
     errors: Counter[str] = field(default_factory=Counter)
+    failure: Failure | None = None
     intervals: dict[int, Interval] = field(default_factory=dict)
+    trace: Trace | None = None
+    confirmed: Confirmed = field(default_factory=dict)
     integrity: Integrity | None = None
     cpu_seconds: float = 0.0
     own_seconds: float = 0.0
@@ -123,15 +111,18 @@ class Measurement:
         self.corrected.merge(other.corrected)
         self.lateness.merge(other.lateness)
         self.errors.update(other.errors)
+        self.failure = self.failure or other.failure
         while self.interval_seconds < other.interval_seconds:
             self.coarsen()
         while other.interval_seconds < self.interval_seconds:
             other.coarsen()
         for number, interval in other.intervals.items():
             self._interval(number).merge(interval)
-        if other.integrity is not None:
-            self.integrity = self.integrity or Integrity()
-            self.integrity.merge(other.integrity)
+        for head, numbers in other.confirmed.items():
+            self.confirmed.setdefault(head, Sequences()).update(numbers)
+        if other.trace is not None:
+            self.trace = self.trace or Trace()
+            self.trace.merge(other.trace)
         self.cpu_seconds += other.cpu_seconds
         self.own_seconds += other.own_seconds
         self.rebalance_seconds = max(self.rebalance_seconds, other.rebalance_seconds)

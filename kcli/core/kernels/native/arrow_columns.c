@@ -193,21 +193,13 @@ refuse_conversion(const struct conversion *conversion, enum verdict verdict)
 {
     const long long number = conversion->fault.number;
     switch (verdict) {
-    case CORRUPT:
-        return raise_corruption(&conversion->rows.fault);
-    case NO_RUN:
-        PyErr_SetString(PyExc_ValueError, "the data is no run of batches");
-        return NULL;
-    case BAD_PART:
-        PyErr_SetString(PyExc_ValueError, "the offsets of a batch cannot be");
-        return NULL;
     case TOO_LARGE:
         return PyErr_Format(PyExc_OverflowError, "a column of %lld bytes or entries", number);
     case BAD_NAME:
         return PyErr_Format(PyExc_UnicodeError, "a header name of the record at offset %lld is not UTF-8",
                             number);
     default:
-        return PyErr_NoMemory();
+        return refuse_part(verdict, &conversion->rows.fault);
     }
 }
 

@@ -158,20 +158,7 @@ pieces_object(const struct digesting *digesting)
 static PyObject *
 result_of(const struct digesting *digesting, enum verdict verdict)
 {
-    switch (verdict) {
-    case GOOD:
-        return pieces_object(digesting);
-    case CORRUPT:
-        return raise_corruption(&digesting->fault);
-    case NO_RUN:
-        PyErr_SetString(PyExc_ValueError, "the data is no run of batches");
-        return NULL;
-    case BAD_PART:
-        PyErr_SetString(PyExc_ValueError, "the offsets of a batch cannot be");
-        return NULL;
-    default:
-        return PyErr_NoMemory();
-    }
+    return verdict == GOOD ? pieces_object(digesting) : refuse_part(verdict, &digesting->fault);
 }
 
 /* digest_records(part, timestamps, digest, room, chunk) */

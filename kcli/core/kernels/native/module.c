@@ -133,6 +133,23 @@ raise_corruption_because(int64_t position, PyObject *why)
     return raise_because(position, Py_NewRef(why));
 }
 
+PyObject *
+refuse_part(int verdict, const struct corruption *fault)
+{
+    switch (verdict) {
+    case CORRUPT:
+        return raise_corruption(fault);
+    case NO_RUN:
+        PyErr_SetString(PyExc_ValueError, "the data is no run of batches");
+        return NULL;
+    case BAD_PART:
+        PyErr_SetString(PyExc_ValueError, "the offsets of a batch cannot be");
+        return NULL;
+    default:
+        return PyErr_NoMemory();
+    }
+}
+
 bool
 keep_for_text(struct text *text, PyObject *object, bool optional, struct span *bytes)
 {

@@ -32,6 +32,8 @@
     KERNEL(group_values, 5, 5) \
     KERNEL(index_text, 8, 8) \
     KERNEL(join_run, 1, 1) \
+    KERNEL(mark_lines, 6, 6) \
+    KERNEL(mark_runs, 3, 3) \
     KERNEL(measure_columns, 6, 6) \
     KERNEL(murmur2, 1, 1) \
     KERNEL(partition_keys, 2, 2) \
@@ -74,6 +76,9 @@ PyObject *raise_corruption(const struct corruption *fault);
 
 /* The same for a reason that is no format; the reference stays with the caller. */
 PyObject *raise_corruption_because(int64_t position, PyObject *why);
+
+/* The exception for what is not GOOD (enum verdict), in the words of the pure twin. Returns NULL. */
+PyObject *refuse_part(int verdict, const struct corruption *fault);
 
 /* An entry of a sequence, as take_int64 or take_limit. */
 bool take_item(PyObject *sequence, Py_ssize_t index, int64_t *number, bool limit);

@@ -7,7 +7,6 @@ a duration it is the duration.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +64,7 @@ def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
 
 
 class _Run:
-    def __init__(
-        self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext
-    ) -> None:
+    def __init__(self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext) -> None:
         self._part, self._plan = part, part.plan
         self._consumer = consumer
         self._figures = figures
@@ -131,7 +128,11 @@ class _Run:
         heard = start
         while not (self._context.stopped() or figures.full or reading.done):
             now = time.monotonic()
-            left = float("inf") if plan.seconds is None or figures.began is None else figures.began + plan.seconds - now
+            left = (
+                float("inf")
+                if plan.seconds is None or figures.began is None
+                else figures.began + plan.seconds - now
+            )
             if left <= 0:
                 self._waited_until = now
                 return

@@ -173,7 +173,7 @@ class _Scheduled(_Run):
 class _OneByOne(_Run):
     """A record is sent when the one before was received, or is given up."""
 
-    def _send(self, start: float) -> None:
+    def _send(self, start: float) -> None:  # noqa: ARG002 - a record is due when the one before has come
         plan, receptions = self._plan, self._receptions
         until, lost, sent = float("inf"), 0, 0
         receptions.due = self._due

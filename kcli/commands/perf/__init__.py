@@ -6,6 +6,7 @@ from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "produce": ("kcli.commands.perf.produce:produce", "send records, and measure rate and latency"),
+    "compare": ("kcli.commands.perf.compare:compare", "compare two runs, with confidence intervals"),
 }
 
 

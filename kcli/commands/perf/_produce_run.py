@@ -22,12 +22,13 @@ from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import LoadTarget, find_topic, kept_text, size_range_text
 from kcli.commands.shared.usage import usage
-from kcli.core.options import ProducerOptions
+from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.generator import generator_speed
-from kcli.flows.perf.load import LoadPart, LoadPlan, measure_load
+from kcli.flows.perf.load import LOOK, LoadPart, LoadPlan, measure_load
 from kcli.flows.perf.marks import new_run
 from kcli.flows.perf.measurement import Interval
 from kcli.flows.perf.payload import Payload, Values, can_be_marked
+from kcli.flows.perf.read_back import ReadBack
 from kcli.flows.perf.result import Run, perf_item
 from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
@@ -73,6 +74,7 @@ def _measure(
     payload: Payload,
 ) -> int:
     plans = _plans(target.topic, flags, values, payload)
+    reader = _reader(inv, target.topic) if flags["verify"] else None
     speed = generator_speed(plans[0])
     reporting = _Shown(inv, flags)
     with Stop(unconfirmed=reporting.unconfirmed) as stop:
@@ -84,6 +86,9 @@ def _measure(
                 on_progress=reporting.add,
                 hooks=inv.hooks,
             )
+        if reader is not None and not stop:
+            with inv.progress("read back", total=measured.records + measured.warmup_records) as bar:
+                measured.integrity = reader.check(measured.confirmed, stop, bar.update)
         about = Run(
             "produce",
             target.topic,
@@ -96,6 +101,14 @@ def _measure(
         failure = measured.failure.error() if measured.failure is not None else None
         item = perf_item(about, measured)
         return conclude(inv, item, flags, cluster=target.cluster_id, stop=stop, first=failure)
+
+
+def _reader(inv: Invocation, topic: str) -> ReadBack:
+    """Of the records that come after those which are in the topic now."""
+    options = inv.inner_options(ConsumerOptions)
+    reader = ReadBack(options, topic, inv.timeout, inv.hooks)
+    reader.pin()
+    return reader
 
 
 class _Shown:
@@ -118,7 +131,7 @@ class _Shown:
         now = time.monotonic()
         self._records += interval.records
         if self._began is None and (interval.records or interval.errors):
-            self._began = now
+            self._began = now - LOOK
         if self._began is not None:
             self.lines.add(interval, now - self._began)
 
@@ -165,6 +178,7 @@ def _plans(topic: str, flags: Mapping[str, Any], values: Values, payload: Payloa
             run=run_number,
             number=number,
             processes=count,
+            verified=flags["verify"],
         )
         for number in range(count)
     ]

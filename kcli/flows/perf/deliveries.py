@@ -16,6 +16,7 @@ from kcli.flows.perf.failure import failure_of, kind_of
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.schedule import SLOT
+from kcli.flows.perf.sequences import Sequences
 
 
 class HandedOver(NamedTuple):
@@ -32,10 +33,14 @@ class HandedOver(NamedTuple):
 
 
 class Deliveries:
-    """``size(first, stop)``: bytes of lines of the payload. ``began``: when the measured part did, once it did."""
+    """``size(first, stop)``: bytes of lines of the payload. ``began``: when the measured part did, once it did.
 
-    def __init__(self, size: Callable[[int, int], int]) -> None:
+    With ``head``, that of the records' marks, the numbers of those that are confirmed are kept.
+    """
+
+    def __init__(self, size: Callable[[int, int], int], head: bytes | None = None) -> None:
         self.measured = Measurement()
+        self._head = head
         self.began: float | None = None
         self._size = size
         self._lock = threading.Lock()
@@ -94,6 +99,8 @@ class Deliveries:
         count = 0
         for origin in report.origins:
             token: HandedOver = origin.token
+            if self._head is not None:
+                _add_numbers(fresh.confirmed.setdefault(self._head, Sequences()), origin)
             if interval is None or not token.measured:
                 fresh.warmup_records += len(origin.rows)
                 continue
@@ -121,6 +128,15 @@ class Deliveries:
         fresh.failure = fresh.failure or failure_of(error)
         fresh.interval_at(0.0 if self.began is None else at - self.began).errors += count
         self.hopeless = self.hopeless or not self._confirmed
+
+
+def _add_numbers(numbers: Sequences, origin: Origin) -> None:
+    first, rows = origin.token.sequence, origin.rows
+    if isinstance(rows, range):
+        numbers.add(first + rows.start, first + rows.stop)
+        return
+    for row in rows:
+        numbers.add(first + row, first + row + 1)
 
 
 def _add_latencies(histogram: Histogram, origin: Origin, at: float) -> None:

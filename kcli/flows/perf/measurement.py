@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.integrity import Integrity, Trace
+from kcli.flows.perf.sequences import Sequences
+
+Confirmed = dict[bytes, Sequences]
+"""The numbers of confirmed records, by what their marks begin with: for tests that read them back."""
 
 FINEST_SECONDS = 0.1
 """The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
@@ -62,6 +66,7 @@ class Measurement:
     failure: Failure | None = None
     intervals: dict[int, Interval] = field(default_factory=dict)
     trace: Trace | None = None
+    confirmed: Confirmed = field(default_factory=dict)
     integrity: Integrity | None = None
     cpu_seconds: float = 0.0
     own_seconds: float = 0.0
@@ -113,6 +118,8 @@ class Measurement:
             other.coarsen()
         for number, interval in other.intervals.items():
             self._interval(number).merge(interval)
+        for head, numbers in other.confirmed.items():
+            self.confirmed.setdefault(head, Sequences()).update(numbers)
         if other.trace is not None:
             self.trace = self.trace or Trace()
             self.trace.merge(other.trace)

@@ -95,6 +95,11 @@ class Payload:
         if self.marked:
             mark_lines(self.text, self._packed, portion.first, portion.stop, PREFIX_SIZE, sequence)
 
+    def size_of(self, sequence: int) -> int:
+        """Bytes of the value that was the ``sequence``-th to be taken, from 0 on."""
+        line = sequence % self._values
+        return self.size(line, line + 1)
+
     def size(self, first: int, stop: int) -> int:
         """Bytes of the values ``first`` to ``stop`` (exclusive), without delimiters."""
         return self._starts[stop] - self._starts[first] - (stop - first) * len(self.delimiter)

@@ -24,6 +24,7 @@ class ReadFigures:
         self._warmup = warmup
         self._last = 0.0
         self._records = self._bytes = 0
+        self._used_at_begin = self._used = 0.0
         self._unassigned_since: float | None = None
 
     @property
@@ -31,11 +32,13 @@ class ReadFigures:
         """Whether all records are there that are wanted."""
         return self._left == 0
 
-    def start(self, now: float, wall: float) -> None:
-        """The test begins, ``wall`` seconds after 1970; without a warm-up its measured part too."""
+    def start(self, now: float, wall: float, used: float) -> None:
+        """The test begins, ``wall`` seconds after 1970; without a warm-up its measured part too. ``used``: seconds of
+        CPU time so far.
+        """
         self._last = now
         if not self._warmup:
-            self._begin(now, wall)
+            self._begin(now, wall, used)
 
     def add(self, fetched: FetchedBatch) -> int | None:
         """Adds a batch. Returns the offset at which to continue if the limit was reached before its end."""
@@ -58,20 +61,21 @@ class ReadFigures:
         """A partition was read up to a position, before which there may be nothing that is shown to readers."""
         self.trace.add(partition, position, position, ())
 
-    def polled(self, now: float, wall: float) -> Interval:
+    def polled(self, now: float, wall: float, used: float) -> Interval:
         """All batches of a poll were added: returns what they had, nothing during the warm-up."""
         found = Interval(0, self._records, self._bytes)
         self._records = self._bytes = 0
         if self.began is None:
             self.measured.warmup_records += found.records
             if self.measured.warmup_records >= self._warmup:
-                self._begin(now, wall)
+                self._begin(now, wall, used)
             return Interval(0)
+        found.cpu_seconds, self._used = used - self._used, used
         if found.records:
             self._last = now
             self.measured.records += found.records
             self.measured.bytes += found.bytes
-            self.measured.interval_at(now - self.began).merge(found)
+        self.measured.interval_at(now - self.began).merge(found)
         return found
 
     def assigned(self, now: float) -> None:
@@ -85,18 +89,20 @@ class ReadFigures:
         if self._unassigned_since is None:
             self._unassigned_since = now
 
-    def end(self, until: float | None = None) -> Measurement:
+    def end(self, until: float | None, used: float) -> Measurement:
         """The measurement: its time ends with the last records, or at ``until``, if that was waited for."""
         found = self.measured
         if self.began is not None:
+            found.cpu_seconds = used - self._used_at_begin
             last = self._last if until is None else until
             found.ended = found.began + max(0.0, last - self.began)
             found.rebalance_seconds = min(found.rebalance_seconds, found.seconds)
             found.fetch_seconds = found.seconds - found.rebalance_seconds
         return found
 
-    def _begin(self, now: float, wall: float) -> None:
+    def _begin(self, now: float, wall: float, used: float) -> None:
         self.began = self._last = now
+        self._used_at_begin = self._used = used
         self.measured.began = wall
 
     def _count(self, fetched: FetchedBatch, first: int, stop: int) -> None:

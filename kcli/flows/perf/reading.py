@@ -1,17 +1,18 @@
 """Reads a topic as fast as it comes, and measures it: partitions of this process, or a member's share of a group's.
 
-The time ends with the last record: what was waited for another one in vain is not part of it, unlike in Kafka's tool. With
-a duration it is the duration.
+The time ends with the last record: what was waited for another one in vain is not part of it, unlike in Kafka's tool.
+With a duration it is the duration.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
@@ -65,9 +66,7 @@ def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
 
 
 class _Run:
-    def __init__(
-        self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext
-    ) -> None:
+    def __init__(self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext) -> None:
         self._part, self._plan = part, part.plan
         self._consumer = consumer
         self._figures = figures
@@ -105,8 +104,8 @@ class _Run:
 
     def measure(self, start: float) -> Measurement:
         """Reads until the plan, a request to stop or an error ends it."""
-        figures, used = self._figures, time.process_time()
-        figures.start(start, _wall(start))
+        figures = self._figures
+        figures.start(start, _wall(start), time.process_time())
         if isinstance(self._reading, GroupShare):
             figures.unassigned(start)
             self._reading.begin([self._plan.topic])
@@ -122,39 +121,44 @@ class _Run:
                 raise
             figures.measured.failure = failure_of(error)
         self._context.report(self._progress)
-        found = figures.end(self._waited_until)
-        found.cpu_seconds = time.process_time() - used
-        return found
+        return figures.end(self._waited_until, time.process_time())
 
     def _read(self, start: float) -> None:
         plan, figures, reading = self._plan, self._figures, self._reading
         heard = start
         while not (self._context.stopped() or figures.full or reading.done):
             now = time.monotonic()
-            left = float("inf") if plan.seconds is None or figures.began is None else figures.began + plan.seconds - now
+            left = self._seconds_left(now)
             if left <= 0:
                 self._waited_until = now
                 return
             reading.tick()
             batches = self._consumer.poll(min(_LOOK, left))
-            places: dict[TopicPartition, OffsetAndMetadata] = {}
-            for fetched in batches:
-                if figures.full:
-                    self._cut = True
-                    break
-                cut = figures.add(fetched)
-                self._cut = cut is not None
-                places[fetched.tp] = OffsetAndMetadata(
-                    fetched.then if cut is None else cut, "", fetched.batch.leader_epoch
-                )
-            reading.flushed(places if self._cut else None)
+            reading.flushed(self._add(batches))
             now = time.monotonic()
-            self._report(figures.polled(now, _wall(now)), now)
+            self._report(figures.polled(now, _wall(now), time.process_time()), now)
             if batches or reading.waiting:
                 heard = now
             elif plan.idle is not None and now - heard >= plan.idle:
                 self._idle(plan.idle)
                 return
+
+    def _seconds_left(self, now: float) -> float:
+        seconds, began = self._plan.seconds, self._figures.began
+        return float("inf") if seconds is None or began is None else began + seconds - now
+
+    def _add(self, batches: Sequence[FetchedBatch]) -> dict[TopicPartition, OffsetAndMetadata] | None:
+        """Adds the batches of a poll; returns the positions if the limit was reached before their end, else None."""
+        places: dict[TopicPartition, OffsetAndMetadata] = {}
+        for fetched in batches:
+            if self._figures.full:
+                self._cut = True
+                break
+            cut = self._figures.add(fetched)
+            self._cut = cut is not None
+            place = fetched.then if cut is None else cut
+            places[fetched.tp] = OffsetAndMetadata(place, "", fetched.batch.leader_epoch)
+        return places if self._cut else None
 
     def _report(self, interval: Interval, now: float) -> None:
         self._progress.merge(interval)

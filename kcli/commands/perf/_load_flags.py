@@ -1,18 +1,15 @@
-"""What the options on a load mean: the values that are sent, and how many of them a second.."""
+"""What the options on a load mean: the values that are sent.."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.commands.shared.params import Rate
 from kcli.commands.shared.usage import usage
-from kcli.core.options import ProducerOptions
 from kcli.flows.perf.marks import MARK_SIZE
 from kcli.flows.perf.payload import Values, can_be_marked
 
 DEFAULT_SIZE = 1024  # bytes of a value
-_ROOM = 100  # bytes of a record besides its value, at most
 _MADE = (("record_size", "--record-size"), ("compressible", "--compressible"))
 
 
@@ -42,16 +39,6 @@ def values_of(flags: Mapping[str, Any], test: str) -> Values:
     return Values(low, high, flags["compressible"], file, flags["payload_delimiter"] or b"\n")
 
 
-def check_fits(largest: int, options: ProducerOptions, test: str) -> None:
-    """``largest``: bytes of the largest value."""
-    if largest + _ROOM > options.max_request_size:
-        raise usage(
-            f"kcli perf {test}: a value of {largest:,} bytes is more than a producer sends",
-            why=f"max.request.size is {options.max_request_size:,}",
-            do=f"-X max.request.size={largest + _ROOM}; the topic's max.message.bytes must allow it, too",
-        )
-
-
 def check_markable(values: Values, what: str) -> None:
     """A usage error where records cannot be told apart. ``what``: the option or the test that needs it."""
     if can_be_marked(values):
@@ -67,13 +54,6 @@ def check_markable(values: Values, what: str) -> None:
         why=f"records are told apart by numbers at the beginning of their values, which need {MARK_SIZE} bytes",
         do=f"--record-size {MARK_SIZE} or more",
     )
-
-
-def records_per_second(throughput: Rate, mean_size: float) -> float | None:
-    """None for no limit; a limit in bytes is one in records of the mean size."""
-    if throughput.bytes is not None:
-        return throughput.bytes / max(1.0, mean_size)
-    return throughput.records
 
 
 def check_warmup(flags: Mapping[str, Any], test: str) -> None:

@@ -9,18 +9,19 @@ from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import (
-    check_fits,
-    check_markable,
-    check_warmup,
-    records_per_second,
-    values_of,
-)
+from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
 from kcli.commands.perf._progress import Reporting
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.load_target import LoadTarget, find_topic, kept_text, size_range_text
+from kcli.commands.shared.load_target import (
+    LoadTarget,
+    check_fits,
+    find_topic,
+    plan_text,
+    records_per_second,
+    size_range_text,
+)
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.generator import generator_speed
@@ -33,7 +34,6 @@ from kcli.flows.perf.result import Run, perf_item
 from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
-from kcli.output.progress import counted
 
 _MATTER = (
     "acks",
@@ -57,7 +57,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             do="acks=1 or acks=all, or leave --verify out",
         )
     payload = Payload(values, 0)
-    check_fits(payload.largest, options, "produce")
+    check_fits(payload.largest, options, "perf produce")
     target = find_topic(inv, topic, options)
     show_plan(inv, _plan(target, flags, values, options))
     if inv.dry_run:
@@ -192,23 +192,11 @@ def _shares(total: int | None, count: int) -> list[int | None]:
 
 
 def _plan(target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions) -> str:
-    records, duration, limit = flags["num_records"], flags["duration"], flags["throughput"]
-    amount = "records" if records is None else counted(records, "record")
     size = f"lines of {values.file}" if values.file else size_range_text(values.low, values.high)
-    lasting = "" if duration is None else f" for {'at most ' if records else ''}{duration:g} s"
-    rate = "as fast as possible"
-    if limit.records:
-        rate = f"{limit.records:,.10g} per second"
-    elif limit.bytes:
-        rate = f"{limit.bytes:,.10g} bytes per second"
-    processes = "" if flags["processes"] == 1 else f" by {flags['processes']} processes"
+    by = "" if flags["processes"] == 1 else f"{flags['processes']} processes"
     warmup = flags["warmup_records"]
     more = f"; the first {warmup:,} are not measured" if warmup else ""
-    return (
-        f"Load {target.topic} ({counted(target.partitions, 'partition')}){processes}\n"
-        f"  {amount} of {size}{lasting}, {rate}; {kept_text(options)}{more}\n"
-        f"  the records stay in the topic"
-    )
+    return plan_text(target, flags, options, values=size, by=by) + more
 
 
 def _test_flags(flags: Mapping[str, Any], values: Values) -> dict[str, Any]:

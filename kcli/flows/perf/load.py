@@ -35,7 +35,7 @@ class LoadPlan:
     """What one process sends. ``records`` and ``seconds``: the load ends with the first that is reached; None: never.
     The ``warmup`` records are part of ``records``, and the seconds begin after them.
 
-    ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this process, also
+    ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this producer, also
     the seed of its values. With ``run`` they are marked, and with ``verified`` the numbers of those that are confirmed
     are kept.
     """
@@ -111,7 +111,7 @@ class Load:
         """Begins at ``start``, on the monotonic clock."""
         plan = self._plan
         if plan.rate is not None:
-            self._schedule = Schedule(start, plan.rate, plan.number, plan.processes)
+            self._schedule = Schedule(start, plan.rate, plan.number % plan.processes, plan.processes)
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:

@@ -40,13 +40,7 @@ def perf_item(run: Run, measured: Measurement) -> dict[str, Any]:
         "topic": run.topic,
         "group": run.group,
         "processes": run.processes,
-        "records": measured.records,
-        "bytes": measured.bytes,
-        "seconds": round(seconds, 6),
-        "records_per_second": _rate(measured.records, seconds, 1),
-        "mb_per_second": _rate(measured.bytes / MEGABYTE, seconds, 3),
-        **_latencies(measured.raw, ""),
-        **_latencies(measured.corrected, "_corrected"),
+        **figures(measured),
         "errors": measured.errors.total(),
         "errors_by_kind": dict(measured.errors.most_common()),
         "unconfirmed": None if run.test == "consume" else measured.unconfirmed,
@@ -69,6 +63,20 @@ def perf_item(run: Run, measured: Measurement) -> dict[str, Any]:
         "intervals": _intervals(measured),
         "histogram_raw_us": measured.raw.rows(),
         "histogram_corrected_us": measured.corrected.rows(),
+    }
+
+
+def figures(measured: Measurement) -> dict[str, Any]:
+    """Amounts, rates and latencies, by their keys in the item."""
+    seconds = measured.seconds
+    return {
+        "records": measured.records,
+        "bytes": measured.bytes,
+        "seconds": round(seconds, 6),
+        "records_per_second": _rate(measured.records, seconds, 1),
+        "mb_per_second": _rate(measured.bytes / MEGABYTE, seconds, 3),
+        **_latencies(measured.raw, ""),
+        **_latencies(measured.corrected, "_corrected"),
     }
 
 

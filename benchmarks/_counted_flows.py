@@ -51,7 +51,9 @@ class Stage:
     def __enter__(self) -> Stage:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._cluster.__exit__(kind, error, trace)
 
     # --- what flows need -----------------------------------------------------------------------------
@@ -119,7 +121,9 @@ class Stage:
 
     def _run(self, runner: list[str], flow: Flow, size: int) -> None:
         argv = [*runner, *flow.words(self, size)]
-        done = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), check=False)
+        done = subprocess.run(
+            argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), check=False
+        )
         if done.returncode:
             raise FailedRunError(f"{flow.name} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
 
@@ -142,13 +146,33 @@ def _batch() -> bytes:
 
 def _produce(*flags: str, **text: str) -> Callable[[Stage, int], list[str]]:
     def words(stage: Stage, size: int) -> list[str]:
-        return ["-b", stage.bootstrap, "produce", stage.empty_topic(), str(stage.lines(size, **text)), "-q", "-X", "buffer.memory=1000000", *flags]
+        return [
+            "-b",
+            stage.bootstrap,
+            "produce",
+            stage.empty_topic(),
+            str(stage.lines(size, **text)),
+            "-q",
+            "-X",
+            "buffer.memory=1000000",
+            *flags,
+        ]
 
     return words
 
 
 def _consume(*flags: str) -> Callable[[Stage, int], list[str]]:
-    return lambda stage, size: ["-b", stage.bootstrap, "consume", stage.full_topic(size), "-e", "-q", "-X", "fetch.max.bytes=1000000", *flags]
+    return lambda stage, size: [
+        "-b",
+        stage.bootstrap,
+        "consume",
+        stage.full_topic(size),
+        "-e",
+        "-q",
+        "-X",
+        "fetch.max.bytes=1000000",
+        *flags,
+    ]
 
 
 def _mirror(stage: Stage, size: int) -> list[str]:

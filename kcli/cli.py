@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",
     ),
+    "perf": ("kcli.commands.perf:perf", "measure rate and latency of a cluster"),
     "pipeline": (
         "kcli.commands.pipeline:pipeline",
         "query, export, copy and compare whole topics, on Spark",

@@ -202,9 +202,19 @@ class GroupShare(_Range):
     heartbeat.
     """
 
-    def __init__(self, consumer: Consumer, spec: RangeSpec, commits: GroupCommits, **settings: Any) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        spec: RangeSpec,
+        commits: GroupCommits,
+        *,
+        assigned: Callable[[bool], object] = bool,
+        **settings: Any,
+    ) -> None:
+        """``assigned`` is called with True at the begin of an assignment, with False when partitions are taken away."""
         super().__init__(consumer, spec, **settings)
         self._commits = commits
+        self._on_change = assigned
         self._empty_since: float | None = None
 
     def begin(self, topics: "Sequence[str] | re.Pattern[str]") -> None:
@@ -270,6 +280,7 @@ class GroupShare(_Range):
         return now - self._empty_since >= late
 
     def _assigned(self, partitions: list[TopicPartition]) -> None:
+        self._on_change(True)
         self._detail(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
         start = self._spec.start
         if start is not None and start.kind not in _BY_POLICY:
@@ -281,10 +292,12 @@ class GroupShare(_Range):
         self._pin_unless_later(partitions)
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:
+        self._on_change(False)
         self._detail(f"revoked: {', '.join(map(str, partitions))}")
         self._commits.commit_before_revocation(partitions)
 
     def _lost(self, partitions: list[TopicPartition]) -> None:
+        self._on_change(False)
         self._detail(f"lost: {', '.join(map(str, partitions))}")
         self._commits.lost(partitions)
 

@@ -9,15 +9,8 @@ from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import SIZE_RANGE
+from kcli.commands.shared.throughput import THROUGHPUT
 from kcli.commands.shared.types import TOPIC, CountType, DurationType
-
-
-class ThroughputType(CountType):
-    """A number of records per second; −1 is no limit, as Kafka's tools have it."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, None for no limit."""
-        return None if value in (None, "-1", -1) else super().convert(value, param, ctx)
 
 
 @command(
@@ -39,7 +32,7 @@ class ThroughputType(CountType):
             "with other options of the producer",
         ),
         (
-            "kcli pipeline perf -t load --duration 30s -o json | jq .totals.latency_ms.p99",
+            "kcli pipeline perf -t load --duration 30s -o json | jq .totals.latency_p99_corrected_us",
             "a number to compare",
         ),
     ),
@@ -65,9 +58,10 @@ class ThroughputType(CountType):
 )
 @click.option(
     "--throughput",
-    type=ThroughputType(1),
-    metavar="N",
-    help="At most N records per second by all tasks together; -1: no limit.  [default: -1]",
+    type=THROUGHPUT,
+    default="-1",
+    metavar="N|SIZE/s",
+    help="At most N records, or SIZE bytes of values, per second by all tasks together; -1: no limit.  [default: -1]",
 )
 @click.option(
     "--tasks",
@@ -81,9 +75,9 @@ def perf(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Load a topic from many tasks, and measure rate and latency.
 
     Values are random capital letters, the same in each run; records have no key. They stay in the topic. Producers are
-    idempotent and wait for all in-sync replicas, unless -X says otherwise. Latency is the time from handing a record to
-    the producer to its confirmation: at full speed it is mostly the wait in the producer's buffer, with --throughput
-    below that it is the cluster's.
+    idempotent and wait for all in-sync replicas, unless -X says otherwise. Latency is the time to the confirmation, from
+    the intended time of sending (corrected) and from when the request left, as `kcli perf produce` measures it: at full
+    speed it is mostly the wait in the producer's buffer, with --throughput below that it is the cluster's.
     """
     from kcli.commands.pipeline._perf_run import run  # not for --help
 

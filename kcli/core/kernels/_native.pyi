@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kcli.core.kernels.arrow_ops import Array, ArrowPart, Converted, Parts
 from kcli.core.kernels.digest_ops import DigestPiece
+from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import BytesColumn, Columns, NumberColumn, RecordColumns, Row, Text
 from kcli.core.kernels.varint import Buffer
@@ -139,6 +140,8 @@ def index_text(
     longest: int,
     /,
 ) -> tuple[bytes, int, int]: ...
+def mark_lines(text: bytearray, starts: bytes, first: int, stop: int, at: int, sequence: int, /) -> None: ...
+def mark_runs(part: ArrowPart, magic: bytes, head: int, /) -> MarkedRecords: ...
 def measure_columns(
     columns: RecordColumns, rows: Buffer | None, start: int, stop: int, room: int, longest: int, /
 ) -> tuple[int, int]: ...

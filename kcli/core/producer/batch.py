@@ -109,6 +109,7 @@ class ProducerBatch:
         self.transactional = False
         self.full = False  # what did not fit is put into the next batch
         self.sent_to = -1
+        self.sent_at: float | None = None
         self.size = 0
         self.origins: list[Origin] = []
 

@@ -35,6 +35,7 @@ class Completions:
             delivery.error,
             batch.origins,
             delivery.log_append_time,
+            batch.sent_at,
         )
         self._count_and_report(report)
         with self._thread.lock:  # last: a flush must find the batch counted and reported

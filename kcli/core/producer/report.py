@@ -13,7 +13,8 @@ class Report:
     """A completed batch, or records that were never in one (partition −1). ``base_offset`` −1: not known. ``size``: of
     its records before compression. ``log_append_time``: the broker's timestamp for all its records, −1 if it kept theirs.
 
-    ``origins`` are those passed to the calls, for the records that had one.
+    ``origins`` are those passed to the calls, for the records that had one. ``sent_at``: when its first request was
+    sent, on the loop's clock; None if none was.
     """
 
     tp: TopicPartition
@@ -23,6 +24,7 @@ class Report:
     error: KcliError | None
     origins: Sequence[Origin] = ()
     log_append_time: int = -1
+    sent_at: float | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -177,8 +177,7 @@ class Sender:
             self._wake_by(self._identity.turn(now))
 
     def _wake_by(self, when: float) -> None:
-        if when < self._wake_at:
-            self._wake_at = when
+        self._wake_at = min(self._wake_at, when)
 
     # --- leaders ------------------------------------------------------------------------------------
 
@@ -272,7 +271,7 @@ class Sender:
             self._wake_by(wake)
             if not batches:
                 return
-            self._send(leader, batches, now)
+            self._send(leader, batches)
         if partitions:
             self._accumulator.hold_partitions(partitions)
 
@@ -291,7 +290,7 @@ class Sender:
             return False
         return self._identity.may_send(first)
 
-    def _send(self, leader: Node, batches: list[ProducerBatch], now: float) -> None:
+    def _send(self, leader: Node, batches: list[ProducerBatch]) -> None:
         for batch in batches:  # first: a batch in flight is always completed, whatever happens
             if self._identity is not None:
                 self._identity.number_batch(batch)
@@ -302,12 +301,14 @@ class Sender:
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
             self.transactions.mark_request(request)
+        sent_at = self._cluster.loop.now()  # after the compression
         for batch in batches:
+            batch.sent_at = batch.sent_at or sent_at
             self.counters.bytes_sent += batch.builder.wire_size
         self.counters.requests += 1
         self.counters.batches += len(batches)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
-        delivery = _Delivery(leader, request, now, batches)
+        delivery = _Delivery(leader, request, sent_at, batches)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(partial(self._answered, delivery))
 
@@ -444,6 +445,7 @@ class Sender:
                 part.transactional = batch.transactional
                 sequence = (sequence + part.count) % SEQUENCES
             part.attempts = batch.attempts
+            part.sent_at = batch.sent_at
             parts.append(part)
         batch.split_into(parts)
         self._accumulator.replace(batch, parts)

@@ -7,9 +7,10 @@ on the records themselves.
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import decode_run, digest_records, walk_batches
+from kcli.core.kernels.active import decode_run, digest_records, mark_runs, walk_batches
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
 from kcli.core.kernels.digest_ops import DigestPiece
+from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.render_ops import Program
 from kcli.core.kernels.shapes import Columns
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
@@ -132,6 +133,15 @@ class BatchRun(BatchView):
         except CorruptRecordsError:
             for batch in self.batches():  # a batch by itself reports more precisely what is wrong, and where
                 batch.digest(first, stop, digest, room=room, chunk=chunk, timestamps=timestamps)
+            raise
+
+    def marks(self, first: int, stop: int, magic: bytes, head: int) -> MarkedRecords:
+        """See BatchView."""
+        try:
+            return mark_runs(self.arrow_part(first, stop), magic, head)
+        except CorruptRecordsError:
+            for batch in self.batches():  # a batch by itself reports more precisely what is wrong, and where
+                batch.marks(first, stop, magic, head)
             raise
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:

@@ -9,9 +9,10 @@ from operator import lt
 from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import decode_headers, digest_records, render_records
+from kcli.core.kernels.active import decode_headers, digest_records, mark_runs, render_records
 from kcli.core.kernels.arrow_ops import ArrowPart
 from kcli.core.kernels.digest_ops import DigestPiece
+from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import Columns, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
@@ -233,6 +234,15 @@ class BatchView(ABC):
         """Digests of the records at ``first`` up to, not including, ``stop``, see ``digest_records``."""
         try:
             return digest_records(self.arrow_part(first, stop), timestamps, digest, room, chunk)
+        except CorruptRecordsError as error:
+            if "record batch" in error.what:
+                raise
+            self._refuse(str(error))
+
+    def marks(self, first: int, stop: int, magic: bytes, head: int) -> MarkedRecords:
+        """Number, bytes and marks of the records at ``first`` up to, not including, ``stop``, see ``mark_runs``."""
+        try:
+            return mark_runs(self.arrow_part(first, stop), magic, head)
         except CorruptRecordsError as error:
             if "record batch" in error.what:
                 raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 _BITS = 11  # 2,048 buckets: the smallest power of two at which three digits are kept
+_COARSE_BITS = 8
 
 
 class Histogram:
@@ -73,6 +74,15 @@ class Histogram:
     def rows(self) -> list[list[int]]:
         """``[smallest value of the bucket, count]`` in rising order, for documents; ``from_rows`` reads them."""
         return [[bucket, self.counts[bucket]] for bucket in sorted(self.counts)]
+
+    def coarse_rows(self) -> list[list[int]]:
+        """``rows`` with 128 buckets for each doubling, which are within 1 %: for the many histograms of a document."""
+        found: dict[int, int] = {}
+        for bucket, count in self.counts.items():
+            shift = max(0, bucket.bit_length() - _COARSE_BITS)
+            coarse = bucket >> shift << shift
+            found[coarse] = found.get(coarse, 0) + count
+        return [[bucket, found[bucket]] for bucket in sorted(found)]
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int]]) -> Histogram:

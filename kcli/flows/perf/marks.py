@@ -10,9 +10,10 @@ import secrets
 
 MARK_SIZE = 29
 MAX_PRODUCERS = 1 << 12
-_MAGIC = b"kperf"
+MAGIC = b"kperf"
+"""What every mark begins with, of any run."""
 _RUN, _PRODUCER, _SEQUENCE = 8, 3, 12
-PREFIX_SIZE = len(_MAGIC) + _RUN + _PRODUCER
+PREFIX_SIZE = len(MAGIC) + _RUN + _PRODUCER
 """Bytes of a mark before the sequence number: the same for all records of a producer."""
 
 
@@ -23,7 +24,7 @@ def new_run() -> int:
 
 def prefix(run: int, producer: int) -> bytes:
     """What the marks of a producer begin with."""
-    return b"%s%08x%03x" % (_MAGIC, run, producer)
+    return b"%s%08x%03x" % (MAGIC, run, producer)
 
 
 def mark(run: int, producer: int, sequence: int) -> bytes:

@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
+from kcli.flows.perf.integrity import Integrity, Trace
+from kcli.flows.perf.sequences import Sequences
+
+Confirmed = dict[bytes, Sequences]
+"""The numbers of confirmed records, by what their marks begin with: for tests that read them back."""
+
+FINEST_SECONDS = 0.1
+"""The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
+MOST_INTERVALS = 1_200
+"""A run that would have more of them gets intervals of twice the length: memory is bounded, whatever the duration."""
 
 
 @dataclass(slots=True, eq=False)
 class Interval:
-    """What was confirmed or read between ``number`` and ``number + 1`` reporting intervals after the start."""
+    """What was confirmed or read between ``number`` and ``number + 1`` times their length after the start."""
 
     number: int
     records: int = 0
     bytes: int = 0
     errors: int = 0
+    cpu_seconds: float = 0.0
+    """Of the process, while the interval was the current one."""
     latencies: Histogram = field(default_factory=Histogram)
     """From the intended times."""
 
@@ -24,29 +37,8 @@ class Interval:
         self.records += other.records
         self.bytes += other.bytes
         self.errors += other.errors
+        self.cpu_seconds += other.cpu_seconds
         self.latencies.merge(other.latencies)
-
-
-@dataclass(slots=True, eq=False)
-class Integrity:
-    """What became of the records whose marks were checked."""
-
-    checked: int = 0
-    lost: int = 0
-    duplicated: int = 0
-    reordered: int = 0
-
-    @property
-    def sound(self) -> bool:
-        """Whether every record was there once and in order."""
-        return not (self.lost or self.duplicated or self.reordered)
-
-    def merge(self, other: Integrity) -> None:
-        """Adds the records of another process."""
-        self.checked += other.checked
-        self.lost += other.lost
-        self.duplicated += other.duplicated
-        self.reordered += other.reordered
 
 
 @dataclass(slots=True, eq=False)
@@ -56,10 +48,11 @@ class Measurement:
 
     ``corrected`` are latencies from the intended time of sending, ``raw`` those from when the request left: a stall that
     keeps records from being sent is in the former only. ``lateness``: how long after its intended time a record was
-    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed.
+    handed to the producer. ``unconfirmed``: handed over, neither confirmed nor failed. ``errors``: records that failed,
+    by the kind of their error; ``failure``: the first one.
     """
 
-    interval_seconds: float = 1.0
+    interval_seconds: float = FINEST_SECONDS
     began: float = 0.0
     ended: float = 0.0
     records: int = 0
@@ -70,7 +63,10 @@ class Measurement:
     corrected: Histogram = field(default_factory=Histogram)
     lateness: Histogram = field(default_factory=Histogram)
     errors: Counter[str] = field(default_factory=Counter)
+    failure: Failure | None = None
     intervals: dict[int, Interval] = field(default_factory=dict)
+    trace: Trace | None = None
+    confirmed: Confirmed = field(default_factory=dict)
     integrity: Integrity | None = None
     cpu_seconds: float = 0.0
     own_seconds: float = 0.0
@@ -82,15 +78,29 @@ class Measurement:
         """From the first record to the last."""
         return max(0.0, self.ended - self.began)
 
-    def interval(self, number: int) -> Interval:
-        """The interval of this number, made if there is none."""
+    def interval_at(self, seconds: float) -> Interval:
+        """The interval in which the measured part is ``seconds`` old, made if there is none."""
+        number = max(0, int(seconds / self.interval_seconds))
+        while number >= MOST_INTERVALS:
+            self.coarsen()
+            number //= 2
+        return self._interval(number)
+
+    def coarsen(self) -> None:
+        """Makes one interval of each two neighbours."""
+        before, self.intervals = self.intervals, {}
+        self.interval_seconds *= 2
+        for number, interval in before.items():
+            self._interval(number // 2).merge(interval)
+
+    def _interval(self, number: int) -> Interval:
         found = self.intervals.get(number)
         if found is None:
             found = self.intervals[number] = Interval(number)
         return found
 
     def merge(self, other: Measurement) -> None:
-        """Adds what another process has measured at the same time."""
+        """Adds what another process has measured at the same time; its intervals may become as long as these."""
         self.began = min(self.began or other.began, other.began or self.began)
         self.ended = max(self.ended, other.ended)
         self.records += other.records
@@ -101,11 +111,18 @@ class Measurement:
         self.corrected.merge(other.corrected)
         self.lateness.merge(other.lateness)
         self.errors.update(other.errors)
+        self.failure = self.failure or other.failure
+        while self.interval_seconds < other.interval_seconds:
+            self.coarsen()
+        while other.interval_seconds < self.interval_seconds:
+            other.coarsen()
         for number, interval in other.intervals.items():
-            self.interval(number).merge(interval)
-        if other.integrity is not None:
-            self.integrity = self.integrity or Integrity()
-            self.integrity.merge(other.integrity)
+            self._interval(number).merge(interval)
+        for head, numbers in other.confirmed.items():
+            self.confirmed.setdefault(head, Sequences()).update(numbers)
+        if other.trace is not None:
+            self.trace = self.trace or Trace()
+            self.trace.merge(other.trace)
         self.cpu_seconds += other.cpu_seconds
         self.own_seconds += other.own_seconds
         self.rebalance_seconds = max(self.rebalance_seconds, other.rebalance_seconds)

@@ -21,6 +21,8 @@ from kcli.core.kernels.pure.encode_columns import (
 )
 from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
+from kcli.core.kernels.pure.mark_runs import mark_runs
+from kcli.core.kernels.pure.marks import mark_lines
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
 from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
@@ -49,6 +51,8 @@ __all__ = [
     "group_values",
     "index_text",
     "join_run",
+    "mark_lines",
+    "mark_runs",
     "measure_columns",
     "murmur2",
     "partition_keys",

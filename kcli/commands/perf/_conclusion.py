@@ -1,0 +1,86 @@
+"""The end of a test: its result on stdout, the summary, limits and failures on stderr, the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.commands.perf._output import print_result, summary
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.perf.limits import exceeded
+from kcli.flows.stop import Stop
+
+
+class LimitError(KcliError):
+    """A condition of ``--fail-if`` is true."""
+
+    exit_code = 8
+
+
+class RecordsDifferError(KcliError):
+    """Records were lost, repeated, or came in another order."""
+
+    exit_code = 5
+
+
+class FailedRecordsError(KcliError):
+    """Some records were not confirmed."""
+
+
+def conclude(
+    inv: Invocation,
+    item: Mapping[str, Any],
+    flags: Mapping[str, Any],
+    *,
+    cluster: str | None,
+    stop: Stop,
+    first: KcliError | None = None,
+) -> int:
+    """Prints the item of ``result.perf_item`` and returns the exit status. ``flags``: those of ``report_options``.
+
+    ``first`` is the error of the first record that failed; its exit status counts if no record was confirmed.
+    """
+    print_result(inv, item, cluster)
+    for line in summary(item):
+        inv.talk.note(line)
+    if stop:
+        inv.talk.note("stopped before its end; these are the figures until then")
+    for error in (*_failures(item, first), *_differences(item)):
+        inv.failed(error)
+    for text in exceeded(flags["fail_if"], item):
+        inv.failed(LimitError(f"perf {item['test']} {item['topic']}: --fail-if {text}"))
+    return inv.finish(done=item["records"] > 0, also=[stop.exit_code])
+
+
+def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliError]:
+    found: list[KcliError] = []
+    topic, errors, unconfirmed = item["topic"], item["errors"], item["unconfirmed"]
+    if errors:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in item["errors_by_kind"].items())
+        what = f"{errors:,} of {errors + item['records']:,} records of {topic} failed: {kinds}"
+        found.append(FailedRecordsError(what) if first is None else PartlyFailedError(what, first))
+    elif first is not None:
+        found.append(first)
+    if unconfirmed:
+        found.append(
+            FailedRecordsError(
+                f"{unconfirmed:,} records of {topic} may or may not be stored",
+                why="they were neither confirmed nor refused when the test ended",
+            )
+        )
+    return found
+
+
+def _differences(item: Mapping[str, Any]) -> list[KcliError]:
+    found = [f"{item[name]:,} {name}" for name in ("lost", "duplicated", "reordered") if item[name]]
+    if not found:
+        return []
+    return [
+        RecordsDifferError(
+            f"{', '.join(found)} of {item['checked']:,} records of {item['topic']}",
+            why="the sequence numbers in their values are not those that were sent",
+            do="check acks, enable.idempotence, retention and unclean leader elections; "
+            "other writers do not matter, since records of other runs are left out",
+        )
+    ]

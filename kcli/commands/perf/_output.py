@@ -1,0 +1,114 @@
+"""The result of a test on stdout in every format of ``-o``, and its summary on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kcli.commands.perf._kafka_lines import kafka_lines
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.options import OUTPUT_KINDS
+from kcli.commands.shared.row_output import print_rows
+from kcli.flows.perf.limits import latency_text
+from kcli.flows.perf.result import PERCENTILES
+from kcli.output.listing import DOCUMENTS, list_rows
+from kcli.output.progress import counted, size_text
+from kcli.output.tables import Column
+
+OUTPUTS = (*(kind for kind in OUTPUT_KINDS if kind != "name"), "kafka")
+"""The formats of tests."""
+
+_FIGURES = ("mean", *PERCENTILES, "max")
+_RATES = (
+    Column("test"),
+    Column("topic"),
+    Column("group", wide=True),
+    Column("processes", "number", wide=True),
+    Column("records", "number"),
+    Column("bytes", "size"),
+    Column("seconds", "number"),
+    Column("records_per_second", "number"),
+    Column("mb_per_second", "number"),
+)
+_LATENCIES = tuple(
+    Column(f"latency_{name}{ending}_us", "number") for ending in ("_corrected", "") for name in _FIGURES
+)
+_COUNTS = (
+    Column("errors", "number"),
+    Column("unconfirmed", "number", spare=1),
+    Column("checked", "number", wide=True),
+    Column("lost", "number", spare=2),
+    Column("duplicated", "number", spare=2),
+    Column("reordered", "number", spare=2),
+    Column("warmup_records", "number", wide=True),
+    Column("rebalance_seconds", "number", wide=True),
+    Column("fetch_seconds", "number", wide=True),
+)
+_TIMES = (Column("began", "time", wide=True), Column("ended", "time", wide=True))
+_KINDS = {column.key: column.kind for column in _TIMES}
+_BY_CLOCK = (Column("latency"), *(Column(f"{name}_us", "number") for name in _FIGURES))
+
+
+def print_result(inv: Invocation, item: Mapping[str, Any], cluster: str | None) -> None:
+    """Prints the item of ``result.perf_item``."""
+    form = inv.out.list_kind()
+    if form == "kafka":
+        inv.out.text("".join(f"{line}\n" for line in kafka_lines(item, headers=inv.out.headers)))
+        inv.out.flush()
+    elif form in DOCUMENTS:
+        columns = [Column(key, _KINDS.get(key, "text")) for key in item]
+        print_rows(inv, "PerfReport", columns, [item], cluster, item="PerfReport")
+    elif form in ("tsv", "csv"):
+        print_rows(inv, "PerfReport", (*_RATES, *_LATENCIES, *_COUNTS, *_TIMES), [item])
+    else:
+        print_rows(inv, "PerfReport", (*_RATES, *_COUNTS, *_TIMES), [item])
+        _print_latencies(inv, item)
+
+
+def _print_latencies(inv: Invocation, item: Mapping[str, Any]) -> None:
+    """A second table, where latencies were measured: the corrected ones above the raw ones."""
+    rows = [
+        {"latency": clock, **{f"{name}_us": item[f"latency_{name}{ending}_us"] for name in _FIGURES}}
+        for clock, ending in (("corrected", "_corrected"), ("raw", ""))
+    ]
+    if any(row["mean_us"] is not None for row in rows):
+        inv.out.text("\n")
+        with list_rows(inv.out, "PerfReport", "PerfReport", _BY_CLOCK) as printed:
+            for row in rows:
+                printed.add(row)
+
+
+def summary(item: Mapping[str, Any]) -> list[str]:
+    """The result in a few lines for a person, on stderr."""
+    rate, megabytes = item["records_per_second"] or 0, item["mb_per_second"] or 0
+    what = "read" if item["test"] == "consume" else "received" if item["test"] == "e2e" else "confirmed"
+    lines = [
+        f"{counted(item['records'], 'record')} {what} ({size_text(item['bytes'])}) in {item['seconds']:.1f} s: "
+        f"{rate:,.0f} records/s, {megabytes:,.2f} MB/s"
+    ]
+    for clock, ending in (("latency from the intended time", "_corrected"), ("latency of requests", "")):
+        if item[f"latency_mean{ending}_us"] is not None:
+            lines.append(f"{clock}: {_figures(item, ending)}")
+    if item["checked"] is not None:
+        found = ", ".join(f"{item[name]:,} {name}" for name in ("lost", "duplicated", "reordered"))
+        lines.append(f"{counted(item['checked'], 'record')} checked: {found}")
+    lines.append(_overhead(item))
+    return lines
+
+
+def _figures(item: Mapping[str, Any], ending: str) -> str:
+    names: Sequence[str] = ("p50", "p95", "p99", "p999", "max")
+    return ", ".join(f"{name} {latency_text(item[f'latency_{name}{ending}_us'])}" for name in names)
+
+
+def _overhead(item: Mapping[str, Any]) -> str:
+    """What the test itself cost, so that it is known whether the cluster was measured or kcli."""
+    own = item["overhead"]
+    parts = [f"kcli used {own['cpu_seconds']:.2f} s of CPU"]
+    if own["cpu_share"] is not None:
+        parts[0] += f" ({own['cpu_share']:.0%} of one)"
+    if own["generator_records_per_second"]:
+        parts.append(f"makes {own['generator_records_per_second']:,.0f} records/s without sending them")
+    if own["late_p99_us"] is not None:
+        parts.append(f"handed records over at most {latency_text(own['late_p99_us'])} late (p99)")
+    return ", ".join(parts)

@@ -1,0 +1,217 @@
+"""What ``kcli perf produce`` does: finds the topic, shows the plan, sends, reads back with ``--verify``, and reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from kcli.commands.perf._conclusion import conclude
+from kcli.commands.perf._configuration import client_configuration
+from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
+from kcli.commands.perf._progress import Reporting
+from kcli.commands.perf._report_options import check_report_flags
+from kcli.commands.shared.confirm import show_plan
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.load_target import (
+    LoadTarget,
+    check_fits,
+    find_topic,
+    plan_text,
+    records_per_second,
+    size_range_text,
+)
+from kcli.commands.shared.usage import usage
+from kcli.core.options import ConsumerOptions, ProducerOptions
+from kcli.flows.perf.generator import generator_speed
+from kcli.flows.perf.load import LOOK, LoadPart, LoadPlan, measure_load
+from kcli.flows.perf.marks import new_run
+from kcli.flows.perf.measurement import Interval
+from kcli.flows.perf.payload import Payload, Values, can_be_marked
+from kcli.flows.perf.read_back import ReadBack
+from kcli.flows.perf.result import Run, perf_item
+from kcli.flows.perf.surroundings import host, versions
+from kcli.flows.perf.workers import run_test
+from kcli.flows.stop import Stop
+
+_MATTER = (
+    "acks",
+    "batch_size",
+    "buffer_memory",
+    "compression_type",
+    "enable_idempotence",
+    "linger_ms",
+    "max_in_flight_requests_per_connection",
+)
+
+
+def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
+    """Runs the test; returns the exit status."""
+    values = _checked(flags)
+    options = inv.client_options(ProducerOptions, transactional_id="")
+    if flags["verify"] and options.acks == "0":
+        raise usage(
+            "kcli perf produce: --verify with acks=0",
+            why="no record is confirmed, so none can be missing",
+            do="acks=1 or acks=all, or leave --verify out",
+        )
+    payload = Payload(values, 0)
+    check_fits(payload.largest, options, "perf produce")
+    target = find_topic(inv, topic, options)
+    show_plan(inv, _plan(target, flags, values, options))
+    if inv.dry_run:
+        return 0
+    return _measure(inv, target, flags, options, values, payload)
+
+
+def _measure(
+    inv: Invocation,
+    target: LoadTarget,
+    flags: Mapping[str, Any],
+    options: ProducerOptions,
+    values: Values,
+    payload: Payload,
+) -> int:
+    plans = _plans(target.topic, flags, values, payload)
+    reader = _reader(inv, target.topic) if flags["verify"] else None
+    speed = generator_speed(plans[0])
+    reporting = _Shown(inv, flags)
+    with Stop(unconfirmed=reporting.unconfirmed) as stop:
+        with reporting.lines:
+            measured = run_test(
+                measure_load,
+                [LoadPart(plan, options, inv.timeout) for plan in plans],
+                stop=stop,
+                on_progress=reporting.add,
+                hooks=inv.hooks,
+            )
+        if reader is not None and not stop:
+            with inv.progress("read back", total=measured.records + measured.warmup_records) as bar:
+                measured.integrity = reader.check(measured.confirmed, stop, bar.update)
+        about = Run(
+            "produce",
+            target.topic,
+            processes=len(plans),
+            configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, values)),
+            versions=versions(),
+            host=host(),
+            generator_records_per_second=round(speed * len(plans)),
+        )
+        failure = measured.failure.error() if measured.failure is not None else None
+        item = perf_item(about, measured)
+        return conclude(inv, item, flags, cluster=target.cluster_id, stop=stop, first=failure)
+
+
+def _reader(inv: Invocation, topic: str) -> ReadBack:
+    """Of the records that come after those which are in the topic now."""
+    options = inv.inner_options(ConsumerOptions)
+    reader = ReadBack(options, topic, inv.timeout, inv.hooks)
+    reader.pin()
+    return reader
+
+
+class _Shown:
+    """Progress: what came in from the first confirmed record on."""
+
+    def __init__(self, inv: Invocation, flags: Mapping[str, Any]) -> None:
+        records = flags["num_records"]
+        self.lines = Reporting(
+            inv,
+            "produce",
+            total=None if records is None else records - flags["warmup_records"],
+            duration=flags["duration"],
+            every=flags["reporting_interval"],
+        )
+        self._began: float | None = None
+        self._records = 0
+
+    def add(self, interval: Interval) -> None:
+        """What was measured since the last call."""
+        now = time.monotonic()
+        self._records += interval.records
+        if self._began is None and (interval.records or interval.errors):
+            self._began = now - LOOK
+        if self._began is not None:
+            self.lines.add(interval, now - self._began)
+
+    def unconfirmed(self) -> str:
+        """At a second signal."""
+        return f"{self._records:,} records confirmed, the others unknown"
+
+
+def _checked(flags: Mapping[str, Any]) -> Values:
+    if flags["num_records"] is None and flags["duration"] is None:
+        raise usage(
+            "kcli perf produce: how much is to be sent?",
+            why="neither --num-records nor --duration is given",
+            do="--num-records 1M, or --duration 30s",
+        )
+    values = values_of(flags, "produce")
+    check_warmup(flags, "produce")
+    if flags["num_records"] is not None and flags["num_records"] < flags["processes"]:
+        raise usage(
+            f"kcli perf produce: {flags['num_records']} records by {flags['processes']} processes",
+            why="each of them sends one at least",
+            do="more --num-records, or fewer --processes",
+        )
+    if flags["verify"]:
+        check_markable(values, "kcli perf produce: --verify")
+    check_report_flags(flags, "produce", checked=flags["verify"])
+    return values
+
+
+def _plans(topic: str, flags: Mapping[str, Any], values: Values, payload: Payload) -> list[LoadPlan]:
+    """One for each process: records and warm-up in equal shares."""
+    count = flags["processes"]
+    records, warmup = _shares(flags["num_records"], count), _shares(flags["warmup_records"], count)
+    rate = records_per_second(flags["throughput"], payload.mean_size)
+    run_number = new_run() if can_be_marked(values) else None
+    return [
+        LoadPlan(
+            topic,
+            values,
+            records=records[number],
+            seconds=flags["duration"],
+            warmup=warmup[number] or 0,
+            rate=rate,
+            run=run_number,
+            number=number,
+            processes=count,
+            verified=flags["verify"],
+        )
+        for number in range(count)
+    ]
+
+
+def _shares(total: int | None, count: int) -> list[int | None]:
+    if total is None:
+        return [None] * count
+    bounds = [total * number // count for number in range(count + 1)]
+    return [stop - start for start, stop in pairwise(bounds)]
+
+
+def _plan(target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions) -> str:
+    size = f"lines of {values.file}" if values.file else size_range_text(values.low, values.high)
+    by = "" if flags["processes"] == 1 else f"{flags['processes']} processes"
+    warmup = flags["warmup_records"]
+    more = f"; the first {warmup:,} are not measured" if warmup else ""
+    return plan_text(target, flags, options, values=size, by=by) + more
+
+
+def _test_flags(flags: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """The flags that make a difference, in the spelling of the command line."""
+    throughput = flags["throughput"]
+    made = values.file is None
+    return {
+        "num-records": flags["num_records"],
+        "duration": flags["duration"],
+        "record-size": (values.low if values.low == values.high else f"{values.low}..{values.high}")
+        if made
+        else None,
+        "payload-file": values.file,
+        "compressible": values.compressible,
+        "throughput": f"{throughput.bytes:.10g} B/s" if throughput.bytes else throughput.records,
+        "warmup-records": flags["warmup_records"] or None,
+        "processes": flags["processes"],
+    }

@@ -1,0 +1,60 @@
+"""The options that all tests have on what they report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from kcli.commands.shared.params import Word
+from kcli.commands.shared.types import DurationType
+from kcli.commands.shared.usage import usage
+from kcli.flows.perf.limits import KEYS, parse_limit, unmeasured
+
+LIMIT = Word("condition", parse_limit, tuple(f"{name}>" for name in KEYS))
+
+
+def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--reporting-interval`` and ``--fail-if``."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS = (
+    click.option(
+        "--reporting-interval",
+        type=DurationType(positive=True),
+        default="5s",
+        metavar="DURATION",
+        help="How often a line of figures is written while the test runs.  [default: 5s]",
+    ),
+    click.option(
+        "--fail-if",
+        "fail_if",
+        type=LIMIT,
+        multiple=True,
+        metavar="CONDITION",
+        help="Exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable.",
+    ),
+)
+
+
+def check_report_flags(flags: Mapping[str, Any], test: str, *, checked: bool) -> None:
+    """Usage errors for what a test will not measure. ``checked``: whether it compares the records that it reads."""
+    for limit in flags["fail_if"]:
+        why = unmeasured(limit, test, checked=checked)
+        if why is not None:
+            raise usage(
+                f"perf {test}: --fail-if {limit.text} can never be judged",
+                why=why,
+                do="leave it out, or limit what is measured: " + _measured(test, checked=checked),
+            )
+
+
+def _measured(test: str, *, checked: bool) -> str:
+    limits = {name: parse_limit(f"{name}>1{'s' if 'latency' in key else ''}") for name, key in KEYS.items()}
+    return ", ".join(
+        name for name, limit in limits.items() if unmeasured(limit, test, checked=checked) is None
+    )

@@ -1,0 +1,159 @@
+"""What became of the records that were handed to a producer, as a measurement. ``add`` is called by the sender's thread
+or the one that sends, the other methods by the thread of the test: ``_lock`` guards what was measured since ``drain``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kcli.core.errors import KcliError
+from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.report import Report
+from kcli.flows.perf.failure import failure_of, kind_of
+from kcli.flows.perf.histogram import Histogram
+from kcli.flows.perf.measurement import Interval, Measurement
+from kcli.flows.perf.schedule import SLOT
+from kcli.flows.perf.sequences import Sequences
+
+
+class HandedOver(NamedTuple):
+    """Records that were handed over together, as the token of their origins. ``sequence``: of the first; ``line``: its
+    line in the payload; ``intended``: when it was due, on the monotonic clock; ``period``: seconds from one to the next,
+    0 if all were due at once. ``measured``: not part of the warm-up.
+    """
+
+    sequence: int
+    line: int
+    intended: float
+    period: float
+    measured: bool
+
+
+class Deliveries:
+    """``size(first, stop)``: bytes of lines of the payload. ``began``: when the measured part did, once it did.
+
+    With ``head``, that of the records' marks, the numbers of those that are confirmed are kept.
+    """
+
+    def __init__(
+        self,
+        size: Callable[[int, int], int],
+        head: bytes | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.measured = Measurement()
+        self._head = head
+        self._clock = clock
+        self.began: float | None = None
+        self._size = size
+        self._lock = threading.Lock()
+        self._fresh = Measurement()
+        self._last = 0.0
+        self._confirmed = self._closing = False
+        self.hopeless = False
+
+    def begin(self, now: float) -> None:
+        """The measured part begins."""
+        self.began = now
+        self.measured.began = time.time() - (self._clock() - now)
+
+    def close(self) -> None:
+        """From now on the producer is being closed: records that fail are unconfirmed, not refused."""
+        self._closing = True
+
+    def add(self, report: Report) -> None:
+        """Records were confirmed or have failed. ``hopeless`` is set if the first ones of all have failed."""
+        at = self._clock()
+        with self._lock:
+            self._last = at
+            if report.error is None:
+                self._confirmed = True
+                self._confirm(report, at)
+            else:
+                self._fail(report.count, report.error, at)
+
+    def refuse(self, count: int, error: KcliError) -> None:
+        """Records could not be handed over."""
+        with self._lock:
+            self._last = self._clock()
+            self._fail(count, error, self._last)
+
+    def drain(self) -> Interval:
+        """Adds to ``measured`` what came in since the last call, and returns the sum of it."""
+        empty = Measurement(interval_seconds=self.measured.interval_seconds)
+        with self._lock:
+            fresh, self._fresh = self._fresh, empty
+        found = Interval(0)
+        for interval in fresh.intervals.values():
+            found.merge(interval)
+        fresh.corrected.merge(found.latencies)
+        self.measured.merge(fresh)
+        return found
+
+    def end(self) -> Measurement:
+        """The measurement, after the last ``drain``."""
+        if self.began is not None:
+            self.measured.ended = self.measured.began + max(0.0, self._last - self.began)
+        return self.measured
+
+    def _confirm(self, report: Report, at: float) -> None:
+        fresh, began = self._fresh, self.began
+        interval = None if began is None else fresh.interval_at(at - began)
+        count = 0
+        for origin in report.origins:
+            token: HandedOver = origin.token
+            if self._head is not None:
+                _add_numbers(fresh.confirmed.setdefault(self._head, Sequences()), origin)
+            if interval is None or not token.measured:
+                fresh.warmup_records += len(origin.rows)
+                continue
+            size = self._bytes(token, origin.rows)
+            count += len(origin.rows)
+            interval.records += len(origin.rows)
+            interval.bytes += size
+            fresh.bytes += size
+            _add_latencies(interval.latencies, origin, at)
+        fresh.records += count
+        if report.sent_at is not None:
+            fresh.raw.add(_micros(at - report.sent_at), count)
+
+    def _bytes(self, token: HandedOver, rows: Rows) -> int:
+        if isinstance(rows, range):
+            return self._size(token.line + rows.start, token.line + rows.stop)
+        return sum(self._size(token.line + row, token.line + row + 1) for row in rows)
+
+    def _fail(self, count: int, error: KcliError, at: float) -> None:
+        fresh = self._fresh
+        if self._closing:
+            fresh.unconfirmed += count
+            return
+        fresh.errors[kind_of(error)] += count
+        fresh.failure = fresh.failure or failure_of(error)
+        fresh.interval_at(0.0 if self.began is None else at - self.began).errors += count
+        self.hopeless = self.hopeless or not self._confirmed
+
+
+def _add_numbers(numbers: Sequences, origin: Origin) -> None:
+    first, rows = origin.token.sequence, origin.rows
+    if isinstance(rows, range):
+        numbers.add(first + rows.start, first + rows.stop)
+        return
+    for row in rows:
+        numbers.add(first + row, first + row + 1)
+
+
+def _add_latencies(histogram: Histogram, origin: Origin, at: float) -> None:
+    """From the intended times. Records that are due within the same slot count as its first one."""
+    token: HandedOver = origin.token
+    rows, period = origin.rows, token.period
+    step = len(rows) if not period else max(1, int(SLOT / period)) if isinstance(rows, range) else 1
+    for index in range(0, len(rows), step):
+        waited = at - token.intended - rows[index] * period
+        histogram.add(_micros(waited), min(step, len(rows) - index))
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * 1_000_000)

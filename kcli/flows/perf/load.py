@@ -1,0 +1,219 @@
+"""Produces the load of a test: as fast as the producer accepts it, or on a schedule.
+
+A thread hands records over, for a producer without room blocks it; the thread of the test watches for a request to stop
+and reports progress. What became of the records is in ``deliveries.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from kcli.core.errors import ClosedError, KcliError
+from kcli.core.options import ProducerOptions
+from kcli.core.producer.producer import Producer
+from kcli.flows.perf.deliveries import Deliveries, HandedOver
+from kcli.flows.perf.histogram import Histogram
+from kcli.flows.perf.marks import prefix
+from kcli.flows.perf.measurement import Measurement
+from kcli.flows.perf.payload import Payload, Values
+from kcli.flows.perf.run_context import RunContext
+from kcli.flows.perf.schedule import Schedule
+
+_STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
+LOOK = 0.1
+"""Seconds between two reports of progress, and two looks at a request to stop."""
+PORTION = 128 << 10
+"""Bytes that are handed over at once; without a rate their records have one latency."""
+_BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """What one process sends. ``records`` and ``seconds``: the load ends with the first that is reached; None: never.
+    The ``warmup`` records are part of ``records``, and the seconds begin after them.
+
+    ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this producer, also
+    the seed of its values. With ``run`` they are marked, and with ``verified`` the numbers of those that are confirmed
+    are kept.
+    """
+
+    topic: str
+    values: Values
+    records: int | None = None
+    seconds: float | None = None
+    warmup: int = 0
+    rate: float | None = None
+    run: int | None = None
+    number: int = 0
+    processes: int = 1
+    verified: bool = False
+
+    def payload(self) -> Payload:
+        """The values of this process."""
+        return Payload(self.values, self.number, None if self.run is None else (self.run, self.number))
+
+    @property
+    def head(self) -> bytes | None:
+        """What the marks of verified records begin with."""
+        return prefix(self.run, self.number) if self.verified and self.run is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPart:
+    """A plan, and the producer that carries it out. ``timeout``: seconds for the first contact."""
+
+    plan: LoadPlan
+    options: ProducerOptions
+    timeout: float = 30.0
+
+
+def measure_load(part: LoadPart, context: RunContext) -> Measurement:
+    """Sends the load; returns when every record is confirmed or has failed, or the test was stopped. Errors before the
+    first record are raised, later ones counted.
+    """
+    payload = part.plan.payload()
+    deliveries = Deliveries(payload.size, part.plan.head)
+    with ExitStack() as stack:
+        producer = Producer(part.options, hooks=context.hooks, on_delivery=deliveries.add)
+        stack.callback(producer.close, timeout=0.0)
+        producer.connect([part.plan.topic], part.timeout)
+        load = Load(part.plan, payload, producer, deliveries)
+        load.start(context.begin())
+        _watch(load, context)
+        _finish(producer, deliveries, context)
+        context.report(deliveries.drain())
+        return load.end()
+
+
+class Load:
+    """The thread that hands records over. ``deliveries`` must receive the reports of ``producer``."""
+
+    def __init__(self, plan: LoadPlan, payload: Payload, producer: Producer, deliveries: Deliveries) -> None:
+        self.deliveries = deliveries
+        self.sent = 0
+        self._plan = plan
+        self._payload = payload
+        self._producer = producer
+        self._portion = max(1, PORTION // (round(payload.mean_size) + 1))
+        self._schedule: Schedule | None = None
+        self._until = float("inf")
+        self._free_since = 0.0
+        self._lateness = Histogram()
+        self._cpu = 0.0
+        self._stopping = False
+        self._defect: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="kcli-load", daemon=True)
+
+    def start(self, start: float) -> None:
+        """Begins at ``start``, on the monotonic clock."""
+        plan = self._plan
+        if plan.rate is not None:
+            self._schedule = Schedule(start, plan.rate, plan.number % plan.processes, plan.processes)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for the last record to be handed over; whether it was."""
+        self._thread.join(seconds)
+        if self._defect is not None:
+            raise self._defect
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """No further record; one that waits for room in the producer is given up."""
+        self._stopping = True
+        self._producer.interrupt()
+
+    def end(self) -> Measurement:
+        """The measurement, when all records have been reported and the deliveries drained."""
+        found = self.deliveries.end()
+        found.lateness.merge(self._lateness)
+        found.cpu_seconds = time.process_time() - self._cpu
+        return found
+
+    def _run(self) -> None:
+        try:
+            self._cpu = time.process_time()
+            while count := self._next_count():
+                self._hand_over(count)
+        except BaseException as defect:  # noqa: BLE001 - raised in the thread of the test
+            self._defect = defect
+
+    def _next_count(self) -> int:
+        """How many records are to be handed over now, after a pause if none is due; 0: the load is over."""
+        plan, most = self._plan, self._portion
+        if plan.records is not None:
+            most = min(most, plan.records - self.sent)
+        if self.sent < plan.warmup:
+            most = min(most, plan.warmup - self.sent)
+        while most > 0:
+            now = time.monotonic()
+            if self._stopping or self.deliveries.hopeless or now >= self._until:
+                return 0
+            if self._schedule is None:
+                return most
+            due = self._schedule.due(now) - self.sent
+            if due > 0:
+                return min(most, due)
+            time.sleep(min(LOOK, self._schedule.pause(self.sent, now)))
+        return 0
+
+    def _hand_over(self, count: int) -> None:
+        plan, schedule, payload = self._plan, self._schedule, self._payload
+        portion = payload.take(count)
+        payload.number(portion, self.sent)
+        now = time.monotonic()
+        intended = now if schedule is None else schedule.intended(self.sent)
+        period = 0.0 if schedule is None else schedule.period
+        if self.sent == plan.warmup:
+            self._begin(intended)
+        measured = self.sent >= plan.warmup
+        token = HandedOver(self.sent, portion.first, intended, period, measured)
+        if schedule is not None and measured and intended >= self._free_since:
+            self._lateness.add(round((now - intended) * 1_000_000), portion.records)
+        try:
+            self._producer.send_text(
+                plan.topic,
+                payload.text,
+                start=portion.start,
+                end=portion.end,
+                delimiter=payload.delimiter,
+                origin=token,
+            )
+        except ClosedError:
+            return  # stopped while it waited: these records were never sent
+        except KcliError as error:
+            self.deliveries.refuse(portion.records, error)
+        self.sent += portion.records
+        done = time.monotonic()
+        if done - now >= _BLOCKED:
+            self._free_since = done
+
+    def _begin(self, intended: float) -> None:
+        """The warm-up is over."""
+        self._cpu = time.process_time()
+        self.deliveries.begin(intended)
+        if self._plan.seconds is not None:
+            self._until = intended + self._plan.seconds
+
+
+def _watch(load: Load, context: RunContext) -> None:
+    while not load.wait(LOOK):
+        context.report(load.deliveries.drain())
+        if context.stopped():
+            load.stop()
+
+
+def _finish(producer: Producer, deliveries: Deliveries, context: RunContext) -> None:
+    """Waits for the confirmation of what was sent; after a request to stop not for long."""
+    deadline = None
+    while not producer.flush(LOOK):
+        context.report(deliveries.drain())
+        if deadline is None and context.stopped():
+            deadline = time.monotonic() + _STOP_PATIENCE
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+    deliveries.close()
+    producer.close(timeout=0.0)

@@ -1,0 +1,202 @@
+"""Reads a topic as fast as it comes, and measures it: partitions of this process, or a member's share of a group's.
+
+The time ends with the last record: what was waited for another one in vain is not part of it, unlike in Kafka's tool.
+With a duration it is the duration.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.errors import KcliError
+from kcli.core.options import ConsumerOptions
+from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.records.run import RUN_BYTES
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.group_commits import GroupCommits
+from kcli.flows.perf.failure import Failure, failure_of
+from kcli.flows.perf.measurement import Interval, Measurement
+from kcli.flows.perf.read_figures import ReadFigures
+from kcli.flows.perf.run_context import RunContext
+from kcli.flows.reading import Chosen, GroupShare
+
+_LOOK = 0.1  # seconds between two looks at a request to stop
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """What one process reads. ``partitions``: without a group, from ``start`` on.
+
+    It ends after ``records`` (the ``warmup`` is part of them), after ``seconds`` from the end of the warm-up, or after
+    ``idle`` seconds without a record; without ``records`` and ``seconds`` at the ends as they are at the start.
+    """
+
+    topic: str
+    partitions: tuple[int, ...] = ()
+    start: OffsetSpec = OffsetSpec("earliest")  # noqa: RUF009 - it is frozen
+    records: int | None = None
+    seconds: float | None = None
+    warmup: int = 0
+    idle: float | None = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """A plan, and the consumer that carries it out. ``timeout``: seconds for the first contact."""
+
+    plan: ReadPlan
+    options: ConsumerOptions
+    timeout: float = 30.0
+
+
+def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
+    """Reads to the end of the plan. Errors before the first record are raised, a later one is in the measurement."""
+    plan = part.plan
+    figures = ReadFigures(most=plan.records, warmup=plan.warmup)
+    with Consumer(part.options, hooks=context.hooks, joins=RUN_BYTES) as consumer:
+        consumer.connect(part.timeout)
+        run = _Run(part, consumer, figures, context)
+        run.prepare()
+        return run.measure(context.begin())
+
+
+class _Run:
+    def __init__(self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext) -> None:
+        self._part, self._plan = part, part.plan
+        self._consumer = consumer
+        self._figures = figures
+        self._context = context
+        self._reading: Chosen | GroupShare
+        self._progress = Interval(0)
+        self._reported = 0.0
+        self._waited_until: float | None = None
+        self._cut = False
+
+    def prepare(self) -> None:
+        """Does everything that may fail before the test begins."""
+        plan = self._plan
+        settings: dict[str, Any] = {
+            "until_end": plan.records is None and plan.seconds is None,
+            "timeout": self._part.timeout,
+            "detail": _ignore,
+            "warn": self._fail,
+            "failed": _raise,
+        }
+        spec = RangeSpec(plan.start)
+        if not self._part.options.group_id:
+            chosen = Chosen(self._consumer, spec, **settings)
+            chosen.begin([TopicPartition(plan.topic, number) for number in plan.partitions])
+            self._reading = chosen
+            return
+        commits = GroupCommits(
+            self._consumer,
+            interval=self._part.options.auto_commit_interval_ms / 1000,
+            enabled=self._part.options.enable_auto_commit,
+            warn=self._fail,
+        )
+        self._reading = GroupShare(self._consumer, spec, commits, assigned=self._assigned, **settings)
+        self._consumer.find_coordinator(self._part.timeout)
+
+    def measure(self, start: float) -> Measurement:
+        """Reads until the plan, a request to stop or an error ends it."""
+        figures = self._figures
+        figures.start(start, _wall(start), time.process_time())
+        if isinstance(self._reading, GroupShare):
+            figures.unassigned(start)
+            self._reading.begin([self._plan.topic])
+        try:
+            self._read(start)
+            if not self._cut:
+                for tp in self._consumer.assignment:
+                    if (position := self._consumer.state(tp).position) >= 0:
+                        figures.reached(tp.partition, position)
+            self._reading.finish()
+        except KcliError as error:
+            if not figures.measured.records:
+                raise
+            figures.measured.failure = failure_of(error)
+        self._context.report(self._progress)
+        return figures.end(self._waited_until, time.process_time())
+
+    def _read(self, start: float) -> None:
+        plan, figures, reading = self._plan, self._figures, self._reading
+        heard = start
+        while not (self._context.stopped() or figures.full or reading.done):
+            now = time.monotonic()
+            left = self._seconds_left(now)
+            if left <= 0:
+                self._waited_until = now
+                return
+            reading.tick()
+            batches = self._consumer.poll(min(_LOOK, left))
+            reading.flushed(self._add(batches))
+            now = time.monotonic()
+            self._report(figures.polled(now, _wall(now), time.process_time()), now)
+            if batches or reading.waiting:
+                heard = now
+            elif plan.idle is not None and now - heard >= plan.idle:
+                self._idle(plan.idle)
+                return
+
+    def _seconds_left(self, now: float) -> float:
+        seconds, began = self._plan.seconds, self._figures.began
+        return float("inf") if seconds is None or began is None else began + seconds - now
+
+    def _add(self, batches: Sequence[FetchedBatch]) -> dict[TopicPartition, OffsetAndMetadata] | None:
+        """Adds the batches of a poll; returns the positions if the limit was reached before their end, else None."""
+        places: dict[TopicPartition, OffsetAndMetadata] = {}
+        for fetched in batches:
+            if self._figures.full:
+                self._cut = True
+                break
+            cut = self._figures.add(fetched)
+            self._cut = cut is not None
+            place = fetched.then if cut is None else cut
+            places[fetched.tp] = OffsetAndMetadata(place, "", fetched.batch.leader_epoch)
+        return places if self._cut else None
+
+    def _report(self, interval: Interval, now: float) -> None:
+        self._progress.merge(interval)
+        if now - self._reported >= _LOOK:
+            self._reported = now
+            self._context.report(self._progress)
+            self._progress = Interval(0)
+
+    def _assigned(self, assigned: bool) -> None:
+        now = time.monotonic()
+        if assigned:
+            self._figures.assigned(now)
+        else:
+            self._figures.unassigned(now)
+
+    def _idle(self, seconds: float) -> None:
+        wanted = "the end of the topic" if self._plan.records is None else f"{self._plan.records:,} records"
+        self._figures.measured.failure = Failure(
+            1,
+            f"{self._plan.topic}: no record came for {seconds:g} s, and {wanted} had not been reached",
+            "the time that was waited is not part of the figures",
+            "choose fewer --num-records, or a longer --idle-timeout",
+        )
+
+    def _fail(self, text: str) -> None:
+        """What would be a warning elsewhere: a commit that failed."""
+        found = self._figures.measured
+        found.failure = found.failure or Failure(1, f"{self._plan.topic}: {text}")
+
+
+def _wall(moment: float) -> float:
+    """A moment of the monotonic clock in seconds since 1970."""
+    return time.time() - (time.monotonic() - moment)
+
+
+def _ignore(_text: str) -> None:
+    pass
+
+
+def _raise(error: KcliError) -> None:
+    raise error

@@ -1,0 +1,72 @@
+"""Measurements of several processes, and of long runs, as one."""
+
+from __future__ import annotations
+
+from kcli.flows.perf.measurement import MOST_INTERVALS, Integrity, Measurement
+
+
+def measured(at: dict[float, int], **fields: float) -> Measurement:
+    """Latencies of 10 µs times the second, ``records`` at each time."""
+    made = Measurement(**fields)  # type: ignore[arg-type]
+    for seconds, records in at.items():
+        interval = made.interval_at(seconds)
+        interval.records += records
+        interval.latencies.add(int(seconds * 10), records)
+        made.records += records
+    return made
+
+
+def records(measurement: Measurement) -> dict[float, int]:
+    """By the second at which an interval begins."""
+    return {
+        round(number * measurement.interval_seconds, 3): one.records
+        for number, one in measurement.intervals.items()
+    }
+
+
+def test_a_long_run_has_longer_intervals_and_loses_nothing() -> None:
+    made = measured(dict.fromkeys(map(float, range(1000)), 2))
+    assert len(made.intervals) <= MOST_INTERVALS
+    assert max(made.intervals) < MOST_INTERVALS
+    assert sum(one.records for one in made.intervals.values()) == 2000
+    assert sum(one.latencies.total for one in made.intervals.values()) == 2000
+    assert all(
+        number * made.interval_seconds <= one.latencies.smallest / 10 + 1e-9
+        for number, one in made.intervals.items()
+        if one.latencies.smallest is not None
+    )
+
+
+def test_a_time_far_ahead_is_in_the_last_interval_that_there_is() -> None:
+    made = measured({0.0: 1, 1e6: 1})
+    assert sum(one.records for one in made.intervals.values()) == 2
+    assert max(made.intervals) * made.interval_seconds <= 1e6
+
+
+def test_intervals_of_processes_are_merged_by_their_time_whatever_their_length() -> None:
+    short, long = {0.0: 1, 0.15: 2, 0.25: 4}, {0.0: 8, 400.0: 16}
+    one, other = measured(short), measured(long)
+    assert one.interval_seconds < other.interval_seconds
+    one.merge(other)
+    again = measured(long)
+    again.merge(measured(short))
+    assert records(one) == records(again) == records(measured({**long, **short, 0.0: 9}))
+
+
+def test_the_merged_run_lasts_from_the_first_begin_to_the_last_end() -> None:
+    one = measured({}, began=5.0, ended=9.0)
+    one.merge(measured({}, began=4.0, ended=8.0))
+    one.merge(Measurement())
+    assert (one.began, one.ended, one.seconds) == (4.0, 9.0, 5.0)
+
+
+def test_integrity_is_unknown_until_a_process_has_checked() -> None:
+    one = Measurement()
+    one.merge(Measurement())
+    assert one.integrity is None
+    one.merge(Measurement(integrity=Integrity(10, 1, 0, 0)))
+    one.merge(Measurement(integrity=Integrity(5, 0, 2, 3)))
+    assert one.integrity is not None
+    assert not one.integrity.sound
+    assert (one.integrity.checked, one.integrity.lost) == (15, 1)
+    assert (one.integrity.duplicated, one.integrity.reordered) == (2, 3)

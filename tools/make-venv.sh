@@ -158,6 +158,8 @@ if ! usable; then
 fi
 say "installing kcli[$extras] into $venv; this needs PyPI, later runs do not"
 rm -f .cache/pip.log # pip appends
+# The kernels are optional: if they cannot be built, pip leaves those of older sources.
+[ "$(cat $kernels_stamp 2>/dev/null)" = "$(kernels_fingerprint)" ] || rm -f $kernels/_native*.so
 # A wheel that is built here and unpacked at once is not compressed: pyspark is 500 MB of jars, and published as source.
 printf '[bdist_wheel]\ncompression = stored\n' > $venv/wheels.cfg
 DIST_EXTRA_CONFIG=$(pwd -P)/$venv/wheels.cfg \

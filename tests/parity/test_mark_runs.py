@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
+from kcli.core.kernels.arrow_ops import ArrowPart
 from tests.parity.damage import TRIALS, GuardedMemory, mutations
-from tests.parity.test_arrow import EVERYTHING, NOW, Row, damaged_runs, framed, part_of
+from tests.parity.parts import EVERYTHING, NOW, Row, framed, mutated_runs, part_of
 from tests.parity.test_decode import shared
 
 Twins = tuple[ModuleType, ModuleType]
@@ -154,8 +154,7 @@ def test_mutated_payloads(twins: Twins) -> None:
 
 
 def test_mutated_runs(twins: Twins) -> None:
-    memory, seeded, accepted = GuardedMemory(4_000), random.Random(32), 0
-    for _, raw in zip(range(TRIALS // 8), damaged_runs(seeded), strict=False):
-        part = ArrowPart(memory.hold(raw), FRAMED, 0, 0, 0, 0, 0, 0, 0, 1 << 62)
+    accepted = 0
+    for part in mutated_runs(32, TRIALS // 8):
         accepted += isinstance(assert_same(twins, part, b"", 0)[-1], list)
     assert TRIALS // 100 < accepted < TRIALS // 8

@@ -78,14 +78,14 @@ add_value(struct marking *marking, const uint8_t *value, int64_t size)
 }
 
 static enum verdict
-mark_batch(struct marking *marking, const struct part *part)
+mark_batch(void *reading, const struct part *part)
 {
+    struct marking *marking = reading;
     struct scan scan;
     struct record record;
-    const enum verdict verdict = begin_scan(&scan, part);
-    if (verdict == BAD_PART)
-        return verdict;
-    while (verdict == GOOD && next_wanted(&scan, &record)) {
+    if (!begin_scan(&scan, part))
+        return BAD_PART;
+    while (next_wanted(&scan, &record)) {
         marking->records += 1;
         if (record.key >= 0)
             marking->bytes += record.key_end - record.key;
@@ -96,32 +96,17 @@ mark_batch(struct marking *marking, const struct part *part)
         if (!add_value(marking, part->data + record.value, size))
             return NO_MEMORY;
     }
-    if (verdict == GOOD && end_scan(&scan))
-        return GOOD;
-    marking->fault = scan.reader.fault;
-    return CORRUPT;
-}
-
-static enum verdict
-mark_part(struct marking *marking)
-{
-    enum verdict verdict = GOOD;
-    struct part batch;
-    if (marking->part.count != FRAMED)
-        return mark_batch(marking, &marking->part);
-    for (int64_t at = 0; verdict == GOOD && next_batch(&marking->part, &at, &batch, &verdict);)
-        verdict = mark_batch(marking, &batch);
-    return verdict;
+    return end_scan(&scan, &marking->fault);
 }
 
 static enum verdict
 mark_releasing(struct marking *marking)
 {
     if (marking->part.size < WORTH_RELEASING)
-        return mark_part(marking);
+        return read_part(&marking->part, mark_batch, marking);
     enum verdict verdict;
     Py_BEGIN_ALLOW_THREADS
-    verdict = mark_part(marking);
+    verdict = read_part(&marking->part, mark_batch, marking);
     Py_END_ALLOW_THREADS
     return verdict;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kcli.commands._consume_options import unused_of_members
@@ -52,22 +53,16 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     """Runs the test; returns the exit status."""
     check_warmup(flags, "consume")
     check_report_flags(flags, "consume", checked=True)
-    if flags["from_latest"] and flags["num_records"] is None and flags["duration"] is None:
-        raise usage(
-            "kcli perf consume: --from-latest without an end",
-            why="the test would end where it begins: at the end of the topic",
-            do="add --num-records N, or --duration 30s",
-        )
-    group = flags["group"]
+    group, start = flags["group"], _start(inv, flags)
     if group is not None:
         inv.check_may_change(f"joining group {group}")
-    options = inv.client_options(
+    given = inv.client_options(
         ConsumerOptions,
         unused=_UNUSED | unused_of_members(inv, group),
-        group_id=group or "",
-        auto_offset_reset="latest" if flags["from_latest"] else "earliest",
-        max_poll_records=WHOLE_BATCHES,
+        group_id=group,
+        auto_offset_reset=start,
     )
+    options = replace(given, max_poll_records=WHOLE_BATCHES)
     numbers, cluster_id, records = _topic(inv, topic, options)
     processes = flags["processes"]
     if group is None and processes > len(numbers):
@@ -85,11 +80,10 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     with Stop(unconfirmed=shown.unconfirmed) as stop:
         with shown.lines:
             parts = [
-                ReadPart(plan, options, inv.timeout) for plan in _plans(topic, numbers, flags, processes)
+                ReadPart(plan, options, inv.timeout)
+                for plan in _plans(topic, numbers, flags, processes, start)
             ]
-            measured = run_test(
-                measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks
-            )
+            measured = run_test(measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks)
         _judge(inv, options, topic, numbers, measured, stop)
         about = Run(
             "consume",
@@ -102,6 +96,25 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
         )
         failure = measured.failure.error() if measured.failure is not None else None
         return conclude(inv, perf_item(about, measured), flags, cluster=cluster_id, stop=stop, first=failure)
+
+
+def _start(inv: Invocation, flags: Mapping[str, Any]) -> str:
+    """``earliest`` or ``latest``: by the flag, else by ``auto.offset.reset``, else from the beginning."""
+    configured = inv.resolved.values.get("auto_offset_reset")
+    start = "latest" if flags["from_latest"] else configured or "earliest"
+    if start not in ("earliest", "latest"):
+        raise usage(
+            f"kcli perf consume: auto.offset.reset={start} ({inv.resolved.origins['auto_offset_reset']})",
+            why="a test begins at the beginning or at the end of a topic",
+            do="-X auto.offset.reset=earliest, or --from-latest",
+        )
+    if start == "latest" and flags["num_records"] is None and flags["duration"] is None:
+        raise usage(
+            f"kcli perf consume: {'--from-latest' if flags['from_latest'] else 'auto.offset.reset=latest'} without an end",
+            why="the test would end where it begins: at the end of the topic",
+            do="add --num-records N, or --duration 30s",
+        )
+    return str(start)
 
 
 def _topic(inv: Invocation, topic: str, options: ConsumerOptions) -> tuple[list[int], str | None, int]:
@@ -139,7 +152,9 @@ def _judge(
     measured.integrity = measured.trace.judge(ends)
 
 
-def _plans(topic: str, numbers: list[int], flags: Mapping[str, Any], processes: int) -> list[ReadPlan]:
+def _plans(
+    topic: str, numbers: list[int], flags: Mapping[str, Any], processes: int, start: str
+) -> list[ReadPlan]:
     """One for each process: records and warm-up in equal shares, and every so many-th partition."""
     records, warmup = shares(flags["num_records"], processes), shares(flags["warmup_records"], processes)
     idle = flags["idle_timeout"] or (_IDLE if flags["duration"] is None else None)
@@ -147,7 +162,7 @@ def _plans(topic: str, numbers: list[int], flags: Mapping[str, Any], processes: 
         ReadPlan(
             topic,
             () if flags["group"] is not None else tuple(numbers[process::processes]),
-            OffsetSpec("latest" if flags["from_latest"] else "earliest"),
+            OffsetSpec(start),
             records=records[process],
             seconds=flags["duration"],
             warmup=warmup[process] or 0,

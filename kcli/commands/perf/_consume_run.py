@@ -94,8 +94,10 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             versions=versions(),
             host=host(),
         )
-        failure = measured.failure.error() if measured.failure is not None else None
-        return conclude(inv, perf_item(about, measured), flags, cluster=cluster_id, stop=stop, first=failure)
+        item = perf_item(about, measured)
+        return conclude(
+            inv, item, flags, cluster=cluster_id, stop=stop, first=_failure(topic, measured, stop)
+        )
 
 
 def _start(inv: Invocation, flags: Mapping[str, Any]) -> str:
@@ -108,9 +110,10 @@ def _start(inv: Invocation, flags: Mapping[str, Any]) -> str:
             why="a test begins at the beginning or at the end of a topic",
             do="-X auto.offset.reset=earliest, or --from-latest",
         )
+    given = "--from-latest" if flags["from_latest"] else "auto.offset.reset=latest"
     if start == "latest" and flags["num_records"] is None and flags["duration"] is None:
         raise usage(
-            f"kcli perf consume: {'--from-latest' if flags['from_latest'] else 'auto.offset.reset=latest'} without an end",
+            f"kcli perf consume: {given} without an end",
             why="the test would end where it begins: at the end of the topic",
             do="add --num-records N, or --duration 30s",
         )
@@ -150,6 +153,19 @@ def _judge(
         except KcliError as error:
             inv.talk.warn(f"the end of {topic} is not known, so that fewer records can be judged: {error}")
     measured.integrity = measured.trace.judge(ends)
+
+
+def _failure(topic: str, measured: Measurement, stop: Stop) -> KcliError | None:
+    """Why the test did not measure what it should have, or not all of it."""
+    if measured.failure is not None:
+        return measured.failure.error()
+    if measured.records or not measured.warmup_records or stop:
+        return None
+    return KcliError(
+        f"{topic}: no record was left after the warm-up, which took {counted(measured.warmup_records, 'record')}",
+        why="it ends with the fetch that brings its last record, and a fetch brings many",
+        do="read more records, or leave --warmup-records out",
+    )
 
 
 def _plans(

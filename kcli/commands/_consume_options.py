@@ -122,15 +122,15 @@ def reset_policy(inv: Invocation, flags: dict[str, Any]) -> ResetPolicy | None:
     return policy
 
 
-def _unused(inv: Invocation, flags: dict[str, Any]) -> dict[str, Unused]:
-    """Options of a consumer that this run does not use."""
-    if flags["group"] is None:
+def unused_of_members(inv: Invocation, group: str | None) -> dict[str, Unused]:
+    """Options of a consumer that a run does not use as a member of this group, or without one."""
+    if group is None:
         ignored = {"group_id": _MEMBERS} if inv.resolved.values.get("group_id") else {}
-        return _ALWAYS | dict.fromkeys(_OF_MEMBERS, _MEMBERS) | ignored
+        return dict.fromkeys(_OF_MEMBERS, _MEMBERS) | ignored
     protocol = inv.resolved.values.get("group_protocol", "classic")
     if protocol == "consumer":
-        return _ALWAYS | dict.fromkeys(_OF_CLASSIC, _CLASSIC)
-    return _ALWAYS | {"group_remote_assignor": _CONSUMER}
+        return dict.fromkeys(_OF_CLASSIC, _CLASSIC)
+    return {"group_remote_assignor": _CONSUMER}
 
 
 def consumer_options(
@@ -140,7 +140,7 @@ def consumer_options(
     start = spec.start or OffsetSpec("earliest")
     options = inv.client_options(
         ConsumerOptions,
-        unused=_unused(inv, flags),
+        unused=_ALWAYS | unused_of_members(inv, flags["group"]),
         group_id=flags["group"],
         auto_offset_reset=None if policy is not None else auto_offset_reset(start),
         enable_auto_commit=flags["commit"],

@@ -3,7 +3,7 @@ is to have no effect, and passed over where it comes from a file or a variable, 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -31,15 +31,15 @@ _WITHOUT_SASL: Unused = (
 
 def unused_options(
     resolved: Resolved,
-    kind: type[ClientOptions],
+    kinds: Iterable[type[ClientOptions]],
     refused: Mapping[str, Unused],
     own: Mapping[str, Any],
 ) -> dict[str, Unused]:
-    """The configured options, by field name, that a client of ``kind`` does not use, ``refused`` among them.
+    """The configured options, by field name, that clients of these ``kinds`` do not use, ``refused`` among them.
 
     What the command has a flag for (``own``, None: not given) is overruled by it, which is no reason to refuse anything.
     """
-    names = {field.name for field in dataclasses.fields(kind)}
+    names = {field.name for kind in kinds for field in dataclasses.fields(kind)}
     protocol = str(resolved.values.get("security_protocol", "PLAINTEXT"))
     found: dict[str, Unused] = {}
     for name in resolved.values:

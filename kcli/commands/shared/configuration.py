@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+P = TypeVar("P", bound=ClientOptions)
 
 
 class Configuration:
@@ -79,10 +80,32 @@ class Configuration:
         ``unused``: options of that client that this run does not use. ConfigError where ``-X`` names one of them, or
         an option of another client; in files and the environment, which commands share, they are ignored.
         """
-        self._unused = unused_options(self.resolved, kind, unused, own)
+        self._unused = unused_options(self.resolved, [kind], unused, own)
         check(self.resolved, self._unused, click.get_current_context().command_path)
         self._report_use(own)
         return self._usable().options(kind, {**self._timeouts(timeout), **own}, without=self._unused)
+
+    def pair_options(
+        self,
+        kinds: tuple[type[O], type[P]],
+        timeout: float,
+        unused: Mapping[str, Unused],
+        own: tuple[Mapping[str, Any], Mapping[str, Any]],
+    ) -> tuple[O, P]:
+        """``client_options`` of a command with two main clients: each takes the options that it knows."""
+        mine, theirs = own
+        self._unused = unused_options(self.resolved, kinds, unused, {**mine, **theirs})
+        check(self.resolved, self._unused, click.get_current_context().command_path)
+        self._report_use({**mine, **theirs})
+        usable, timeouts = self._usable(), self._timeouts(timeout)
+        first, second = (
+            self._unused.keys() | (usable.values.keys() - {field.name for field in dataclasses.fields(kind)})
+            for kind in kinds
+        )
+        return (
+            usable.options(kinds[0], {**timeouts, **mine}, without=first),
+            usable.options(kinds[1], {**timeouts, **theirs}, without=second),
+        )
 
     def inner_options(self, kind: type[O], timeout: float, own: Mapping[str, Any]) -> O:
         """The options of a further client of the command: how to reach the cluster, and ``own``."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741
+O2 = TypeVar("O2", bound="ClientOptions")
 
 TIMEOUT = 10.0
 FIRST_WAIT = 0.5
@@ -176,6 +177,17 @@ class Invocation:
         """See ``Configuration``; ``own`` are the command's flags by field name (None: not given)."""
         configuration = self.configuration  # before the timeout, which it may set
         return configuration.client_options(kind, self.timeout, unused or {}, own)
+
+    def pair_options(
+        self,
+        kinds: tuple[type[O], type[O2]],
+        *,
+        unused: Mapping[str, Unused],
+        own: tuple[Mapping[str, Any], Mapping[str, Any]],
+    ) -> tuple[O, O2]:
+        """See ``Configuration``."""
+        configuration = self.configuration  # before the timeout, which it may set
+        return configuration.pair_options(kinds, self.timeout, unused, own)
 
     def inner_options(self, kind: type[O], **own: Any) -> O:
         """See ``Configuration``."""

@@ -1,0 +1,70 @@
+"""``kcli perf consume``: the options. A run is in ``_consume_run.py``."""
+
+from typing import Any
+
+import click
+
+from kcli.commands.perf._options import amount_options, processes_option, topic_option, warmup_option
+from kcli.commands.perf._output import OUTPUTS
+from kcli.commands.perf._report_options import report_options
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP, DurationType
+
+
+@command(
+    "consume",
+    changes=False,
+    outputs=OUTPUTS,
+    examples=(
+        ("kcli perf consume -t load", "everything that is in the topic now"),
+        ("kcli perf consume -t load --num-records 10M --processes 2", "shared by two processes"),
+        (
+            "kcli perf consume -t load -g perf --duration 30s",
+            "as a member of a group, with its rebalance apart",
+        ),
+        ("kcli perf consume -t load --from-latest --duration 1m", "what is written from now on"),
+        ("kcli perf consume -t load -o kafka", "the lines of kafka-consumer-perf-test.sh"),
+    ),
+)
+@topic_option("The topic to read.")
+@click.option(
+    "-g",
+    "--group",
+    type=GROUP,
+    metavar="GROUP",
+    help="Read as members of this group, from its committed offsets on; what is read is committed.",
+)
+@amount_options(
+    "How many records are read, those of the warm-up included, by all processes together.",
+    "How long records are read, after the warm-up; with --num-records whichever ends first.",
+)
+@click.option(
+    "--from-latest",
+    is_flag=True,
+    help="Begin at the end of the topic; with -g where the group has committed nothing.",
+)
+@warmup_option("The first N records are read but not measured.  [default: 0]")
+@click.option(
+    "--idle-timeout",
+    type=DurationType(positive=True),
+    metavar="DURATION",
+    help="End when no record has come for so long; not part of the measured time.  [default: 10s without --duration]",
+)
+@processes_option("How many processes read: each some of the partitions, or with -g each as a member.")
+@report_options
+@pass_invocation
+def consume(inv: Invocation, /, topic: str, **flags: Any) -> int:
+    """Read a topic as fast as it comes, and measure the rate.
+
+    Without --num-records and --duration to the end, as it is when the test begins. Partitions are assigned without a
+    group, unless -g names one: then rebalance_seconds is how long the members had no partitions, and fetch_seconds is
+    the rest.
+
+    Records of kcli perf produce and e2e are numbered, and checked: exit status 5 if one is lost, there twice, or in
+    another order. Only what was read whole can be judged: numbers that may be in unread parts are not lost. Other
+    records are not checked. The first Ctrl-C ends the test and prints its result so far.
+    """
+    from kcli.commands.perf._consume_run import run  # not for --help
+
+    return run(inv, topic, flags)

@@ -87,9 +87,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             parts = [
                 ReadPart(plan, options, inv.timeout) for plan in _plans(topic, numbers, flags, processes)
             ]
-            measured = run_test(
-                measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks
-            )
+            measured = run_test(measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks)
         _judge(inv, options, topic, numbers, measured, stop)
         about = Run(
             "consume",

@@ -67,9 +67,7 @@ def run(inv: Invocation, topic: str, given: Mapping[str, Any]) -> int:
     shown = Shown(inv, "e2e", flags, total=total, left="received, those in flight are not known")
     with Stop(unconfirmed=shown.unconfirmed) as stop:
         with shown.lines:
-            measured = run_test(
-                measure_end_to_end, [part], stop=stop, on_progress=shown.add, hooks=inv.hooks
-            )
+            measured = run_test(measure_end_to_end, [part], stop=stop, on_progress=shown.add, hooks=inv.hooks)
         configuration = client_configuration(inv, producing, _OF_PRODUCER, {})
         configuration |= client_configuration(inv, consuming, _OF_CONSUMER, _test_flags(flags, values))
         about = Run(
@@ -99,9 +97,7 @@ def _options(inv: Invocation, flags: Mapping[str, Any]) -> tuple[ProducerOptions
     )
 
 
-def _plan_text(
-    target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions
-) -> str:
+def _plan_text(target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions) -> str:
     records, duration, limit = flags["num_records"], flags["duration"], flags["throughput"]
     amount = "records" if records is None else counted(records, "record")
     lasting = "" if duration is None else f" for {'at most ' if records else ''}{duration:g} s"

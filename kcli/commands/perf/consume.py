@@ -19,7 +19,10 @@ from kcli.commands.shared.types import GROUP, DurationType
     examples=(
         ("kcli perf consume -t load", "everything that is in the topic now"),
         ("kcli perf consume -t load --num-records 10M --processes 2", "shared by two processes"),
-        ("kcli perf consume -t load -g perf --duration 30s", "as a member of a group, with its rebalance apart"),
+        (
+            "kcli perf consume -t load -g perf --duration 30s",
+            "as a member of a group, with its rebalance apart",
+        ),
         ("kcli perf consume -t load --from-latest --duration 1m", "what is written from now on"),
         ("kcli perf consume -t load -o kafka", "the lines of kafka-consumer-perf-test.sh"),
     ),

@@ -25,7 +25,10 @@ from kcli.commands.shared.types import GROUP, DurationType
     examples=(
         ("kcli perf e2e -t load", "10,000 records, one after the other"),
         ("kcli perf e2e -t load --duration 30s --throughput 1k", "at a steady rate: latency under load"),
-        ("kcli perf e2e -t load --throughput 5k --duration 1m -g perf", "the consumer is a member of a group"),
+        (
+            "kcli perf e2e -t load --throughput 5k --duration 1m -g perf",
+            "the consumer is a member of a group",
+        ),
         ("kcli perf e2e -t load --record-size 100 -X acks=1 -o kafka", "the lines of kafka-e2e-latency.sh"),
         (
             "kcli perf e2e -t load --duration 30s --throughput 1k --fail-if 'p99>20ms' --fail-if 'lost>0'",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kcli.core.records.batch import RecordBatch
 from tests.fake.markers import marker, sealed
+from tests.fake.mishaps import Mishaps
 from tests.fake.producer_states import ProducerStates
 
 _LOG_APPEND_TIME = 0x08
@@ -33,6 +34,7 @@ class PartitionLog:
         self.start_offset = 0
         self.epochs: list[tuple[int, int]] = []
         self.high_watermark_cap: int | None = None
+        self.mishaps = Mishaps()
         self._clear()
 
     def _clear(self) -> None:
@@ -69,7 +71,10 @@ class PartitionLog:
             batch = RecordBatch(memoryview(sealed(stored)))
         else:
             batch = RecordBatch(memoryview(bytes(stored)))
-        self._store(batch)
+        if batch.producer_id >= 0 and not batch.is_control:
+            self.producers.appended(batch)
+        for kept in self.mishaps.stored(batch, self.end_offset):
+            self._place(kept)
         return batch
 
     def mark(
@@ -106,6 +111,11 @@ class PartitionLog:
         self._store(batch)
 
     def _store(self, batch: RecordBatch) -> None:
+        if batch.producer_id >= 0 and not batch.is_control:
+            self.producers.appended(batch)
+        self._place(batch)
+
+    def _place(self, batch: RecordBatch) -> None:
         self.batches.append(batch)
         self._last_offsets.append(batch.last_offset)
         self.end_offset = batch.next_offset
@@ -113,9 +123,7 @@ class PartitionLog:
             return
         if batch.is_control:
             self._end_transaction(batch)
-            return
-        self.producers.appended(batch)
-        if batch.is_transactional:
+        elif batch.is_transactional:
             self.open_transactions.setdefault(batch.producer_id, batch.base_offset)
 
     def _end_transaction(self, batch: RecordBatch) -> None:

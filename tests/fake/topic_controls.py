@@ -123,6 +123,12 @@ class TopicControls:
 
         return self._thread.call(append)
 
+    def misplace_batch(self, topic: str, partition: int, fault: str, *, nth: int = 1) -> None:
+        """The ``nth`` batch from now on is confirmed as stored, and then is not (``lose``), is there twice (``repeat``),
+        or comes after the next one (``swap``).
+        """
+        self._thread.call(lambda: self._place(topic, partition).log.mishaps.plan(fault, nth))
+
     def cap_high_watermark(self, topic: str, partition: int, offset: int | None) -> None:
         """Readers see nothing from ``offset`` on, as while followers lag; None ends it."""
 

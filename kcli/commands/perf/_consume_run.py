@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kcli.commands._consume_options import unused_of_members
@@ -52,22 +53,16 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     """Runs the test; returns the exit status."""
     check_warmup(flags, "consume")
     check_report_flags(flags, "consume", checked=True)
-    if flags["from_latest"] and flags["num_records"] is None and flags["duration"] is None:
-        raise usage(
-            "kcli perf consume: --from-latest without an end",
-            why="the test would end where it begins: at the end of the topic",
-            do="add --num-records N, or --duration 30s",
-        )
-    group = flags["group"]
+    group, start = flags["group"], _start(inv, flags)
     if group is not None:
         inv.check_may_change(f"joining group {group}")
-    options = inv.client_options(
+    given = inv.client_options(
         ConsumerOptions,
         unused=_UNUSED | unused_of_members(inv, group),
-        group_id=group or "",
-        auto_offset_reset="latest" if flags["from_latest"] else "earliest",
-        max_poll_records=WHOLE_BATCHES,
+        group_id=group,
+        auto_offset_reset=start,
     )
+    options = replace(given, max_poll_records=WHOLE_BATCHES)
     numbers, cluster_id, records = _topic(inv, topic, options)
     processes = flags["processes"]
     if group is None and processes > len(numbers):
@@ -85,7 +80,8 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     with Stop(unconfirmed=shown.unconfirmed) as stop:
         with shown.lines:
             parts = [
-                ReadPart(plan, options, inv.timeout) for plan in _plans(topic, numbers, flags, processes)
+                ReadPart(plan, options, inv.timeout)
+                for plan in _plans(topic, numbers, flags, processes, start)
             ]
             measured = run_test(measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks)
         _judge(inv, options, topic, numbers, measured, stop)
@@ -98,8 +94,30 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             versions=versions(),
             host=host(),
         )
-        failure = measured.failure.error() if measured.failure is not None else None
-        return conclude(inv, perf_item(about, measured), flags, cluster=cluster_id, stop=stop, first=failure)
+        item = perf_item(about, measured)
+        return conclude(
+            inv, item, flags, cluster=cluster_id, stop=stop, first=_failure(topic, measured, stop)
+        )
+
+
+def _start(inv: Invocation, flags: Mapping[str, Any]) -> str:
+    """``earliest`` or ``latest``: by the flag, else by ``auto.offset.reset``, else from the beginning."""
+    configured = inv.resolved.values.get("auto_offset_reset")
+    start = "latest" if flags["from_latest"] else configured or "earliest"
+    if start not in ("earliest", "latest"):
+        raise usage(
+            f"kcli perf consume: auto.offset.reset={start} ({inv.resolved.origins['auto_offset_reset']})",
+            why="a test begins at the beginning or at the end of a topic",
+            do="-X auto.offset.reset=earliest, or --from-latest",
+        )
+    given = "--from-latest" if flags["from_latest"] else "auto.offset.reset=latest"
+    if start == "latest" and flags["num_records"] is None and flags["duration"] is None:
+        raise usage(
+            f"kcli perf consume: {given} without an end",
+            why="the test would end where it begins: at the end of the topic",
+            do="add --num-records N, or --duration 30s",
+        )
+    return str(start)
 
 
 def _topic(inv: Invocation, topic: str, options: ConsumerOptions) -> tuple[list[int], str | None, int]:
@@ -137,7 +155,22 @@ def _judge(
     measured.integrity = measured.trace.judge(ends)
 
 
-def _plans(topic: str, numbers: list[int], flags: Mapping[str, Any], processes: int) -> list[ReadPlan]:
+def _failure(topic: str, measured: Measurement, stop: Stop) -> KcliError | None:
+    """Why the test did not measure what it should have, or not all of it."""
+    if measured.failure is not None:
+        return measured.failure.error()
+    if measured.records or not measured.warmup_records or stop:
+        return None
+    return KcliError(
+        f"{topic}: no record was left after the warm-up, which took {counted(measured.warmup_records, 'record')}",
+        why="it ends with the fetch that brings its last record, and a fetch brings many",
+        do="read more records, or leave --warmup-records out",
+    )
+
+
+def _plans(
+    topic: str, numbers: list[int], flags: Mapping[str, Any], processes: int, start: str
+) -> list[ReadPlan]:
     """One for each process: records and warm-up in equal shares, and every so many-th partition."""
     records, warmup = shares(flags["num_records"], processes), shares(flags["warmup_records"], processes)
     idle = flags["idle_timeout"] or (_IDLE if flags["duration"] is None else None)
@@ -145,7 +178,7 @@ def _plans(topic: str, numbers: list[int], flags: Mapping[str, Any], processes: 
         ReadPlan(
             topic,
             () if flags["group"] is not None else tuple(numbers[process::processes]),
-            OffsetSpec("latest" if flags["from_latest"] else "earliest"),
+            OffsetSpec(start),
             records=records[process],
             seconds=flags["duration"],
             warmup=warmup[process] or 0,

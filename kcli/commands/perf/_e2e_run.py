@@ -17,7 +17,6 @@ from kcli.commands.shared.load_target import (
     LoadTarget,
     check_fits,
     find_topic,
-    kept_text,
     records_per_second,
     size_range_text,
 )
@@ -34,6 +33,7 @@ from kcli.output.progress import counted
 
 _RECORDS = 10_000  # without a choice, as in Kafka's tool
 _OF_PRODUCER = ("acks", "batch_size", "compression_type", "enable_idempotence", "linger_ms")
+_UNUSED = {"auto_offset_reset": ("the consumer begins at the end of the topic", "leave it out")}
 _OF_CONSUMER = ("fetch_max_wait_ms", "fetch_min_bytes", "isolation_level")
 
 
@@ -89,11 +89,8 @@ def _options(inv: Invocation, flags: Mapping[str, Any]) -> tuple[ProducerOptions
     linger = None if "linger_ms" in inv.resolved.values else 0.0
     return inv.pair_options(
         (ProducerOptions, ConsumerOptions),
-        unused=unused_of_members(inv, group),
-        own=(
-            {"transactional_id": "", "linger_ms": linger},
-            {"group_id": group or "", "auto_offset_reset": "latest"},
-        ),
+        unused=_UNUSED | unused_of_members(inv, group),
+        own=({"transactional_id": "", "linger_ms": linger}, {"group_id": group}),
     )
 
 
@@ -111,7 +108,7 @@ def _plan_text(target: LoadTarget, flags: Mapping[str, Any], values: Values, opt
     group = "" if flags["group"] is None else f", received by group {flags['group']}, which commits"
     return (
         f"Send to {target.topic} ({counted(target.partitions, 'partition')}) and receive\n"
-        f"  {amount} of {size_range_text(values.low, values.high)}{lasting}, {rate}; {kept_text(options)}{group}{more}\n"
+        f"  {amount} of {size_range_text(values.low, values.high)}{lasting}, {rate}; acks={options.acks}{group}{more}\n"
         f"  the records stay in the topic"
     )
 

@@ -51,12 +51,13 @@ class Deliveries:
         self._size = size
         self._lock = threading.Lock()
         self._fresh = Measurement()
-        self._last = 0.0
+        self._last = self._used = 0.0
         self._confirmed = self._closing = False
         self.hopeless = False
 
     def begin(self, now: float) -> None:
         """The measured part begins."""
+        self._used = time.process_time()
         self.began = now
         self.measured.began = time.time() - (self._clock() - now)
 
@@ -82,9 +83,13 @@ class Deliveries:
             self._fail(count, error, self._last)
 
     def drain(self) -> Interval:
-        """Adds to ``measured`` what came in since the last call, and returns the sum of it."""
+        """Adds to ``measured`` what came in since the last call, and the CPU time, and returns the sum of it."""
         empty = Measurement(interval_seconds=self.measured.interval_seconds)
+        used = time.process_time()
         with self._lock:
+            if self.began is not None and self._last >= self.began:
+                self._fresh.interval_at(self._last - self.began).cpu_seconds += used - self._used
+                self._used = used
             fresh, self._fresh = self._fresh, empty
         found = Interval(0)
         for interval in fresh.intervals.values():

@@ -80,6 +80,11 @@ class Trace:
         self._read: dict[int, tuple[int, int]] = {}
         self._read_twice = 0
 
+    @property
+    def marked(self) -> bool:
+        """Whether there was any mark."""
+        return bool(self._seen)
+
     def unread(self, partition: int, offset: int) -> int:
         """The first offset from ``offset`` on that was not read before: a group may hand out records again."""
         return max(offset, self._read[partition][1]) if partition in self._read else offset

@@ -98,6 +98,11 @@ class ReadFigures:
             found.ended = found.began + max(0.0, last - self.began)
             found.rebalance_seconds = min(found.rebalance_seconds, found.seconds)
             found.fetch_seconds = found.seconds - found.rebalance_seconds
+            found.intervals = {
+                number: interval
+                for number, interval in found.intervals.items()
+                if number * found.interval_seconds <= found.seconds
+            }
         return found
 
     def _begin(self, now: float, wall: float, used: float) -> None:

@@ -32,7 +32,7 @@ class Receptions(Deliveries):
         super().__init__(lambda first, stop: sum(map(size, range(first, stop))))
         self.due: Callable[[int], float] = float
         self.decided = 0
-        self._head = head
+        self._mark_head = head
         self._value_size = size
         self._warmup = warmup
         self._decision = threading.Condition(self._lock)
@@ -59,7 +59,7 @@ class Receptions(Deliveries):
         if first >= fetched.stop:
             return
         try:
-            _, _, runs = fetched.batch.marks(first, fetched.stop, self._head, PREFIX_SIZE)
+            _, _, runs = fetched.batch.marks(first, fetched.stop, self._mark_head, PREFIX_SIZE)
         except CorruptRecordsError as error:
             raise error.in_partition(fetched.tp) from error
         for run in runs:
@@ -78,15 +78,15 @@ class Receptions(Deliveries):
     def missing(self) -> int:
         """How many records are confirmed, and were not received."""
         with self._lock:
-            return self._stored.without(self._trace.found(self._head))
+            return self._stored.without(self._trace.found(self._mark_head))
 
     def integrity(self) -> Integrity:
         """Whether every confirmed record was received once and in order."""
         with self._lock:
-            return self._trace.judge_sent({self._head: self._stored})
+            return self._trace.judge_sent({self._mark_head: self._stored})
 
     def _not_received(self, first: int, stop: int) -> Sequence[int]:
-        known = self._trace.found(self._head)
+        known = self._trace.found(self._mark_head)
         numbers = range(first, stop)
         return (
             [one for one in numbers if not known.count(one, one + 1)] if known.count(first, stop) else numbers

@@ -18,7 +18,7 @@ from kcli.core.errors import BrokerError, NotFoundError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.ack_tracker import AckTracker
+from kcli.flows.ack_tracker import AckTracker, NoTracker
 from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
@@ -48,7 +48,8 @@ class Run:
     ) -> None:
         self.inv, self.stack, self.options, self.topic = inv, stack, options, topic
         self.files, self.form, self.flags = files, form, flags
-        self.tracker = AckTracker()
+        tracked = flags["checkpoint"] is not None or options.transactional_id
+        self.tracker = AckTracker() if tracked else NoTracker()
         self.checkpoint: Checkpoint | None = None
         self.failed: FailedFile | None = None
         self._flow: Callable[..., ProduceRun] = ProduceRun

@@ -43,9 +43,9 @@ class StateCell(Generic[S, E]):
     def apply(self, event: E, why: str = "") -> None:
         """Moves to the state in the table; IllegalEventError if there is none."""
         old = self.state
-        new = self._table.get((old, event))
-        if new is None:
+        if (old, event) not in self._table:
             raise IllegalEventError(f"{event.value} while {old.value}: {why}")
+        new = self._table[old, event]
         self.state = new
         if new is not old and self._report is not None:
             self._report(old, new, why)

@@ -93,3 +93,16 @@ class AckTracker:
         while self._order and self._order[0].done:
             self._last = self._order.popleft().chunk
             del self._open[self._last]
+
+
+class NoTracker(AckTracker):
+    """For runs whose position is never asked for: without a checkpoint or transactions."""
+
+    def add_chunk(self, chunk: Chunk) -> None:
+        """Does nothing."""
+
+    def complete_rows(self, chunk: Chunk, rows: Rows) -> None:
+        """Does nothing."""
+
+    def hold_unit(self, chunk: Chunk, unit: int) -> None:
+        """Does nothing."""

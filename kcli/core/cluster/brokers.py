@@ -13,6 +13,7 @@ from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
+from kcli.core.connection.session import NEVER
 from kcli.core.errors import (
     AuthError,
     ConfigError,
@@ -221,7 +222,10 @@ class Brokers:
             address.retry_at = 0.0
             address.backoff.reset()
         if channel.is_open:
-            if not channel.connection.session_is_over(self._loop.now(), channel.last_used):
+            connection = channel.connection
+            if connection.session.lifetime == NEVER or not connection.session_is_over(
+                self._loop.now(), channel.last_used
+            ):
                 return channel
             channel.close()  # a broker may have ended it: that is no failure, as below
         route.channel = None

@@ -97,7 +97,7 @@ class Connection:
         self._handshake_deadline = NEVER
         self._setup_timeout = setup_timeout
         self._work: Callable[[], Any] | None = None
-        self._session = Session(login)
+        self.session = Session(login)
         self._has_versions = False
         self._next_id = 0
         self._queued_bytes = 0
@@ -118,7 +118,7 @@ class Connection:
     @property
     def is_authenticating(self) -> bool:
         """Whether the first handshake has come as far as SASL: the peer is a Kafka broker."""
-        return self.state is State.HANDSHAKE and self._session.login is not None and self._has_versions
+        return self.state is State.HANDSHAKE and self.session.login is not None and self._has_versions
 
     @property
     def awaits(self) -> str:
@@ -134,14 +134,14 @@ class Connection:
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
-        self._begin_handshake(handshake(self.node, self._session.login), now, deadline)
+        self._begin_handshake(handshake(self.node, self.session.login), now, deadline)
 
     def request(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
         """Queues ``request``; its response or its error completes ``future``.
 
         A Plan makes its requests when it can be written; the future gets one future for each of them.
         """
-        if self.state is State.READY and now >= self._session.renew_at:
+        if self.state is State.READY and now >= self.session.renew_at:
             self._cell.apply(Event.SESSION_ENDS, "the session is about to end")
         if self.state is State.READY and now >= self._quiet_until:
             self._write(request, future, now, deadline)
@@ -155,7 +155,7 @@ class Connection:
 
     def session_is_over(self, now: float, last_used: float) -> bool:
         """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
-        return now - last_used >= self._session.lifetime and self.pending == 0
+        return now - last_used >= self.session.lifetime and self.pending == 0
 
     def take_work(self) -> Callable[[], Any] | None:
         """The function to run in the worker thread, once; its result belongs to ``computed``."""
@@ -373,9 +373,9 @@ class Connection:
 
     def _reauthenticate(self, now: float) -> None:
         assert self.offer is not None
-        assert self._session.login is not None
+        assert self.session.login is not None
         self._cell.apply(Event.DRAINED, "all requests have their responses")
-        steps = reauthentication(self.node, self._session.login, self.offer)
+        steps = reauthentication(self.node, self.session.login, self.offer)
         self._begin_handshake(steps, now, max(now, self._quiet_until) + self._setup_timeout)
 
     def _advance_handshake(
@@ -389,7 +389,7 @@ class Connection:
         except StopIteration as end:
             self._handshake = None
             self.offer, lifetime = end.value
-            self._session.begin(now, lifetime)
+            self.session.begin(now, lifetime)
             self._report_session(lifetime)
             self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")
             self._flush_waiting(now)
@@ -401,7 +401,7 @@ class Connection:
                 self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
 
     def _report_session(self, lifetime: float) -> None:
-        login = self._session.login
+        login = self.session.login
         if login is not None:
             again = "re-authenticated" if self.state is State.REAUTHENTICATING else "authenticated"
             valid = "without a limit" if lifetime == NEVER else f"for {lifetime:g} s"
@@ -409,7 +409,7 @@ class Connection:
 
     def _resume(self, now: float) -> None:
         """A pause is over: sends what waits, or renews the session first."""
-        if now >= self._session.renew_at:
+        if now >= self.session.renew_at:
             self._cell.apply(Event.SESSION_ENDS, "the session is about to end")
         else:
             self._flush_waiting(now)

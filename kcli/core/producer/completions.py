@@ -29,7 +29,7 @@ class Completions:
         delivery, size = batch.delivery, batch.size - HEADER_SIZE
         report = Report(
             batch.tp,
-            batch.count,
+            batch.builder.count,
             size,
             delivery.base_offset,
             delivery.error,

@@ -40,11 +40,11 @@ class Idempotence:
 
     def number(self, batch: ProducerBatch) -> None:
         """Assigns the partition's next sequence numbers to a batch, unless it has some already."""
-        if not batch.numbered:
+        if batch.sequence == NO_SEQUENCE:
             first = self._next.get(batch.tp, 0)
             batch.number(self.producer_id, self.epoch, first)
             batch.transactional = self._transactional
-            self._next[batch.tp] = (first + batch.count) % SEQUENCES
+            self._next[batch.tp] = (first + batch.builder.count) % SEQUENCES
 
     def confirmed(self, batch: ProducerBatch) -> None:
         """The partition's leader has stored a batch, and so is aware of the producer id."""

@@ -170,9 +170,10 @@ class Sender:
             self._place_parked(topic)
         if now >= self._expire_at:
             self._expire(now)
-        self._wake_at = now + _LONGEST_WAIT
-        self._wake_by(self._expire_at)
-        self._send_ready(now)
+        ready, wake = self._accumulator.ready(now)
+        self._wake_at = min(now + _LONGEST_WAIT, self._expire_at, wake)
+        if ready:
+            self._send_ready(ready, now)
         if self._identity is not None:  # last: what could not be sent determines which request is due
             self._wake_by(self._identity.turn(now))
 
@@ -220,11 +221,7 @@ class Sender:
 
     # --- sending -------------------------------------------------------------------------------------
 
-    def _send_ready(self, now: float) -> None:
-        ready, wake = self._accumulator.ready(now)
-        self._wake_by(wake)
-        if not ready:
-            return
+    def _send_ready(self, ready: list[TopicPartition], now: float) -> None:
         by_leader: dict[Node, list[TopicPartition]] = {}
         for tp in ready:
             leader = self._cluster.view.leader(tp)

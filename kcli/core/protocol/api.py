@@ -17,7 +17,7 @@ R = TypeVar("R", bound="Response")
 
 API_VERSIONS = 18
 
-_HEADER = struct.Struct(">hhi")
+_HEADER = struct.Struct(">ihhi")
 _INT32 = struct.Struct(">i")
 
 
@@ -98,7 +98,7 @@ def choose_version(
             f"{where} does not offer {request.api_name}", why="the broker is too old, or it is switched off"
         )
     version = min(ours[1], theirs[1], highest)
-    if version < max(ours[0], theirs[0]):
+    if version < ours[0] or version < theirs[0]:
         raise UnsupportedError(
             f"{where} and kcli share no version of {request.api_name}",
             why=f"the broker offers {theirs[0]} to {theirs[1]}, kcli knows {ours[0]} to {ours[1]}",
@@ -114,8 +114,7 @@ def choose_version(
 def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> list[Buffer]:
     """The whole frame, prefixed with its length, as buffers to be sent in order."""
     flexible = version >= request.flexible
-    head = bytearray(4)
-    head += _HEADER.pack(request.api_key, version, correlation_id)
+    head = bytearray(_HEADER.pack(0, request.api_key, version, correlation_id))
     codec.write_string(head, client_id)
     if flexible:
         head += b"\0"

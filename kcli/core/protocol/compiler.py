@@ -143,7 +143,12 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
             src.add(depth, f"if {value} is None: {count}(out, -1)")
             src.add(depth, "else:")
             depth += 1
-        src.add(depth, f"{count}(out, len({value}))")
+        if flexible:
+            src.add(depth, f"n = len({value})")
+            src.add(depth, f"if n < 127: out.append(n + 1)")
+            src.add(depth, f"else: {count}(out, n)")
+        else:
+            src.add(depth, f"{count}(out, len({value}))")
         src.add(depth, f"for item in {value}:")
         _emit_write_one(src, depth + 1, type_.element, "item", version, flexible)
     elif isinstance(type_, type) and nullable:
@@ -254,7 +259,13 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
     element, target = row.type.element, f"self.{row.name}"
     count = src.name(getattr(codec, f"read_{_compact(flexible)}count"))
     minimum = _minimum(element, version, flexible)
-    src.add(depth, f"n, pos = {count}(buf, pos, {minimum})")
+    if flexible and isinstance(element, type):
+        # A few elements, the usual case; where bytes are missing, the elements' own fields are.
+        src.add(depth, "n = buf[pos]")
+        src.add(depth, "if 0 < n < 9: n, pos = n - 1, pos + 1")
+        src.add(depth, f"else: n, pos = {count}(buf, pos, {minimum})")
+    else:
+        src.add(depth, f"n, pos = {count}(buf, pos, {minimum})")
     src.add(depth, "if n < 0:")
     if row.may_be_null(version):
         src.add(depth + 1, f"{target} = None")

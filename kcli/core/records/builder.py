@@ -298,7 +298,8 @@ class BatchBuilder:
             return 0
         if not self.count:
             self.base_timestamp = first
-        self.max_timestamp = max(self.max_timestamp, latest) if self.count else latest
+        if not self.count or latest > self.max_timestamp:
+            self.max_timestamp = latest
         self._chunks.append(records)
         self.count += count
         self.size += size

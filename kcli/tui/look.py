@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
+from rich.color import Color as TerminalColor
 from rich.style import Style
+from textual.color import Color
 from textual.theme import Theme
 
 from kcli.profiles.profile import COLORS
@@ -44,13 +46,18 @@ def _styles(
     return {
         **{f"on {color}": Style(bold=True, reverse=True, color=color) for color in COLORS},
         "": Style(),
-        "head": Style(bold=True, color=secondary or primary),
+        "head": Style(bold=True, color=_of_terminal(secondary or primary)),
         "dim": Style(dim=True),
-        "ok": Style(color=success or ("green" if dark else "dark_green")),
-        "warn": Style(color=warning or "yellow"),
-        "bad": Style(color=error or "red", bold=True),
-        "accent": Style(color=accent or primary),
+        "ok": Style(color=_of_terminal(success) or ("green" if dark else "dark_green")),
+        "warn": Style(color=_of_terminal(warning) or "yellow"),
+        "bad": Style(color=_of_terminal(error) or "red", bold=True),
+        "accent": Style(color=_of_terminal(accent or primary)),
         "title": Style(bold=True),
-        "key": Style(bold=True, color=accent or primary),
+        "key": Style(bold=True, color=_of_terminal(accent or primary)),
         "stale": Style(dim=True, italic=True),
     }
+
+
+def _of_terminal(color: str | None) -> TerminalColor | None:
+    """Also for themes of the terminal's own colours, which only Textual can name."""
+    return None if color is None else Color.parse(color).rich_color

@@ -186,9 +186,7 @@ def _neither(group: str, message: str) -> KcliError:
     return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
 
 
-def _classic(
-    row: classic.DescribedGroup, coordinator: int, member_bytes: MemberBytes
-) -> GroupDescription:
+def _classic(row: classic.DescribedGroup, coordinator: int, member_bytes: MemberBytes) -> GroupDescription:
     consumers = row.protocol_type == PROTOCOL_TYPE
     return GroupDescription(
         group_id=row.group_id,
@@ -202,9 +200,7 @@ def _classic(
     )
 
 
-def _classic_member(
-    row: classic.DescribedGroupMember, member_bytes: MemberBytes | None
-) -> MemberDescription:
+def _classic_member(row: classic.DescribedGroupMember, member_bytes: MemberBytes | None) -> MemberDescription:
     """``member_bytes`` None: the bytes are of another protocol."""
     subscription: tuple[str, ...] = ()
     assignment: tuple[TopicPartition, ...] | None = None

@@ -202,9 +202,7 @@ class Board:
             _added(self._lags, row.tp, now, row.lag)
 
 
-def _added(
-    series: dict[K, Series[int | None]], key: K, now: int, lag: int | None
-) -> Sequence[int | None]:
+def _added(series: dict[K, Series[int | None]], key: K, now: int, lag: int | None) -> Sequence[int | None]:
     """A lag more, in the series of this key."""
     if key not in series:
         series[key] = Series(RECENT_MS)

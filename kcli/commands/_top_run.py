@@ -5,6 +5,7 @@ Without Textual: that is loaded by ``_top_app.py``.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ class Live:
 
 def run(inv: Invocation, flags: dict[str, Any]) -> int:
     """The exit status."""
+    # What is read has no cycles, and is many objects: a search of them all for garbage would keep a key waiting. It comes
+    # with every hundredth search of what is new, about twice a minute, in place of every tenth.
+    gc.set_threshold(*gc.get_threshold()[:2], 100)
     if flags["replay"] is not None:
         from kcli.commands._top_app import replay  # loads Textual
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import click
 import pytest
-from textual.message import Message
 
 from kcli.__main__ import run
 from kcli.cli import cli
@@ -36,6 +35,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.tui.app import TopApp
+from kcli.tui.reports import Report
 from tests.command import environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -250,7 +250,7 @@ def here(shared: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
 
 def one_reading(app: TopApp) -> None:
     """In place of the screen of ``kcli top``: its clients take one reading."""
-    posted: list[Message] = []
+    posted: list[Report] = []
     came = threading.Event()
     app.feed.start(lambda message: (posted.append(message), came.set()))
     assert came.wait(20)

@@ -1,5 +1,7 @@
 """Columns of a table: their order, their widths, and the figures in them."""
 
+from dataclasses import replace
+
 import pytest
 
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ
@@ -84,6 +86,24 @@ def test_unknown_values_come_last_in_both_directions() -> None:
     rows = [3, None, 1, 2]
     assert in_order(rows, COLUMNS[0], falling=False) == [1, 2, 3, None]
     assert in_order(rows, COLUMNS[0], falling=True) == [3, 2, 1, None]
+
+
+def test_a_row_is_asked_once_for_its_value_in_an_order() -> None:
+    asked: list[int | None] = []
+
+    def order(row: int | None) -> int | None:
+        asked.append(row)
+        return row
+
+    rows = [2, None, 3, 1]
+    assert in_order(rows, replace(COLUMNS[0], order=order), falling=False) == [1, 2, 3, None]
+    assert asked == rows
+
+
+def test_rows_of_the_same_value_stay_in_their_order_in_both_directions() -> None:
+    same = replace(COLUMNS[0], order=lambda _row: 0)
+    for falling in (False, True):
+        assert in_order([2, 3, 1], same, falling=falling) == [2, 3, 1]
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,21 @@ def test_of_ten_thousand_rows_those_in_sight_are_formatted_and_changed_cells_dra
     on_screen(act)
 
 
+@pytest.mark.case("T7")
+def test_a_key_that_moves_the_cursor_formats_and_draws_the_two_rows_that_it_concerns() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.table.show(rows(*range(100, 0, -1)))
+        await pilot.pause()
+        formatted.clear()
+        app.regions.clear()
+        await pilot.press("j")
+        await pilot.pause()
+        assert [region.y for region in app.regions] == [1, 2]
+        assert sorted(formatted) == ["row-00000", "row-00001"]
+
+    on_screen(act)
+
+
 def test_the_cursor_stays_on_its_row_while_rows_move_come_and_go() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
         app.table.show(rows(5, 4, 3, 2, 1))

@@ -1,5 +1,8 @@
 """One word for a group, rates and time to drain, from samples that follow each other."""
 
+import random
+from itertools import pairwise
+
 import pytest
 
 from kcli.flows.lag.verdicts import History
@@ -174,3 +177,28 @@ def test_steps_in_which_offsets_were_set_by_hand_are_no_reading(
     consumed += 0 if until >= 30 else 1_000
     assert history.trend("g").consumed == pytest.approx(consumed / 40)
     history.exclude("other", NOW, NOW)
+
+
+def test_sums_of_the_window_are_those_of_its_points() -> None:
+    """Commits that go on, stand still, go back and are forgotten; a pause begins anew."""
+    history, expected = History(), random.Random(20)
+    samples: list[tuple[int, int]] = []
+    now = committed = end = 0
+    for _ in range(400):
+        now += expected.choice((500, 2_000, 9_000))
+        committed = max(0, committed + expected.choice((0, 0, 3, 50, -2)))
+        end = max(committed, end + expected.choice((0, 7)))
+        if expected.random() < 0.05 and samples and now - samples[-1][0] > 8_000:
+            history.resume(NOW + now, "g")
+            samples = []
+        history.add_rows(NOW + now, "g", [row(end - committed, committed=committed)], "Stable")
+        samples = [one for one in samples if one[0] >= now - 60_000] + [(now, committed)]
+        steps = [after - before for (_, before), (_, after) in pairwise(samples)]
+        trend = history.trend("g")
+        if len(samples) == 1:
+            assert trend.consumed is None
+            continue
+        seconds = (samples[-1][0] - samples[0][0]) / 1000
+        assert trend.consumed == sum(step for step in steps if step > 0) / seconds
+        verdict = history.verdict("g", "Stable", [row(end - committed, committed=committed)])
+        assert (verdict == "rewound") == any(step < 0 for step in steps)

@@ -35,7 +35,7 @@ def look(theme: Theme) -> Mapping[str, Style]:
 
 @lru_cache(maxsize=4)
 def _styles(
-    dark: bool,  # noqa: FBT001 - for the cache
+    dark: bool,
     primary: str,
     secondary: str | None,
     success: str | None,

@@ -9,10 +9,12 @@ import base64
 import os
 import resource
 import socket
+import ssl
 import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pexpect
@@ -22,11 +24,16 @@ from kcli.cli import cli
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.brokers import Brokers
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.exporter.exposition import OPENMETRICS
+from kcli.exporter.sha_crypt import _digest
+from kcli.flows.monitor.monitor import Monitor
 from tests.auditing import Arguments, audited
+from tests.certificates import Authority
 from tests.checks.source_calls import places
 from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, STREAMS, leaves
 from tests.command import KCLI, environment
 from tests.committing import commit, put
+from tests.exporting import Answer, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.in_process import Done, kcli
@@ -69,9 +76,11 @@ JOBS = {
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
 OF_TWO = ("mirror", "pipeline mirror", "pipeline verify")
-ELSEWHERE = {"pipeline import", "pipeline query", "top", "exporter"}
+SERVER = "exporter"
+"""It runs until it is ended, and shows its state to others: it has tests of its own at the end."""
+ELSEWHERE = {"pipeline import", "pipeline query", "top"}
 """They need an export, or Spark: see tests/pipeline, and tests/pipeline/test_cluster_ref.py about what a job contains;
-or a terminal: tests/tui/test_outages.py; or run until they are ended: tests/fault/test_exporter.py.
+or a terminal: tests/tui/test_outages.py.
 """
 LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items() if name not in ELSEWHERE] + [*STREAMS]
 LINES += [f"{name} {rest} --runner inline" for name, rest in JOBS.items()]
@@ -209,7 +218,7 @@ def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeClu
 
 @pytest.mark.case("R24")
 def test_every_command_is_tried() -> None:
-    assert {*leaves(cli)} == {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, "produce", "consume"}
+    assert {*leaves(cli)} == {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, SERVER, "produce", "consume"}
     assert ALONE.keys() == NO_CLUSTER
 
 
@@ -409,6 +418,130 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
     assert not [
         place for place, given in found.items() if len(given) != 1 or "child_environment(" not in given[0]
     ]
+
+
+# --- kcli exporter ---------------------------------------------------------------------------------------------------
+
+USER_HASH = f"$6${CANARY}${_digest('6', CANARY.encode(), CANARY.encode(), 5_000)}"
+"""The canary is in the hash, and it is the password."""
+
+
+class Served(NamedTuple):
+    """Options of a server with a certificate and users, and what clients of it need."""
+
+    flags: str
+    users: Path
+    key: str
+    trust: ssl.SSLContext
+
+
+@pytest.fixture
+def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    folder = tmp_path_factory.mktemp("served")
+    authority = Authority(folder)
+    own = authority.client("server", authority.issue("127.0.0.1"))
+    users = folder / "users"
+    users.write_text(f"prom:{USER_HASH}\n")
+    users.chmod(0o600)
+    own.key.chmod(0o600)
+    flags = (
+        f"{SERVER} --listen 127.0.0.1:0 --interval 1s --tls-certificate {own.certificate} --tls-key {own.key}"
+    )
+    trust = ssl.create_default_context(cafile=str(authority.ca))
+    return Served(f"{flags} --users {users}", users, own.key_pem.splitlines()[1], trust)
+
+
+@pytest.mark.case("R24")
+@pytest.mark.parametrize("way", ["-F", "-F jaas", "profile plain", "profile file", "profile command"])
+def test_an_exporter_shows_no_secret(
+    home: Path, cluster: FakeCluster, served: Served, children: list[Arguments], way: str
+) -> None:
+    """On its pages, in its log and among the processes: while it reads, with a changed file of users, and without a
+    cluster.
+    """
+    words = [*KCLI, *served.flags.split(), *ways(home)[way][0], *LOUD]
+    folders = {"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "TMPDIR": str(home)}
+    variables = environment(cluster.bootstrap, KCLI_X_SSL_KEY_PASSWORD=CANARY, **folders)
+    right = f"Basic {base64.b64encode(f'prom:{CANARY}'.encode()).decode()}"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, env=variables, text=True, **pipes) as process:
+        children.clear()  # the exporter itself was given the canary
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert url, process.communicate()[1]
+
+            def page(path: str, authorization: str = right, accept: str = "*/*") -> Answer:
+                return get(url, path, context=served.trust, Authorization=authorization, Accept=accept)
+
+            def seen() -> list[Answer]:
+                found = [page("/metrics"), page("/metrics", accept=OPENMETRICS), page("/healthz"), page("/")]
+                return [
+                    *found,
+                    page("/nothing"),
+                    page("/metrics", "Basic eDp5"),
+                    page("/metrics", "Bearer x"),
+                ]
+
+            until(lambda: page("/healthz").status == 200)
+            while_read = seen()
+            assert "kcli_group_lag_records{" in while_read[0].text
+            served.users.write_text(f"prom:{CANARY}\n")  # a password where its hash belongs
+            assert page("/healthz").status == 200
+            with patch.object(cluster.settings, "sasl", Sasl(users={"alice": "another"})):
+                cluster.reset_connections()
+                until(lambda: page("/healthz").status == 503)
+                without = seen()
+            argv = Path(f"/proc/{process.pid}/cmdline").read_text()
+            process.terminate()
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == 143
+    assert "the users in use remain" in err
+    assert "no sample" in err
+    for answer in (*while_read, *without):
+        assert_clean(answer.text, repr(answer.headers))
+        assert served.key not in answer.text
+    assert_clean(out, err, argv)
+    assert served.key not in err
+
+
+@pytest.mark.case("R24", "X18")
+def test_an_exporter_that_fails_shows_no_secret(home: Path, cluster: FakeCluster, served: Served) -> None:
+    """With a wrong password, and with internal errors: before it serves, and in the thread that reads the cluster."""
+    with patch.object(cluster.settings, "sasl", Sasl(users={"alice": "another"})):
+        refused = run(home, cluster, served.flags, "KCLI_X", *LOUD)
+    assert refused.code == 4, refused.err
+
+    def crash(self: Any, *_: object) -> None:
+        brokers = self if isinstance(self, Brokers) else self._admin.cluster.brokers
+        assert brokers._options.sasl_password.reveal() == CANARY
+        raise RuntimeError(f"a defect {brokers._options} {vars(brokers)} {vars(self)}")
+
+    for where, name in ((Brokers, "send"), (Monitor, "read")):
+        with patch.object(where, name, crash):
+            crashed = run(home, cluster, served.flags, "KCLI_X", *LOUD)
+        assert crashed.code == 1, crashed.err
+        assert "Traceback" in crashed.err
+        assert "a defect" in crashed.err
+        assert_clean(crashed.out, crashed.err)
+    assert_clean(refused.out, refused.err)
+
+
+@pytest.mark.case("R24")
+@pytest.mark.parametrize("flag", ["--users", "--tls-key", "--tls-certificate", "--tls-client-ca"])
+@pytest.mark.parametrize(
+    "text", [CANARY, f"prom:{CANARY}\n", USER_HASH, f"-----BEGIN PRIVATE KEY-----\n{CANARY}"]
+)
+def test_a_file_of_an_exporter_that_cannot_be_used_is_not_repeated(
+    home: Path, cluster: FakeCluster, served: Served, flag: str, text: str
+) -> None:
+    served.users.write_text(text)
+    done = run(home, cluster, f"{served.flags} {flag} {served.users}", "KCLI_X", *LOUD)
+    assert done.code == 2, done.err
+    assert str(served.users) in done.err
+    assert_clean(done.out, done.err)
 
 
 @pytest.mark.case("X31")

@@ -163,7 +163,9 @@ def test_members_that_have_just_joined_are_not_called_stalled_before_they_can_ha
         (40, 50, 10 + 900 + 10),
     ],
 )
-def test_steps_in_which_offsets_were_set_by_hand_are_no_reading(since: int, until: int, consumed: int) -> None:
+def test_steps_in_which_offsets_were_set_by_hand_are_no_reading(
+    since: int, until: int, consumed: int
+) -> None:
     """Of a group with members, whose offsets are set while they are held back: steps end at 10, 20 and 30 s."""
     history = watched((0, 5_000), (10, 4_990), (910, 4_090), (920, 4_080))
     history.exclude("g", NOW + since * 1_000, NOW + until * 1_000)

@@ -44,7 +44,8 @@ def new_app(inv: Invocation, flags: dict[str, Any], live: Live) -> TopApp:
 def replay(inv: Invocation, flags: dict[str, Any]) -> int:
     """The recording, until the screen is left; the exit status."""
     path = flags["replay"]
-    recording = Recording(path)
+    with inv.progress("indexed", unit="bytes") as bar:
+        recording = Recording(path, bar.update)
     facts = Facts(os.path.basename(path), "", read_only="a recording is played", replay=path)
     ended = _show(inv, TopApp(ReplayFeed(recording), facts, flags["screen"], colour=_colour(inv)))
     if recording.broken:

@@ -16,6 +16,8 @@ from kcli.tui.reports import Broken, Taken
 _SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 _GAP_MS = 300_000  # a longer time without readings is skipped
 _GAP_SECONDS = 1.0
+_AT_ONCE = 40
+"""Readings that are read without a word: for more, the wanted one is shown by itself meanwhile."""
 
 
 class ReplayFeed:
@@ -44,8 +46,14 @@ class ReplayFeed:
 
     @property
     def note(self) -> str:
+        read, needed = self._player.progress
+        if needed > _AT_ONCE and self.busy:
+            return f"reading {read} of {needed} before it"
         broken = self.recording.broken
-        return f"{counted(broken, 'line')} skipped" if broken else ""
+        if broken:
+            return f"{counted(broken, 'line')} skipped"
+        at_end = self.paused and self.position == len(self.recording) - 1
+        return "the file has grown since: open it again" if at_end and self.recording.grown else ""
 
     def clock(self) -> int:
         return self.recording.times[self.position]
@@ -122,6 +130,8 @@ class ReplayFeed:
 
     def _show(self, position: int) -> None:
         follow = self._player.follow = self._follow
+        if self._player.cost(position) > _AT_ONCE and (first := self._player.alone(position)) is not None:
+            self._post(Taken(first))
         snapshot = self._player.snapshot(position, lambda: self._closed or self.position != position)
         if self.position != position or self._closed:
             return

@@ -6,7 +6,11 @@ import sys
 import pytest
 from rich.cells import cell_len
 
+from kcli.core.admin.configs import ConfigEntry
+from kcli.tui import config_columns
 from kcli.tui.cells import ELLIPSIS, Cell, fitted, width_of
+from kcli.tui.columns import layout, needs_of
+from kcli.tui.config_columns import entry_rows
 from tests.terminal import Terminal
 from tests.tui.hostile_text import CONTROLS, INVISIBLE, strings
 
@@ -56,6 +60,19 @@ def test_markup_is_text() -> None:
 )
 def test_a_cell_is_filled_or_cut(text: str, width: int, shown: str) -> None:
     assert fitted(text, width) == shown
+
+
+@pytest.mark.case("T1", "T2")
+def test_hostile_configurations_of_a_group_are_text() -> None:
+    for text in strings(1_000):
+        entry = ConfigEntry(text, text, "group", is_sensitive=False)
+        rows = entry_rows([entry], 0)
+        for width in (40, 200):
+            needs = needs_of(config_columns.COLUMNS, rows, width)
+            line = layout(config_columns.COLUMNS, width, needs).line(rows[0])
+            shown = "".join(cell.text for cell in line)
+            assert not CONTROLS.union(INVISIBLE).intersection(shown), text
+            assert cell_len(shown) <= width
 
 
 def test_numbers_are_filled_on_the_left() -> None:

@@ -44,6 +44,8 @@ def test_brokers_die_and_return_and_the_screen_says_so_and_nothing_else(tmp_path
             "top",
             "--interval",
             "500ms",
+            "--record",
+            str(tmp_path / "seen.ndjson"),
         ]
         with Terminal(argv, environ=environ) as terminal:
             terminal.wait("groups 12")

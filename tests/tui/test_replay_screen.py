@@ -1,10 +1,14 @@
 """A recording on the screen: time, keys, mouse."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 from textual.widgets import OptionList
 
+from kcli.flows.monitor.playback import Recording
+from kcli.flows.monitor.reading import Reading
+from kcli.tui import replay as replay_module
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.listing import Listing
 from kcli.tui.widgets.timeline import Timeline
@@ -51,6 +55,61 @@ def test_keys_move_the_position(path: Path) -> None:
                 await settled(app, pilot)
                 assert (key, replay.position) == (key, position)
             assert "09:11:00 ─ REPLAY" in picture(app)
+
+    run(script)
+
+
+def test_a_jump_that_takes_long_shows_its_reading_at_once_and_how_far_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All readings but the one that was wanted are held back."""
+    wanted, go = 33, Event()
+    at = Recording.at
+
+    def slowly(self: Recording, number: int) -> Reading | None:
+        if number == wanted - 5:
+            assert go.wait(20)
+        return at(self, number)
+
+    async def script() -> None:
+        async with playing(path, at=0) as (app, pilot):
+            replay = app.replay
+            assert replay is not None
+            monkeypatch.setattr(Recording, "at", slowly)
+            replay.jump(wanted)
+            clock = replay.clock()
+            await until(lambda: app.snapshot and app.snapshot.reading.sample.at_ms == clock, pilot)
+            await until(lambda: "reading 28 of 34" in replay.note, pilot)
+            app.repaint_now()
+            await pilot.pause()
+            seen = picture(app)
+            assert "reading 28 of 34" in seen
+            assert "search-index" in seen
+            assert "342/s" not in seen
+            assert replay.busy
+            go.set()
+            await settled(app, pilot)
+            assert "reading" not in picture(app).split("\n")[0]
+            assert "0/s" in picture(app)
+
+    monkeypatch.setattr(replay_module, "_AT_ONCE", 20)
+    run(script)
+
+
+def test_a_recording_that_has_grown_says_so_at_its_end(tmp_path: Path) -> None:
+    path = recording_in(tmp_path, 5)
+
+    async def script() -> None:
+        async with playing(path, at=4, size=(160, 30)) as (app, pilot):
+            assert "grown" not in picture(app)
+            with path.open("a") as file:
+                file.write("{}\n")
+            app.repaint_now()
+            await pilot.pause()
+            assert "the file has grown since: open it again" in picture(app)
+            await pilot.press("left")
+            await settled(app, pilot)
+            assert "grown" not in picture(app)
 
     run(script)
 

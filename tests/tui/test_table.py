@@ -254,6 +254,10 @@ def test_a_longer_name_that_comes_into_sight_widens_its_column_which_stays_so() 
         assert app.regions == [], "everything is drawn, not some regions"
         await pilot.pause()
         assert at() == wide + len("-plus")
+        app.table.show(rows(3, 2, 1), steady=False)
+        await pilot.pause()
+        assert at() == narrow, "a recording looks the same however a moment was reached"
+        app.table.show([Row(long, 4), *rows(3, 2, 1)])
         await pilot.resize_terminal(70, 12)
         app.table.show(rows(3, 2, 1))
         await pilot.resize_terminal(80, 12)

@@ -27,6 +27,8 @@ _HEAD = 512
 _LONGEST = 256 << 20  # bytes of a line
 _CACHED = 8 << 20  # bytes of lines of which the readings are kept, which take ten times as much
 _BEFORE_MS = RECENT_MS + WINDOW_MS
+_KEPT = 8
+"""Snapshots that are kept for the way back, which is one reading at a time as a rule."""
 _AGAIN = "give a file written by kcli top --record or kcli groups lag --record"
 
 
@@ -34,12 +36,13 @@ class Recording:
     """The readings of a file in the order of their times. The index takes 24 bytes a reading.
 
     Raises ConfigError if there is none. ``broken`` counts the lines that are no samples: most are known from the start,
-    others when they are read.
+    others when they are read. ``indexed`` is called with the bytes so far.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, indexed: Callable[[int], object] = lambda _size: None) -> None:
         self.path, self.broken = path, 0
-        self._file = _opened(path)
+        self._file, self._indexed = _opened(path), indexed
+        self._size = os.fstat(self._file.fileno()).st_size
         try:
             self.starts, self.ends, self.times = self._index()
             self._bad: set[int] = set()
@@ -51,6 +54,11 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def grown(self) -> bool:
+        """Whether something was added to the file since: it is not part of this recording."""
+        return os.fstat(self._file.fileno()).st_size > self._size
 
     def close(self) -> None:
         """Closes the file."""
@@ -91,7 +99,8 @@ class Recording:
 
     def _index(self) -> tuple[array[int], array[int], array[int]]:
         starts, ends, times = array("q"), array("q"), array("q")
-        for start, end, head in _lines(self._file):
+        for start, end, head in _lines(self._file, self._size):
+            self._indexed(end)
             if (at_ms := time_in(head)) is not None:
                 starts.append(start)
                 ends.append(end)
@@ -130,40 +139,68 @@ class Recording:
 
 
 class Player:
-    """``snapshot(number)`` is what the screen showed when that reading was new. ``follow``: see ``Board.follow``."""
+    """``snapshot(number)`` is what the screen showed when that reading was new. ``follow``: see ``Board.follow``.
+
+    ``progress``: how many readings have been read for it, and how many it takes.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.follow: str | None = None
+        self.progress = 0, 0
+        self._kept: dict[int, Snapshot] = {}
         self._board, self._shown = Board(), -1
         self._followed: str | None = None
         self._last: Snapshot | None = None
 
     def snapshot(self, number: int, stop: Callable[[], bool] = lambda: False) -> Snapshot | None:
         """None if ``stop`` says so meanwhile, or if nothing in the minutes before can be read."""
-        number = max(0, min(number, len(self.recording) - 1))
+        number, begin = self._bounds(number)
         times = self.recording.times
-        if self.follow != self._followed or not self._shown <= number <= self._shown + 1:
-            begin = self.recording.before(times[number] - _BEFORE_MS)
-            self._board, self._last = Board(), None
+        if begin > number:
+            return self._kept.get(number, self._last)
+        if not self._goes_on(number):
+            self._board, self._last, self._kept = Board(), None, {}
             self._board.follow(self.follow)
             self._followed = self.follow
-        elif number == self._shown:
-            return self._last
-        else:
-            begin = number
         self._shown = -1
         for one in range(begin, number + 1):
+            self.progress = one - begin, number + 1 - begin
             if stop():
                 return None
             if (reading := self.recording.at(one)) is not None:
                 self._last = self._board.add(reading)
-        self._shown = number
+        self._shown, self.progress = number, (0, 0)
         if self._last is not None:
             since = times[number] - RECENT_MS
             recent = [event for event in self._last.events if event.at_ms >= since]
-            self._last = replace(self._last, events=recent)
+            self._last = self._kept[number] = replace(self._last, events=recent)
+            self._kept = dict(list(self._kept.items())[-_KEPT:])
         return self._last
+
+    def cost(self, number: int) -> int:
+        """How many readings have to be read for a snapshot."""
+        number, begin = self._bounds(number)
+        return number + 1 - begin
+
+    def alone(self, number: int) -> Snapshot | None:
+        """What a reading shows by itself: no trends, verdicts and events. For the time until its snapshot is made."""
+        reading = self.recording.at(number)
+        return None if reading is None else Board().add(reading)
+
+    def _bounds(self, number: int) -> tuple[int, int]:
+        """A reading, and the first one that its snapshot needs and the board does not have."""
+        number = max(0, min(number, len(self.recording) - 1))
+        if self.follow == self._followed:
+            if number == self._shown or number in self._kept:
+                return number, number + 1
+            if self._goes_on(number):
+                return number, number
+        return number, self.recording.before(self.recording.times[number] - _BEFORE_MS)
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether the board has all that was before a reading."""
+        return self.follow == self._followed and 0 <= self._shown == number - 1
 
 
 def _opened(path: str) -> BinaryIO:
@@ -180,11 +217,11 @@ def _opened(path: str) -> BinaryIO:
     return file
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """(start, end, first bytes) of each line, with little memory for any length of line."""
+def _lines(file: BinaryIO, size: int) -> Iterator[tuple[int, int, bytes]]:
+    """(start, end, first bytes) of each line of the first ``size`` bytes, with little memory for any length of line."""
     start = at = 0
     head = b""
-    while chunk := file.read(_CHUNK):
+    while chunk := file.read(min(_CHUNK, size - at)):
         begin = 0
         while (sign := chunk.find(b"\n", begin)) >= 0:
             head += chunk[begin : min(sign, begin + _HEAD - len(head))]

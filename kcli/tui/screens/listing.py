@@ -154,7 +154,7 @@ class Listing(Screen[None], Generic[R]):
             matches = _matcher(self.wanted)
             rows = [row for row in self.rows(snapshot) if matches(self.key(row))]
             self.table.empty = f"nothing has {self.wanted}" if self.wanted else self.nothing(snapshot)
-            self.table.show(rows, stale=stale)
+            self.table.show(rows, stale=stale, steady=self.app.replay is None)
 
     def paint_status(self) -> None:
         """The lines that change with the time, without the table."""

@@ -68,8 +68,8 @@ class Table(ScrollView, Generic[R], can_focus=True):
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def show(self, rows: Sequence[R], *, stale: bool = False) -> None:
-        """Replaces the rows. ``stale``: they are old, and shown so."""
+    def show(self, rows: Sequence[R], *, stale: bool = False, steady: bool = True) -> None:
+        """Replaces the rows. ``stale``: they are old, and shown so. ``steady``: no column becomes narrower."""
         chosen = self.chosen
         restyled, self.stale = stale != self.stale, stale
         self.rows = in_order(rows, self.sorted_by, falling=self.falling)
@@ -81,6 +81,8 @@ class Table(ScrollView, Generic[R], can_focus=True):
         size = Size(self.size.width, len(self.rows) + _HEAD)
         if size != self.virtual_size:
             self.virtual_size = size
+        if not steady:
+            self._needs = {}
         self._redraw(everything=self._widened() or restyled)
 
     @property
@@ -226,7 +228,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         return self._fit[1]
 
     def _widened(self) -> bool:
-        """Whether columns have become wider for texts that came into sight. They stay so: a table that is scrolled
+        """Whether columns have other widths for the texts in sight. They become no narrower: a table that is scrolled
         keeps its columns where they are.
         """
         before = self._layout

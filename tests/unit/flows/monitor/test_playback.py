@@ -57,6 +57,55 @@ def test_a_jump_shows_what_playing_shows(recorded: Path) -> None:
         assert shown(jumped.snapshot(number)) == pictures[number]
 
 
+def test_the_way_back_reads_nothing_for_some_readings(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = Player(recording)
+    pictures = {number: shown(player.snapshot(number)) for number in range(40, 51)}
+    taken: list[int] = []
+    at = recording.at
+    monkeypatch.setattr(recording, "at", lambda number: taken.append(number) or at(number))
+    for number in (49, 48, 43, 50):
+        assert player.cost(number) == 0
+        assert shown(player.snapshot(number)) == pictures[number]
+    assert not taken
+    assert player.cost(51) == 1
+    player.snapshot(51)
+    assert taken == [51], "the board is still there"
+    assert player.cost(42) == 42 - recording.before(recording.times[42] - 360_000) + 1
+    player.follow = "billing"
+    assert player.cost(50) > 1, "partitions of another group are followed"
+
+
+def test_a_reading_by_itself_has_lags_and_no_trends(recording: Recording) -> None:
+    alone, whole = Player(recording).alone(50), Player(recording).snapshot(50)
+    assert alone is not None
+    assert whole is not None
+    assert [one.summary for one in alone.groups] == [one.summary for one in whole.groups]
+    assert all(one.trend.consumed is None for one in alone.groups)
+    assert not alone.events
+
+
+def test_progress_is_counted_while_a_position_is_built_up(recording: Recording) -> None:
+    player = Player(recording)
+    seen: list[tuple[int, int]] = []
+    player.snapshot(50, lambda: bool(seen.append(player.progress)))
+    assert seen == [(number, 37) for number in range(37)]
+    assert player.progress == (0, 0)
+
+
+def test_what_is_added_to_a_file_later_is_reported_and_not_played(recorded: Path) -> None:
+    sizes: list[int] = []
+    recording = Recording(str(recorded), sizes.append)
+    assert len(sizes) == 60
+    assert sizes == sorted(sizes)
+    assert not recording.grown
+    with recorded.open("a") as file:
+        file.write(line_of(next(readings(1))))
+    assert recording.grown
+    assert len(recording) == 60
+
+
 def test_events_are_those_of_five_minutes(recording: Recording) -> None:
     player = Player(recording)
     begun = [event.text for event in (player.snapshot(38) or pytest.fail("nothing")).events]

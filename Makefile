@@ -44,7 +44,7 @@ help:
 	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
-	@echo 'make promtool   fetches promtool (Debian: prometheus), by which tests then judge the rules, the dashboard and a page of kcli exporter'
+	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
 	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
@@ -83,11 +83,11 @@ test-brokers: venv-dev
 	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
-# Only promtool of the package, below .cache/.
+# Only the two programs of the package, below .cache/.
 promtool:
 	@rm -rf $(CACHE)/promtool && mkdir -p $(CACHE)/promtool
-	@cd $(CACHE)/promtool && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool && rm prometheus_*.deb
-	@$(PYTEST) -n 0 tests/checks/test_contrib.py
+	@cd $(CACHE)/promtool && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool ./usr/bin/prometheus && rm prometheus_*.deb
+	@$(PYTEST) -n 0 tests/checks/test_contrib.py tests/fault/test_prometheus.py
 
 # A key distribution center and a broker with GSSAPI; the library is compiled against the system's Kerberos.
 test-kerberos: venv-dev

@@ -20,7 +20,7 @@ from typing import Any
 from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError, KcliError
 from kcli.exporter.address import Address
-from kcli.exporter.exposition import FORMATS, Packed, document, gzipped
+from kcli.exporter.exposition import Packed, document, gzipped
 from kcli.exporter.health import Health
 from kcli.exporter.negotiation import accepts_gzip, chosen_format
 from kcli.exporter.state import State
@@ -103,15 +103,18 @@ class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
     block_on_close = False
     allow_reuse_address = True
     request_queue_size = 128
-    server: Server
+
+    def __init__(self, family: socket.AddressFamily, address: tuple[str, int], exporter: Server) -> None:
+        self.address_family, self.exporter = family, exporter
+        super().__init__(address, _Handler, bind_and_activate=False)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Closes the connection where there are too many."""
-        if self.server.slots.acquire(blocking=False):
+        if self.exporter.slots.acquire(blocking=False):
             try:
                 super().process_request(request, client_address)
             except BaseException:
-                self.server.slots.release()
+                self.exporter.slots.release()
                 raise
         else:
             self.shutdown_request(request)
@@ -120,14 +123,14 @@ class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         """In the connection's thread: the handshake, then the request."""
         try:
             request.settimeout(_PATIENCE)
-            if self.server.tls is not None:
-                request = self.server.tls.context().wrap_socket(request, server_side=True)
+            if self.exporter.tls is not None:
+                request = self.exporter.tls.context().wrap_socket(request, server_side=True)
         except OSError:  # among them all errors of TLS
             self.shutdown_request(request)
         else:
             super().process_request_thread(request, client_address)
         finally:
-            self.server.slots.release()
+            self.exporter.slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that is gone, or sends nonsense, is no news."""
@@ -143,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         serve = {"/metrics": self._metrics, "/healthz": self._healthz, "/": self._root}.get(path)
-        users = self.server.server.users
+        users = self.server.exporter.users
         if users is not None and not users.admit(self.headers.get("Authorization", "")):
             self._send(
                 HTTPStatus.UNAUTHORIZED,
@@ -160,22 +163,21 @@ class _Handler(BaseHTTPRequestHandler):
     def _metrics(self) -> None:
         form = chosen_format(", ".join(self.headers.get_all("Accept", ())))
         compressed = accepts_gzip(", ".join(self.headers.get_all("Accept-Encoding", ())))
-        assert form in FORMATS
         headers = [("Vary", "Accept, Accept-Encoding"), ("Content-Encoding", "gzip")]
         self._send(
             HTTPStatus.OK,
-            self.server.server.metrics(form, compressed=compressed),
+            self.server.exporter.metrics(form, compressed=compressed),
             *headers[: 2 if compressed else 1],
             kind=form,
         )
 
     def _healthz(self) -> None:
-        trouble = self.server.server.state().trouble(monotonic())
+        trouble = self.server.exporter.state().trouble(monotonic())
         status = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
         self._send(status, [f"{trouble or 'ok'}\n".encode("utf-8", "replace")])
 
     def _root(self) -> None:
-        trouble = self.server.server.state().trouble(monotonic())
+        trouble = self.server.exporter.state().trouble(monotonic())
         text = _PAGE.format(state=html.escape(trouble or "The last sample succeeded."))
         self._send(HTTPStatus.OK, [text.encode("utf-8", "replace")], kind="text/html")
 
@@ -211,8 +213,7 @@ def _listen(address: Address, server: Server) -> _Listener:
     host = address.host
     try:
         family, name = _family(host, address.port)
-        made = type("_ListenerOf", (_Listener,), {"address_family": family, "server": server})
-        listener: _Listener = made((name, address.port), _Handler, bind_and_activate=False)
+        listener = _Listener(family, (name, address.port), server)
     except OSError as error:
         raise _cannot(address, error) from None
     try:

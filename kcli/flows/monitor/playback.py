@@ -19,7 +19,7 @@ from kcli.core.errors import ConfigError
 from kcli.flows.lag.verdicts import WINDOW_MS
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.reading import Reading
-from kcli.flows.monitor.recording import read_line, time_in
+from kcli.flows.monitor.recording import WHAT_TO_GIVE, read_line, time_in
 from kcli.flows.monitor.snapshot import Snapshot
 
 _CHUNK = 1 << 20
@@ -29,7 +29,6 @@ _CACHED = 8 << 20  # bytes of lines of which the readings are kept, which take t
 _BEFORE_MS = RECENT_MS + WINDOW_MS
 _KEPT = 8
 """Snapshots that are kept for the way back, which is one reading at a time as a rule."""
-_AGAIN = "give a file written by kcli top --record or kcli groups lag --record"
 
 
 class Recording:
@@ -109,13 +108,12 @@ class Recording:
                 self.broken += 1
         if not times:
             raise ConfigError(
-                f"{self.path} has no recorded samples", why=self._why() if self.broken else "it is empty", do=_AGAIN
+                f"{self.path} has no recorded samples", why=self._why() if self.broken else "it is empty", do=WHAT_TO_GIVE
             )  # fmt: skip
         if all(before <= after for before, after in pairwise(times)):
             return starts, ends, times
-        order = sorted(
-            range(len(times)), key=times.__getitem__
-        )  # of several runs, or with a clock that was set back
+        # The lines are of several runs, or the clock was set back.
+        order = sorted(range(len(times)), key=times.__getitem__)
         return (
             array("q", map(starts.__getitem__, order)),
             array("q", map(ends.__getitem__, order)),
@@ -134,7 +132,7 @@ class Recording:
         """There has to be one reading that can be shown."""
         if all(self.at(number) is None for number in range(len(self))):
             raise ConfigError(
-                f"{self.path} has no recorded samples", why="each of its lines is broken", do=_AGAIN
+                f"{self.path} has no recorded samples", why="each of its lines is broken", do=WHAT_TO_GIVE
             )
 
 
@@ -207,7 +205,9 @@ def _opened(path: str) -> BinaryIO:
     try:
         file = open(path, "rb", buffering=0)  # noqa: SIM115 - the recording closes it
     except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=(error.strerror or "").lower(), do=_AGAIN) from None
+        raise ConfigError(
+            f"cannot read {path}", why=(error.strerror or str(error)).lower(), do=WHAT_TO_GIVE
+        ) from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise ConfigError(

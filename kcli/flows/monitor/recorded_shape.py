@@ -37,6 +37,7 @@ def _flag(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
+    """-1 is unknown, as in Kafka."""
     return type(value) is int and -1 <= value <= _LARGEST
 
 
@@ -48,7 +49,7 @@ def _moment(value: Any) -> bool:
     return type(value) is int and 0 <= value <= LATEST_MS
 
 
-def _offset(value: Any) -> bool:
+def _zone(value: Any) -> bool:
     return type(value) is int and -_DAY < value < _DAY
 
 
@@ -105,7 +106,7 @@ _TOPIC = _object(
 _READING: Mapping[str, Check] = {
     "cluster": _or_none(_text),
     "at_ms": _moment,
-    "utc_offset": _offset,
+    "utc_offset": _zone,
     "seconds": _number,
     "requests": _count,
     "groups": _list(_GROUP),

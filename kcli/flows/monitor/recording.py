@@ -31,6 +31,11 @@ from kcli.flows.topic_sizes import TopicSize
 
 KIND = "MonitorReading"
 _LAG_SAMPLE = "LagSample"
+WHAT_TO_GIVE = "give a file written by kcli top --record or kcli groups lag --record"
+_HEAD = re.compile(
+    rb'\{"kind":"(?:MonitorReading|LagSample)","api":"kcli/v1","cluster":(?:null|"(?:[^"\\]|\\.){0,300}"),"at_ms":(\d{1,15}),'
+)
+"""How every line begins: a file is indexed without reading more of it."""
 T = TypeVar("T")
 Document = dict[str, Any]
 SharedPartitions = dict[tuple[tuple[str, int], ...], TopicPartitions]
@@ -47,11 +52,6 @@ def time_in(head: bytes) -> int | None:
     return int(found[1]) if found is not None and int(found[1]) <= LATEST_MS else None
 
 
-_HEAD = re.compile(
-    rb'\{"kind":"(?:MonitorReading|LagSample)","api":"kcli/v1","cluster":(?:null|"(?:[^"\\]|\\.){0,300}"),"at_ms":(\d{1,15}),'
-)
-
-
 def read_line(line: bytes, where: str) -> Reading:
     """The reading of a line. Raises ConfigError, with ``where`` in the file, for anything else."""
     try:
@@ -63,11 +63,10 @@ def read_line(line: bytes, where: str) -> Reading:
             check_reading(document)
             return reading_of(document)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=_DO) from None
-    raise ConfigError(f"{where} is not a recorded sample", why=f"its kind is {document['kind']!r}", do=_DO)
-
-
-_DO = "give a file written by kcli top --record or kcli groups lag --record"
+        raise ConfigError(f"{where} is not a recorded sample", why=_why(error), do=WHAT_TO_GIVE) from None
+    raise ConfigError(
+        f"{where} is not a recorded sample", why=f"its kind is {document['kind']!r}", do=WHAT_TO_GIVE
+    )
 
 
 def _why(error: Exception) -> str:
@@ -240,10 +239,12 @@ def _commits_of(by_topic: Document, shared: SharedPartitions) -> Mapping[TopicPa
 
 
 def _member_of(one: Document) -> MemberDescription:
-    places = one["assignment"]
+    by_topic = one["assignment"]
     assignment = None
-    if places is not None:
-        assignment = tuple(TopicPartition(topic, number) for topic, some in places.items() for number in some)
+    if by_topic is not None:
+        assignment = tuple(
+            TopicPartition(topic, number) for topic, some in by_topic.items() for number in some
+        )
     return MemberDescription(
         one["member_id"], one["instance_id"], one["client_id"], one["host"], assignment=assignment
     )

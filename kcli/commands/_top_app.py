@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 from kcli.commands._top_actions import TopActions
+from kcli.commands._top_contact import Live
 from kcli.commands._top_log import stderr_kept
-from kcli.commands._top_run import Live
 from kcli.commands._top_screen import revealed, run_screen
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError

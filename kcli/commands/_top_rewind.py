@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from kcli.commands._top_actions import TopActions
 from kcli.commands.groups import _rewind_flags as flags
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups import _rewind_text as text
@@ -32,7 +31,7 @@ from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
-from kcli.tui.actions import TO_GROUP, UNDO, CancelledError, Proposal, Result, Trouble, Voice, Wish
+from kcli.tui.actions import TO_GROUP, UNDO, Actions, CancelledError, Proposal, Result, Trouble, Voice, Wish
 
 _REMEDIES = Remedies(
     "x waits until they have left; or l rewinds the group as it runs",
@@ -46,9 +45,7 @@ _WAITABLE = (_REMEDIES.members, _REMEDIES.transactions)
 class Rewinds:
     """One rewind after the other."""
 
-    def __init__(
-        self, inv: Invocation, actions: TopActions, admin: Admin, cluster: str, voice: Voice
-    ) -> None:
+    def __init__(self, inv: Invocation, actions: Actions, admin: Admin, cluster: str, voice: Voice) -> None:
         self._inv, self._actions, self._admin, self._voice = inv, actions, admin, voice
         self._journals = Journals(cluster)
         self._log = OffsetsLog(admin, actions.open_consumer, actions.timeout)

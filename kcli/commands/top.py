@@ -54,7 +54,7 @@ def top(inv: Invocation, /, **flags: Any) -> int:
     `kcli groups lag --record` wrote.
     """
     _check(inv, flags)
-    from kcli.commands._top_run import run  # loads Textual
+    from kcli.commands._top_run import run  # not for --help
 
     return run(inv, flags)
 

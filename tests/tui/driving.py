@@ -10,7 +10,7 @@ import click
 from textual.pilot import Pilot
 
 from kcli.commands._top_app import finish_rewinds, new_app
-from kcli.commands._top_run import first_contact
+from kcli.commands._top_contact import first_contact
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.top import top

@@ -4,6 +4,9 @@ that are lost, repeated or swapped are found, and a request to stop ends it in o
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +22,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
 from kcli.flows.stop import Stop
+from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.fault.mirror_command import Done, command, until
 from tests.fault.producing import PATIENCE
@@ -321,3 +325,25 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
     done = perf(cluster, *flags)
     assert (done.code, text in done.err) == (2, True), done.err
     assert cluster.seen(ProduceRequest) == []
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
+    cluster: FakeCluster, processes: str
+) -> None:
+    """The signal reaches every process of the group, as Ctrl-C does."""
+    flags = ("--duration", "60", "--throughput", "100", "--processes", processes, "-o", "json")
+    with subprocess.Popen(
+        [*KCLI, "perf", "produce", "-t", "t", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(cluster.bootstrap),
+        start_new_session=True,
+    ) as process:
+        until(lambda: len(values(cluster)) >= 20)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    done = Done(process.returncode, out.decode(), err.decode())
+    assert done.code == 130, done.err
+    assert item(done)["records"] == len(values(cluster)) >= 20
+    assert "Traceback" not in done.err

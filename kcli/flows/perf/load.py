@@ -22,9 +22,8 @@ from kcli.flows.perf.payload import Payload, Values
 from kcli.flows.perf.run_context import RunContext
 from kcli.flows.perf.schedule import Schedule
 
+_LOOK = 0.1  # seconds between two reports of progress, and two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
-LOOK = 0.1
-"""Seconds between two reports of progress, and two looks at a request to stop."""
 PORTION = 128 << 10
 """Bytes that are handed over at once; without a rate their records have one latency."""
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
@@ -157,7 +156,7 @@ class Load:
             due = self._schedule.due(now) - self.sent
             if due > 0:
                 return min(most, due)
-            time.sleep(min(LOOK, self._schedule.pause(self.sent, now)))
+            time.sleep(min(_LOOK, self._schedule.pause(self.sent, now)))
         return 0
 
     def _hand_over(self, count: int) -> None:
@@ -200,7 +199,7 @@ class Load:
 
 
 def _watch(load: Load, context: RunContext) -> None:
-    while not load.wait(LOOK):
+    while not load.wait(_LOOK):
         context.report(load.deliveries.drain())
         if context.stopped():
             load.stop()
@@ -209,7 +208,7 @@ def _watch(load: Load, context: RunContext) -> None:
 def _finish(producer: Producer, deliveries: Deliveries, context: RunContext) -> None:
     """Waits for the confirmation of what was sent; after a request to stop not for long."""
     deadline = None
-    while not producer.flush(LOOK):
+    while not producer.flush(_LOOK):
         context.report(deliveries.drain())
         if deadline is None and context.stopped():
             deadline = time.monotonic() + _STOP_PATIENCE

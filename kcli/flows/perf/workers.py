@@ -69,7 +69,12 @@ class _Worker:
         self.process: SpawnProcess = context.Process(
             target=_work, args=(theirs, number, stopping), daemon=True
         )
-        self.process.start()
+        # An interrupt of the terminal reaches it too: it must not die of that while it imports its modules.
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         theirs.close()
         self.ready = False
         self.result: Measurement | None = None

@@ -8,6 +8,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "produce": ("kcli.commands.perf.produce:produce", "send records, and measure rate and latency"),
     "consume": ("kcli.commands.perf.consume:consume", "read records, and measure the rate"),
     "e2e": ("kcli.commands.perf.e2e:e2e", "send and receive records, and measure the time between"),
+    "compare": ("kcli.commands.perf.compare:compare", "compare two runs, with confidence intervals"),
 }
 
 

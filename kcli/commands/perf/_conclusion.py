@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.commands.perf._output import print_result, summary
+from kcli.commands.perf._page import perf_page
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.limits import exceeded
 from kcli.flows.stop import Stop
 
@@ -44,6 +46,8 @@ def conclude(
     print_result(inv, item, cluster)
     for line in summary(item):
         inv.talk.note(line)
+    if flags["html"] is not None:
+        _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
     if stop:
         inv.talk.note("stopped before its end; these are the figures until then")
     for error in (*_failures(item, first), *_differences(item)):
@@ -51,6 +55,16 @@ def conclude(
     for text in exceeded(flags["fail_if"], item):
         inv.failed(LimitError(f"perf {item['test']} {item['topic']}: --fail-if {text}"))
     return inv.finish(done=item["records"] > 0, also=[stop.exit_code])
+
+
+def _write_page(inv: Invocation, path: str, page: str) -> None:
+    try:
+        replace_file(path, page.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        inv.failed(FileError(f"cannot write {path}", why=why, do="make room, or name another file"))
+    else:
+        inv.talk.note(f"wrote {path}")
 
 
 def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ LIMIT = Word("condition", parse_limit, tuple(f"{name}>" for name in KEYS))
 
 
 def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--reporting-interval`` and ``--fail-if``."""
+    """``--reporting-interval``, ``--fail-if`` and ``--html``."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -38,11 +39,25 @@ _OPTIONS = (
         metavar="CONDITION",
         help="Exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable.",
     ),
+    click.option(
+        "--html",
+        metavar="FILE",
+        help="Also write the result as a page with plots; it is replaced atomically.",
+    ),
 )
 
 
 def check_report_flags(flags: Mapping[str, Any], test: str, *, checked: bool) -> None:
-    """Usage errors for what a test will not measure. ``checked``: whether it compares the records that it reads."""
+    """Usage errors for what a test will not measure, and for a page that could not be written after it.
+
+    ``checked``: whether it compares the records that it reads.
+    """
+    if flags["html"] is not None and not _can_be_written(flags["html"]):
+        raise usage(
+            f"perf {test}: --html {flags['html']} cannot be written",
+            why="its folder does not exist, or may not be written to",
+            do="name a file in a folder of yours; nothing was run",
+        )
     for limit in flags["fail_if"]:
         why = unmeasured(limit, test, checked=checked)
         if why is not None:
@@ -51,6 +66,11 @@ def check_report_flags(flags: Mapping[str, Any], test: str, *, checked: bool) ->
                 why=why,
                 do="leave it out, or limit what is measured: " + _measured(test, checked=checked),
             )
+
+
+def _can_be_written(path: str) -> bool:
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.isdir(folder) and os.access(folder, os.W_OK) and not os.path.isdir(path)
 
 
 def _measured(test: str, *, checked: bool) -> str:

@@ -38,9 +38,15 @@ class Deliveries:
     With ``head``, that of the records' marks, the numbers of those that are confirmed are kept.
     """
 
-    def __init__(self, size: Callable[[int, int], int], head: bytes | None = None) -> None:
+    def __init__(
+        self,
+        size: Callable[[int, int], int],
+        head: bytes | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.measured = Measurement()
         self._head = head
+        self._clock = clock
         self.began: float | None = None
         self._size = size
         self._lock = threading.Lock()
@@ -53,7 +59,7 @@ class Deliveries:
         """The measured part begins."""
         self._used = time.process_time()
         self.began = now
-        self.measured.began = time.time() - (time.monotonic() - now)
+        self.measured.began = time.time() - (self._clock() - now)
 
     def close(self) -> None:
         """From now on the producer is being closed: records that fail are unconfirmed, not refused."""
@@ -61,7 +67,7 @@ class Deliveries:
 
     def add(self, report: Report) -> None:
         """Records were confirmed or have failed. ``hopeless`` is set if the first ones of all have failed."""
-        at = time.monotonic()
+        at = self._clock()
         with self._lock:
             self._last = at
             if report.error is None:
@@ -73,7 +79,7 @@ class Deliveries:
     def refuse(self, count: int, error: KcliError) -> None:
         """Records could not be handed over."""
         with self._lock:
-            self._last = time.monotonic()
+            self._last = self._clock()
             self._fail(count, error, self._last)
 
     def drain(self) -> Interval:

@@ -1,23 +1,14 @@
 """The profile as one HTML page, with plots, that needs nothing else: no script, no network."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from kcli.output.html_page import html_page, html_table
 from kcli.output.progress import size_text
 from kcli.output.tables import time_text
 
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1b1f24 }
-h1 { font-size: 1.5rem } h2 { margin-top: 2.5rem; border-bottom: 1px solid #d0d7de } h3 { margin-bottom: .3rem }
-table { border-collapse: collapse } th, td { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
-td code { word-break: break-all } pre { background: #f6f8fa; padding: .8rem; overflow-x: auto }
-svg { display: block; width: 100%; height: auto } rect { fill: #2f6fb4 } rect.high { fill: #c2571a }
-text { font: 11px system-ui, sans-serif; fill: #57606a } .note { color: #57606a }
-@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3 } pre { background: #161b22 } }
-"""
 _WIDTH, _HEIGHT, _FOOT = 900, 160, 18
 _CLASSES = {False: "bar", True: "high"}
 
@@ -30,12 +21,7 @@ def page(
     body = "".join(
         _topic(topic, [item for item in partitions if item["topic"] == topic["topic"]]) for topic in topics
     )
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
-        f'<h1>{escape(title)}</h1>\n<p class="note">Cluster {escape(cluster)}, {escape(at)}, by kcli</p>\n'
-        f"{body}</body></html>\n"
-    )
+    return html_page(title, f"Cluster {cluster}, {at}, by kcli", body)
 
 
 def _topic(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str:
@@ -43,7 +29,7 @@ def _topic(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _sections(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield _table(("", ""), _facts(topic))
+    yield html_table(("", ""), _facts(topic))
     if not topic["records"]:
         return
     average = topic["records"] / max(1, topic["partitions"])
@@ -72,7 +58,7 @@ def _sections(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> I
         rows = [
             (_code(one["key"]), f"{one['records']:,}", f"{one['share']:.2%}") for one in topic["top_keys"]
         ]
-        yield "<h3>Most frequent keys</h3>" + note + _table(("key", "#records", "#share"), rows)
+        yield "<h3>Most frequent keys</h3>" + note + html_table(("key", "#records", "#share"), rows)
     if topic["json_schema"] is not None:
         yield (
             "<h3>JSON Schema of the values</h3><pre>"
@@ -109,20 +95,6 @@ def _facts(topic: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML; a head that begins with # is of numbers."""
-    kinds = [' class="number"' if head.startswith("#") else "" for head in heads]
-    cells = "".join(
-        f"<th{kind}>{head.removeprefix('#')}</th>" for kind, head in zip(kinds, heads, strict=True)
-    )
-    top = f"<tr>{cells}</tr>" if any(heads) else ""
-    lines = "".join(
-        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
-        for row in rows
-    )
-    return f"<table>{top}{lines}</table>\n"
 
 
 def _bars(rows: Sequence[tuple[str, int, bool]]) -> str:

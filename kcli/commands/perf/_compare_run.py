@@ -1,0 +1,126 @@
+"""What ``kcli perf compare`` does: reads two files, compares their runs, prints the differences, judges limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kcli.commands.perf._conclusion import LimitError
+from kcli.commands.shared.context import Invocation, stdin_is_terminal
+from kcli.commands.shared.row_output import print_rows
+from kcli.core.errors import ConfigError
+from kcli.flows.perf.change_limits import exceeded_changes
+from kcli.flows.perf.circumstances import Unlike, unlike
+from kcli.flows.perf.comparison import (
+    FEWEST_INTERVALS,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    Difference,
+    compare,
+    intervals_missing,
+)
+from kcli.flows.perf.reports import STDIN, read_runs
+from kcli.flows.perf.series import Series
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+
+_COLUMNS = (
+    Column("metric"),
+    Column("unit"),
+    Column("before", "number"),
+    Column("after", "number"),
+    Column("change_percent", "number"),
+    Column("low_percent", "number"),
+    Column("high_percent", "number"),
+    Column("verdict"),
+)
+
+
+def run(inv: Invocation, before: str, after: str, flags: Mapping[str, Any]) -> int:
+    """Compares; returns the exit status."""
+    if STDIN in (before, after) and stdin_is_terminal():
+        inv.talk.note("reading a report from the terminal; end with Ctrl-D …")
+    ones, others = _runs(before), _runs(after)
+    if ones[0].test != others[0].test:
+        raise ConfigError(
+            f"{before} is of perf {ones[0].test}, {after} of perf {others[0].test}",
+            why="only runs of the same test can be compared",
+            do="compare two runs of the same command",
+        )
+    threshold = flags["threshold"]
+    found = compare(ones, others, threshold)
+    others_unlike = unlike(ones[0].item, others[0].item)
+    head = {
+        "test": ones[0].test,
+        "threshold_percent": round(threshold * 100, 3),
+        "runs_before": len(ones),
+        "runs_after": len(others),
+        "unlike": [row._asdict() for row in others_unlike],
+    }
+    print_rows(inv, "PerfComparison", _COLUMNS, map(_row, found), item="PerfDifference", head=head)
+    for line in (*_unlike_lines(others_unlike), *map(sentence, found)):
+        inv.talk.note(line)
+    for text in exceeded_changes(flags["fail_if"], found):
+        inv.failed(LimitError(f"perf compare: --fail-if {text}"))
+    return inv.finish(done=True)
+
+
+def _runs(path: str) -> Sequence[Series]:
+    """Those of a file, all of one test and long enough."""
+    found = read_runs(path)
+    if len({run.test for run in found}) > 1:
+        raise ConfigError(
+            f"{path} has runs of different tests", why="only runs of the same test can be compared"
+        )
+    for run in found:
+        if intervals_missing(run):
+            seconds = sum(step.seconds for step in run.steps)
+            length = max((step.seconds for step in run.steps), default=0.1)
+            raise ConfigError(
+                f"a run in {path} is too short to be compared: {counted(len(run.steps), 'interval')} in {seconds:.1f} s",
+                why=f"a confidence interval needs at least {FEWEST_INTERVALS}",
+                do=f"run it for {max(5, FEWEST_INTERVALS * length):.0f} s or more; 30 s find smaller changes",
+            )
+    return found
+
+
+def _row(one: Difference) -> dict[str, Any]:
+    return {
+        "metric": one.metric,
+        "unit": one.unit,
+        "before": _figure(one.before),
+        "after": _figure(one.after),
+        "change_percent": _percent(one.change),
+        "low_percent": _percent(one.low),
+        "high_percent": _percent(one.high),
+        "verdict": one.verdict,
+    }
+
+
+def _figure(value: float | None) -> float | None:
+    return None if value is None else round(value, 1 if value >= 100 else 3)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(share * 100, 2)
+
+
+def sentence(one: Difference) -> str:
+    """``rate: slower by 10.2 % (8.1 … 12.4)``, or ``rate: no difference (-1.2 … 2.3 %)``."""
+    if one.change is None or one.low is None or one.high is None:
+        few = "too few records, or none of both" if one.metric.startswith("p") else "not in both runs"
+        return f"{one.metric}: {NOT_MEASURED} ({few})"
+    if one.verdict == NO_DIFFERENCE:
+        return f"{one.metric}: {NO_DIFFERENCE} ({100 * one.low:+.1f} … {100 * one.high:+.1f} %)"
+    near, far = sorted((abs(one.low), abs(one.high)))
+    return (
+        f"{one.metric}: {one.verdict} by {100 * abs(one.change):.1f} % ({100 * near:.1f} … {100 * far:.1f})"
+    )
+
+
+def _unlike_lines(found: Sequence[Unlike]) -> list[str]:
+    return [f"not the same: {row.what}: {_text(row.before)} and {_text(row.after)}" for row in found]
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,323 @@
+"""``kcli perf produce`` on a cluster with faults: every record is counted, a stall is in the corrected latencies, records
+that are lost, repeated or swapped are found, and a request to stop ends it in order."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from kcli.core.codecs.codec import Codec
+from kcli.core.kernels.shapes import Row
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.records.batch import split_batches
+from kcli.core.records.passing import batch_of_rows
+from kcli.flows.stop import Stop
+from tests.fake.cluster import FakeCluster
+from tests.fault.mirror_command import Done, command, until
+from tests.fault.producing import PATIENCE
+
+MESSAGE_TOO_LARGE = 10
+TOPIC_AUTHORIZATION_FAILED = 29
+INVALID_RECORD = 87
+Item = dict[str, Any]
+PLAIN = ("-X", "enable.idempotence=false")
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, cluster_id="c", topics={"t": 3}) as made:
+        yield made
+
+
+def perf(cluster: FakeCluster, *more: str, topic: str = "t") -> Done:
+    return command("perf", "produce", "-b", cluster.bootstrap, "-t", topic, *more)
+
+
+def item(done: Done) -> Item:
+    (found,) = json.loads(done.out)["items"]
+    assert isinstance(found, dict)
+    return found
+
+
+def values(cluster: FakeCluster) -> list[bytes]:
+    return [value or b"" for partition in range(3) for value in cluster.log("t", partition).values()]
+
+
+def test_the_report_has_exactly_the_records_that_are_stored(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "5k", "--record-size", "50..150", "-o", "json")
+    assert done.code == 0, done.err
+    found, stored = item(done), values(cluster)
+    assert found["records"] == len(stored) == 5_000
+    assert found["bytes"] == sum(map(len, stored))
+    assert (min(map(len, stored)), max(map(len, stored))) == (50, 150)
+    assert sum(one["records"] for one in found["intervals"]) == 5_000
+    assert sum(count for _, count in found["histogram_raw_us"]) == 5_000
+    assert sum(count for _, count in found["histogram_corrected_us"]) == 5_000
+    assert (found["errors"], found["unconfirmed"], found["lost"]) == (0, 0, None)
+    assert found["overhead"]["generator_records_per_second"] > 0
+    assert found["configuration"]["record-size"] == "50..150"
+
+
+def test_processes_send_their_shares_and_are_measured_together(cluster: FakeCluster) -> None:
+    done = perf(
+        cluster, "--num-records", "1001", "--processes", "2", "--warmup-records", "101", "--verify", "-o", "json"
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found, stored = item(done), values(cluster)
+    assert (found["records"], found["warmup_records"], len(stored)) == (900, 101, 1_001)
+    assert (found["processes"], found["checked"], found["lost"]) == (2, 1_001, 0)
+    assert sum(count for _, count in found["histogram_corrected_us"]) == 900
+    producers = {value[13:16] for value in stored}
+    assert producers == {b"000", b"001"}
+    assert len({value[:28] for value in stored}) == 1_001
+
+
+def test_a_stall_is_in_the_corrected_latencies_and_not_in_those_of_requests(cluster: FakeCluster) -> None:
+    hold = cluster.hold(ProduceRequest)
+
+    def stall() -> None:
+        hold.wait()
+        time.sleep(2.0)
+        hold.release()
+
+    stalling = Thread(target=stall)
+    stalling.start()
+    done = perf(
+        cluster, "--num-records", "600", "--throughput", "200", "-X", "max.in.flight=1", "-o", "json"
+    )  # fmt: skip
+    stalling.join()
+    assert done.code == 0, done.err
+    found = item(done)
+    assert found["records"] == 600
+    assert found["latency_max_us"] >= 2_000_000  # the request that was held
+    assert found["latency_p95_corrected_us"] >= 1_500_000
+    assert found["latency_p95_us"] < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "figures"),
+    [
+        (lambda rows: [*rows[:3], *rows[4:]], (99, 1, 0, 0)),
+        (lambda rows: [*rows[:3], rows[2], *rows[3:]], (101, 0, 1, 0)),
+        (lambda rows: [*rows[:3], rows[4], rows[3], *rows[5:]], (100, 0, 0, 1)),
+    ],
+    ids=["lost", "duplicated", "reordered"],
+)
+def test_a_record_that_is_not_stored_as_sent_is_found(
+    cluster: FakeCluster, change: Callable[[list[Row]], list[Row]], figures: tuple[int, ...]
+) -> None:
+    cluster.intercept(ProduceRequest, lambda request: edit(request, change), times=1)
+    done = perf(cluster, "--num-records", "100", "--verify", *PLAIN, "-o", "json")
+    assert done.code == 5, done.err
+    found = item(done)
+    assert tuple(found[key] for key in ("checked", "lost", "duplicated", "reordered")) == figures
+    assert (found["records"], found["errors"]) == (100, 0)
+
+
+def edit(request: Any, change: Callable[[list[Row]], list[Row]]) -> None:
+    """Stores other records than were sent."""
+    for topic in request.topic_data:
+        for part in topic.partition_data:
+            (batch,) = split_batches(part.records)
+            rows = [(r.key, r.value, b"\0", r.timestamp) for r in batch.records()]
+            part.records = memoryview(b"".join(batch_of_rows(change(rows), Codec.NONE).wire()))
+
+
+def test_records_of_other_runs_are_not_mistaken_for_its_own(cluster: FakeCluster) -> None:
+    for _ in range(2):
+        done = perf(cluster, "--num-records", "300", "--verify", "-o", "json")
+        assert done.code == 0, done.err
+        assert item(done)["checked"] == 300
+
+
+def test_records_that_failed_are_not_expected_to_be_there(cluster: FakeCluster) -> None:
+    cluster.fail(ProduceRequest, INVALID_RECORD, after=1)
+    done = perf(
+        cluster, "--num-records", "400", "--throughput", "400", "--verify", *PLAIN, "-o", "json"
+    )  # fmt: skip
+    found = item(done)
+    assert done.code == 6, done.err
+    assert found["errors_by_kind"] == {"INVALID_RECORD": found["errors"]}
+    assert found["errors"] + found["records"] == 400
+    assert (found["checked"], found["lost"]) == (found["records"], 0)
+    assert f"{found['errors']:,} of 400 records of t failed: {found['errors']:,} INVALID_RECORD" in done.err
+
+
+def test_a_load_that_is_refused_from_the_beginning_ends_at_once(cluster: FakeCluster) -> None:
+    cluster.fail(ProduceRequest, TOPIC_AUTHORIZATION_FAILED, times=1_000)
+    done = perf(cluster, "--duration", "60", "--throughput", "100", "-o", "json")
+    assert done.code == 4, done.err
+    found = item(done)
+    assert found["records"] == 0
+    assert set(found["errors_by_kind"]) == {"TOPIC_AUTHORIZATION_FAILED"}
+    assert values(cluster) == []
+
+
+def test_a_topic_that_does_not_exist_is_not_created(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "1", topic="tt")
+    assert done.code == 1
+    assert "did you mean t? `kcli topics create tt --partitions N` creates it" in done.err
+
+
+def test_a_dry_run_shows_the_plan_and_sends_nothing(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "5k", "--throughput", "10MB/s", "--processes", "3", "--dry-run")
+    assert done.code == 0
+    assert "Load t (3 partitions) by 3 processes" in done.out
+    assert "5,000 records of 1,024 bytes, at most 10.0 MB/s; acks=all, idempotent" in done.out
+    assert "the records stay in the topic" in done.out
+    assert values(cluster) == []
+    assert cluster.seen(ProduceRequest) == []
+
+
+def test_a_file_is_sent_line_by_line(cluster: FakeCluster, tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"one\ntwo\nthree\n")
+    done = perf(cluster, "--num-records", "7", "--payload-file", str(file), "-o", "json")
+    assert done.code == 0, done.err
+    assert sorted(values(cluster)) == sorted([b"one", b"two", b"three", b"one", b"two", b"three", b"one"])
+    assert item(done)["bytes"] == 25
+
+
+def test_a_throughput_in_bytes_is_one_of_records_of_the_mean_size(cluster: FakeCluster) -> None:
+    done = perf(
+        cluster, "--num-records", "200", "--record-size", "1kB", "--throughput", "200kB/s", "-o", "json"
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert item(done)["seconds"] >= 0.99
+    assert item(done)["overhead"]["late_p99_us"] is not None
+
+
+def test_a_condition_that_is_true_is_status_8(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "100", "--fail-if", "rate<1G", "--fail-if", "errors>0")
+    assert done.code == 8
+    assert "--fail-if rate<1G" in done.err
+    assert "errors>0" not in done.err
+
+
+def test_kafkas_line(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "100", "-o", "kafka")
+    assert done.code == 0, done.err
+    assert done.out.startswith("100 records sent, ")
+    assert "ms 99.9th." in done.out
+
+
+class Stops:
+    """The requests to stop of a command in a thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: list[Stop] = []
+        monkeypatch.setattr("kcli.commands.perf._produce_run.Stop", self._new)
+
+    def _new(self, **_more: Any) -> Stop:
+        self.made.append(Stop())
+        return self.made[-1]
+
+    def request(self) -> None:
+        until(lambda: self.made)
+        self.made[-1].request()
+
+
+def in_thread(call: Callable[[], Done]) -> tuple[Thread, list[Done]]:
+    found: list[Done] = []
+    thread = Thread(target=lambda: found.append(call()))
+    thread.start()
+    return thread, found
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_request_to_stop_prints_the_result_so_far(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, processes: str
+) -> None:
+    stops = Stops(monkeypatch)
+    thread, found = in_thread(
+        lambda: perf(
+            cluster, "--duration", "60", "--throughput", "100", "--processes", processes, "-o", "json"
+        )
+    )
+    until(lambda: len(values(cluster)) >= 20)
+    stops.request()
+    thread.join(PATIENCE)
+    (done,) = found
+    assert done.code == 130, done.err
+    assert item(done)["records"] == len(values(cluster)) >= 20
+    assert item(done)["unconfirmed"] == 0
+    assert "stopped before its end" in done.err
+
+
+def test_a_request_to_stop_does_not_wait_for_brokers_that_are_silent(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops = Stops(monkeypatch)
+    hold = cluster.hold(ProduceRequest, times=1_000)
+    thread, found = in_thread(
+        lambda: perf(cluster, "--duration", "60", "-X", "buffer.memory=100000", "-o", "json")
+    )
+    hold.wait()
+    stops.request()
+    thread.join(PATIENCE)
+    (done,) = found
+    assert done.code == 130, done.err
+    assert item(done)["records"] == 0
+    assert item(done)["unconfirmed"] > 0
+    hold.release()
+
+
+def test_a_request_to_stop_while_reading_back_leaves_the_records_unchecked(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops = Stops(monkeypatch)
+    hold = cluster.hold(FetchRequest, times=1_000)
+    thread, found = in_thread(lambda: perf(cluster, "--num-records", "50", "--verify", "-o", "json"))
+    hold.wait()
+    stops.request()
+    thread.join(PATIENCE)
+    (done,) = found
+    assert done.code == 130, done.err
+    assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    hold.release()
+
+
+def test_progress_has_rate_and_latency(cluster: FakeCluster) -> None:
+    done = perf(
+        cluster, "--num-records", "300", "--throughput", "200", "--reporting-interval", "500ms", "-o", "json"
+    )  # fmt: skip
+    lines = [line for line in done.err.splitlines() if line.startswith("at ")]
+    assert len(lines) >= 2
+    assert all("records/s" in line and "p99" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        ((), "how much is to be sent"),
+        (("--num-records", "1", "--record-size", "0"), "at least one byte"),
+        (("--num-records", "1", "--record-size", "2MB"), "max.request.size"),
+        (("--num-records", "1", "--record-size", "9..3"), "ends before it starts"),
+        (("--num-records", "1", "--throughput", "0"), "more than 0"),
+        (("--num-records", "1", "--throughput", "fast"), "is not a throughput"),
+        (("--num-records", "5", "--warmup-records", "5"), "no record would be measured"),
+        (("--num-records", "1", "--processes", "2"), "each of them sends one"),
+        (("--num-records", "1", "--verify", "--record-size", "28"), "need 29 bytes"),
+        (("--num-records", "1", "--verify", "--payload-file", __file__), "a file is sent as it is"),
+        (("--num-records", "1", "--verify", "-X", "acks=0"), "no record is confirmed"),
+        (("--num-records", "1", "--record-size", "9", "--payload-file", __file__), "--record-size with"),
+        (("--num-records", "1", "--compressible", "0.5", "--payload-file", __file__), "--compressible with"),
+        (("--num-records", "1", "--payload-delimiter", ";"), "--payload-delimiter without"),
+        (("--num-records", "1", "--compressible", "1.5"), "range"),
+        (("--num-records", "1", "--fail-if", "lost>0"), "never be judged"),
+        (("--num-records", "1", "--fail-if", "p98>5ms"), "did you mean"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_sent(
+    cluster: FakeCluster, flags: tuple[str, ...], text: str
+) -> None:
+    done = perf(cluster, *flags)
+    assert (done.code, text in done.err) == (2, True), done.err
+    assert cluster.seen(ProduceRequest) == []

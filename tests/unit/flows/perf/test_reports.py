@@ -1,0 +1,92 @@
+"""The runs of a file: documents and lines, and what is none of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.flows.perf.circumstances import Unlike, unlike
+from kcli.flows.perf.reports import read_runs
+from tests.unit.flows.perf.made_up_runs import made_up_item
+
+ITEM = made_up_item(Random(1), intervals=50, records=100)
+DOCUMENT = json.dumps({"kind": "PerfReport", "api": "kcli/v1", "items": [ITEM], "warnings": []}, indent=1)
+LINE = json.dumps({"kind": "PerfReport", **ITEM})
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"), [(DOCUMENT, 1), (LINE, 1), (f"{LINE}\n{LINE}\n", 2), (f"{DOCUMENT}\n{LINE}", 2)]
+)
+def test_documents_and_lines_are_read_however_many(tmp_path: Path, text: str, runs: int) -> None:
+    path = tmp_path / "run"
+    path.write_text(text)
+    found = read_runs(str(path))
+    assert [run.test for run in found] == ["produce"] * runs
+    assert all(len(run.steps) == 50 for run in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "there is no run in it"),
+        ("1,000 records sent", "it has no kind"),
+        ("records", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        (DOCUMENT[:-3], "it is not JSON"),
+        ('{"kind":"GroupList","items":[]}', "its kind is GroupList"),
+        ('{"kind":"PerfReport","items":[]}', "there is no run in it"),
+        ('{"kind":"PerfReport","items":5}', "its items are no list"),
+        ('{"kind":"PerfReport","items":[5]}', "no intervals as kcli perf writes them"),
+        ('{"kind":"PerfReport"}', "no intervals as kcli perf writes them"),
+    ],
+)
+def test_what_is_no_report_is_refused_with_its_reason(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "run"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_runs(str(path))
+    assert why in caught.value.why
+    assert str(path) in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere"):
+        read_runs(str(tmp_path / "nowhere"))
+
+
+def test_what_differs_besides_the_figures_is_found_in_all_parts_of_a_report() -> None:
+    one = {
+        **ITEM,
+        "configuration": {"acks": "all", "linger.ms": 5},
+        "versions": {"kcli": "1"},
+        "host": {"cpus": 4, "load_1m": 1.0},
+    }
+    other = {
+        **one,
+        "topic": "u",
+        "bytes": one["bytes"] * 2,
+        "configuration": {"acks": "1", "linger.ms": 5, "batch.size": 9},
+        "versions": {"kcli": "2"},
+        "host": {"cpus": 2, "load_1m": 1.9},
+    }
+    assert unlike(one, one) == []
+    assert set(unlike(one, other)) == {
+        Unlike("topic", "t", "u"),
+        Unlike("bytes of a record", 100, 200),
+        Unlike("configuration.acks", "all", "1"),
+        Unlike("configuration.batch.size", None, 9),
+        Unlike("versions.kcli", "1", "2"),
+        Unlike("host.cpus", 4, 2),
+    }
+
+
+def test_the_load_of_the_host_counts_where_it_is_much_more() -> None:
+    calm = {**ITEM, "host": {"cpus": 2, "load_1m": 0.5}}
+    assert unlike(calm, {**ITEM, "host": {"cpus": 2, "load_1m": 1.4}}) == []
+    (row,) = unlike(calm, {**ITEM, "host": {"cpus": 2, "load_1m": 1.6}})
+    assert row.what == "host.load_1m"

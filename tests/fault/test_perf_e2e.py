@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,8 +17,10 @@ import pytest
 from kcli.core import Consumer
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
+from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import options
+from tests.fault.mirror_command import until
 from tests.fault.perf_topics import fill
 from tests.in_process import Done, kcli
 
@@ -127,6 +131,21 @@ def test_a_condition_that_is_true_is_status_8(cluster: FakeCluster) -> None:
     assert done.code == 8, done.err
     assert "--fail-if p50>1us: it is" in done.err
     assert "lost>0" not in done.err
+
+
+@MODES
+def test_a_stop_prints_the_result_so_far(cluster: FakeCluster, mode: tuple[str, ...]) -> None:
+    """What is in flight then is waited for: it is not lost."""
+    words = ("perf", "e2e", "-t", "t", "--duration", "60s", "--record-size", "50", "-o", "json", *mode)
+    with start(*words, bootstrap=cluster.bootstrap, stdin=subprocess.DEVNULL) as process:
+        until(lambda: cluster.log("t").end_offset >= 20)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    found = json.loads(out)["items"][0]
+    assert found["records"] == found["checked"] == cluster.log("t").end_offset >= 20
+    assert (found["lost"], found["duplicated"], found["reordered"], found["unconfirmed"]) == (0, 0, 0, 0)
+    assert b"stopped before its end" in err
 
 
 def test_records_that_failed_are_counted_by_kind_and_are_not_lost(cluster: FakeCluster) -> None:

@@ -1,8 +1,8 @@
 """What ``kcli perf compare`` says of real runs: of two of the same thing, and of one at nine tenths of the rate.
 
-One broker, runs that follow each other. Of pairs of the same thing one in twenty may have a difference; of the others each
-should have one in rate. ``KCLI_BENCH_PAIRS`` (20), ``KCLI_BENCH_SECONDS`` (10, of each run) and ``KCLI_BENCH_RATE`` (5000)
-choose.
+One broker, runs that follow each other. Of pairs of the same thing one in twenty may have a difference; of the others
+each should have one in rate. ``KCLI_BENCH_PAIRS`` (20), ``KCLI_BENCH_SECONDS`` (10, of each run) and
+``KCLI_BENCH_RATE`` (5000) choose.
 """
 
 from __future__ import annotations

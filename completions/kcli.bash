@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror pipeline profile config sandbox demo completion help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -269,6 +269,31 @@ _kcli_command() {
             valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli perf")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="produce consume e2e compare"
+            aliases="" ;;
+        "kcli perf produce")
+            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --processes --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli perf consume")
+            names="-t --topic -g --group --num-records --duration --from-latest --warmup-records --idle-timeout --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -g --group --num-records --duration --warmup-records --idle-timeout --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli perf e2e")
+            names="-t --topic -g --group --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -g --group --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli perf compare")
+            names="--threshold --fail-if -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--threshold --fail-if -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -412,7 +437,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror pipeline profile config sandbox demo completion options profiles exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion options profiles exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -458,6 +483,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help perf")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="produce consume e2e compare"
             aliases="" ;;
         "kcli help pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -883,6 +913,49 @@ _kcli_value() {
         "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror --color") reply="auto always never" ;;
         "kcli mirror --progress") reply="auto none bar json" ;;
+        "kcli perf -F" | "kcli perf --command-config") files=1 ;;
+        "kcli perf -X" | "kcli perf --command-property") keys="$_kcli_keys" ;;
+        "kcli perf --profile") asked=profiles ;;
+        "kcli perf -o" | "kcli perf --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli perf --color") reply="auto always never" ;;
+        "kcli perf --progress") reply="auto none bar json" ;;
+        "kcli perf produce -t" | "kcli perf produce --topic") asked=topics ;;
+        "kcli perf produce --payload-file") files=1 ;;
+        "kcli perf produce --fail-if") reply="p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>" ;;
+        "kcli perf produce --html") files=1 ;;
+        "kcli perf produce -F" | "kcli perf produce --command-config") files=1 ;;
+        "kcli perf produce -X" | "kcli perf produce --command-property") keys="$_kcli_keys" ;;
+        "kcli perf produce --profile") asked=profiles ;;
+        "kcli perf produce -o" | "kcli perf produce --output") reply="table plain wide tsv csv json ndjson yaml kafka" ;;
+        "kcli perf produce --color") reply="auto always never" ;;
+        "kcli perf produce --progress") reply="auto none bar json" ;;
+        "kcli perf consume -t" | "kcli perf consume --topic") asked=topics ;;
+        "kcli perf consume -g" | "kcli perf consume --group") asked=groups ;;
+        "kcli perf consume --fail-if") reply="p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>" ;;
+        "kcli perf consume --html") files=1 ;;
+        "kcli perf consume -F" | "kcli perf consume --command-config") files=1 ;;
+        "kcli perf consume -X" | "kcli perf consume --command-property") keys="$_kcli_keys" ;;
+        "kcli perf consume --profile") asked=profiles ;;
+        "kcli perf consume -o" | "kcli perf consume --output") reply="table plain wide tsv csv json ndjson yaml kafka" ;;
+        "kcli perf consume --color") reply="auto always never" ;;
+        "kcli perf consume --progress") reply="auto none bar json" ;;
+        "kcli perf e2e -t" | "kcli perf e2e --topic") asked=topics ;;
+        "kcli perf e2e -g" | "kcli perf e2e --group") asked=groups ;;
+        "kcli perf e2e --payload-file") files=1 ;;
+        "kcli perf e2e --fail-if") reply="p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>" ;;
+        "kcli perf e2e --html") files=1 ;;
+        "kcli perf e2e -F" | "kcli perf e2e --command-config") files=1 ;;
+        "kcli perf e2e -X" | "kcli perf e2e --command-property") keys="$_kcli_keys" ;;
+        "kcli perf e2e --profile") asked=profiles ;;
+        "kcli perf e2e -o" | "kcli perf e2e --output") reply="table plain wide tsv csv json ndjson yaml kafka" ;;
+        "kcli perf e2e --color") reply="auto always never" ;;
+        "kcli perf e2e --progress") reply="auto none bar json" ;;
+        "kcli perf compare -F" | "kcli perf compare --command-config") files=1 ;;
+        "kcli perf compare -X" | "kcli perf compare --command-property") keys="$_kcli_keys" ;;
+        "kcli perf compare --profile") asked=profiles ;;
+        "kcli perf compare -o" | "kcli perf compare --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli perf compare --color") reply="auto always never" ;;
+        "kcli perf compare --progress") reply="auto none bar json" ;;
         "kcli pipeline -F" | "kcli pipeline --command-config") files=1 ;;
         "kcli pipeline -X" | "kcli pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli pipeline --profile") asked=profiles ;;
@@ -1147,6 +1220,12 @@ _kcli_value() {
         "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help perf -F" | "kcli help perf --command-config") files=1 ;;
+        "kcli help perf -X" | "kcli help perf --command-property") keys="$_kcli_keys" ;;
+        "kcli help perf --profile") asked=profiles ;;
+        "kcli help perf -o" | "kcli help perf --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help perf --color") reply="auto always never" ;;
+        "kcli help perf --progress") reply="auto none bar json" ;;
         "kcli help pipeline -F" | "kcli help pipeline --command-config") files=1 ;;
         "kcli help pipeline -X" | "kcli help pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli help pipeline --profile") asked=profiles ;;

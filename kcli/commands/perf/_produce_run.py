@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
@@ -54,13 +54,16 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             why="no record is confirmed, so none can be missing",
             do="acks=1 or acks=all, or leave --verify out",
         )
-    payload = Payload(values, 0)
+    run_number = new_run() if can_be_marked(values) else None
+    payload = Payload(values, 0, None if run_number is None else (run_number, 0))
     check_fits(payload.largest, options, "perf produce")
     target = find_topic(inv, topic, options)
     show_plan(inv, _plan(target, flags, values, options))
     if inv.dry_run:
         return 0
-    return _measure(inv, target, flags, options, values, payload)
+    plans = _plans(topic, flags, values, payload.mean_size, run_number)
+    speed = generator_speed(payload) * len(plans)
+    return _measure(inv, target, flags, options, plans, speed)
 
 
 def _measure(
@@ -68,12 +71,10 @@ def _measure(
     target: LoadTarget,
     flags: Mapping[str, Any],
     options: ProducerOptions,
-    values: Values,
-    payload: Payload,
+    plans: Sequence[LoadPlan],
+    speed: float,
 ) -> int:
-    plans = _plans(target.topic, flags, values, payload)
     reader = _reader(inv, target.topic) if flags["verify"] else None
-    speed = generator_speed(plans[0])
     sent, warmup = flags["num_records"], flags["warmup_records"]
     total = None if sent is None else sent - warmup
     shown = Shown(inv, "produce", flags, total=total, left="confirmed, the others unknown")
@@ -93,10 +94,10 @@ def _measure(
             "produce",
             target.topic,
             processes=len(plans),
-            configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, values)),
+            configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, plans[0].values)),
             versions=versions(),
             host=host(),
-            generator_records_per_second=round(speed * len(plans)),
+            generator_records_per_second=round(speed),
         )
         failure = measured.failure.error() if measured.failure is not None else None
         item = perf_item(about, measured)
@@ -132,12 +133,13 @@ def _checked(flags: Mapping[str, Any]) -> Values:
     return values
 
 
-def _plans(topic: str, flags: Mapping[str, Any], values: Values, payload: Payload) -> list[LoadPlan]:
+def _plans(
+    topic: str, flags: Mapping[str, Any], values: Values, mean_size: float, run_number: int | None
+) -> list[LoadPlan]:
     """One for each process: records and warm-up in equal shares."""
     count = flags["processes"]
     records, warmup = shares(flags["num_records"], count), shares(flags["warmup_records"], count)
-    rate = records_per_second(flags["throughput"], payload.mean_size)
-    run_number = new_run() if can_be_marked(values) else None
+    rate = records_per_second(flags["throughput"], mean_size)
     return [
         LoadPlan(
             topic,

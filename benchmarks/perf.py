@@ -216,7 +216,7 @@ def _output(argv: Sequence[str]) -> str:
 
 
 def _overhead(bootstrap: str) -> Table:
-    """At full speed through one connection, beside a sender of prepared batches that does nothing else, without starts."""
+    """At full speed through one connection, beside a sender of prepared batches that does nothing else. No starts."""
     raw: list[tuple[float, float]] = []
     own: list[tuple[float, float]] = []
     made = 0.0

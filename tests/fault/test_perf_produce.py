@@ -22,10 +22,11 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
 from kcli.flows.stop import Stop
-from tests.command import KCLI, environment
+from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fault.mirror_command import Done, command, until
 from tests.fault.producing import PATIENCE
+from tests.warm_kcli import KCLI
 
 MESSAGE_TOO_LARGE = 10
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -162,6 +163,18 @@ def test_a_load_that_is_refused_from_the_beginning_ends_at_once(cluster: FakeClu
     assert found["records"] == 0
     assert set(found["errors_by_kind"]) == {"TOPIC_AUTHORIZATION_FAILED"}
     assert values(cluster) == []
+
+
+def test_a_topic_that_is_deleted_meanwhile_ends_the_load(cluster: FakeCluster) -> None:
+    thread, found = in_thread(lambda: perf(cluster, "--duration", "600", "--throughput", "100", "-o", "json"))
+    until(lambda: len(values(cluster)) >= 20)
+    stored = len(values(cluster))
+    cluster.delete_topic("t")
+    thread.join(PATIENCE)
+    (done,) = found
+    assert done.code == 6, done.err
+    assert item(done)["records"] >= stored
+    assert item(done)["errors"] > 0
 
 
 def test_a_topic_that_does_not_exist_is_not_created(cluster: FakeCluster) -> None:

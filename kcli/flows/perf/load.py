@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from kcli.core.errors import ClosedError, KcliError
+from kcli.core.errors import BufferFullError, ClosedError, KcliError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.flows.perf.deliveries import Deliveries, HandedOver
@@ -181,10 +181,10 @@ class Load:
                 delimiter=payload.delimiter,
                 origin=token,
             )
-        except ClosedError:
-            return  # stopped while it waited: these records were never sent
         except KcliError as error:
-            self.deliveries.refuse(portion.records, error)
+            if self._stopping and isinstance(error, ClosedError):
+                return  # stopped while it waited: these records were never sent
+            self.deliveries.refuse(portion.records, error, final=not isinstance(error, BufferFullError))
         self.sent += portion.records
         done = time.monotonic()
         if done - now >= _BLOCKED:

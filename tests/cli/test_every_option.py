@@ -58,9 +58,9 @@ NO_CLUSTER = OF_PROFILES | {
     "demo",
     "completion",
     "help",
+    "perf compare",
     "pipeline doctor",  # its tasks contact one: tests/pipeline
     "pipeline pack",
-    "perf compare",
 }
 
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
@@ -113,16 +113,20 @@ PRODUCE, TRANSACTIONAL = (
     "produce t {dir}/lines.txt",
     "produce t {dir}/lines.txt --transactional-id {group}",
 )
-PERF_PRODUCE = "perf produce -t t --num-records 10"
-PERF_CONSUME = "perf consume -t t"
 STREAMS: dict[str, type[ClientOptions]] = {
     CONSUME: ConsumerOptions,
     MEMBER: ConsumerOptions,
     PRODUCE: ProducerOptions,
     TRANSACTIONAL: ProducerOptions,
 }
-PERF: dict[str, type[ClientOptions]] = {PERF_PRODUCE: ProducerOptions, PERF_CONSUME: ConsumerOptions}
-"""What the options of their clients change is what they change for STREAMS: they hand them on to the same clients."""
+
+PERF: dict[str, tuple[type[ClientOptions], ...]] = {
+    "perf produce -t t --num-records 5 --record-size 100 --verify": (ProducerOptions,),
+    "perf consume -t t": (ConsumerOptions,),
+    "perf consume -t t -g {group}": (ConsumerOptions,),
+    "perf e2e -t t --num-records 5 --record-size 100": (ProducerOptions, ConsumerOptions),
+}
+"""Which options of their clients have no effect is tested in ``tests/fault/test_perf_*.py``."""
 
 COMMON = {
     "client_id": "somebody", "request_timeout_ms": 29_000, "default_api_timeout_ms": 9_000,
@@ -281,9 +285,8 @@ def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
     jobs = {f"pipeline {verb}" for verb in VERBS}  # tests/pipeline
     without_end = {"exporter"}  # tests/fault/test_exporter.py
-    perf = {"perf produce", "perf consume"}
-    of_two_clients = {"perf e2e"}
-    others = {"consume", "produce"} | perf | of_two_clients | of_two_clusters | jobs | without_end
+    tests = {" ".join(line.split()[:2]) for line in PERF}
+    others = {"consume", "produce"} | tests | of_two_clusters | jobs | without_end
     assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | others
 
 
@@ -385,9 +388,9 @@ def test_options_of_another_mechanism_are_refused(here: Here, table: dict[str, A
 
 @pytest.mark.parametrize("line", LINES)
 def test_options_of_other_clients_are_refused_from_x_and_passed_over_in_files(here: Here, line: str) -> None:
-    kind = (STREAMS | PERF).get(line, ClientOptions)
-    foreign = {name for options in ALL_OPTIONS for name in names(options)} - names(kind)
-    foreign |= {CREATES} if kind is ClientOptions else set()
+    kinds = PERF.get(line, (STREAMS.get(line, ClientOptions),))
+    foreign = {name for options in ALL_OPTIONS for name in names(options)}.difference(*map(names, kinds))
+    foreign |= {CREATES} if kinds == (ClientOptions,) else set()
     with clients(stop=True) as opened:
         for name in sorted(foreign):
             code, err = here.inside(line, *x(name, value_of(name)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
+from kcli.commands.perf._load_flags import UNUSED_BY_LOADS, check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
@@ -47,7 +47,7 @@ _MATTER = (
 def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     """Runs the test; returns the exit status."""
     values = _checked(flags)
-    options = inv.client_options(ProducerOptions, transactional_id="")
+    options = inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
     if flags["verify"] and options.acks == "0":
         raise usage(
             "kcli perf produce: --verify with acks=0",

@@ -68,4 +68,4 @@ def with_block(document: str, name: str, text: str) -> str:
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if pattern.search(document) is None:
         raise ValueError(f"{DOCUMENT.name} has no place for {name}: {begin.strip()}")
-    return pattern.sub(lambda _: f"{begin}\n{text}\n{end}", document)
+    return pattern.sub(lambda _: f"{begin}\n{text.strip()}\n\n{end}", document)

@@ -46,6 +46,7 @@ def figures(found: dict[str, Any]) -> tuple[int | None, ...]:
     return tuple(found[name] for name in ("checked", "lost", "duplicated", "reordered"))
 
 
+@pytest.mark.case("S4-30")
 def test_a_topic_is_read_to_its_end_and_checked(cluster: FakeCluster) -> None:
     fill(cluster, SOUND)
     done = consume(cluster)

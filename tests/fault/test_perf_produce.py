@@ -55,6 +55,7 @@ def values(cluster: FakeCluster) -> list[bytes]:
     return [value or b"" for partition in range(3) for value in cluster.log("t", partition).values()]
 
 
+@pytest.mark.case("S4-30")
 def test_the_report_has_exactly_the_records_that_are_stored(cluster: FakeCluster) -> None:
     done = perf(cluster, "--num-records", "5k", "--record-size", "50..150", "-o", "json")
     assert done.code == 0, done.err

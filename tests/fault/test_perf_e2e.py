@@ -201,6 +201,56 @@ def test_a_group_with_another_member_is_refused(cluster: FakeCluster) -> None:
         thread.join()
 
 
+def test_a_member_that_joins_during_the_test_ends_it_and_no_record_is_called_lost(
+    cluster: FakeCluster,
+) -> None:
+    cluster.add_partitions("t", 2)
+
+    def join(_request: Any) -> None:
+        rule.remove()
+        thread.start()
+
+    def other() -> None:
+        with Consumer(**options(cluster, group_id="g")) as member:
+            member.subscribe("t")
+            while not over.is_set():
+                member.poll(0.02)
+
+    over, thread = threading.Event(), threading.Thread(target=other)
+    rule = cluster.intercept(ProduceRequest, join, after=20)
+    done = e2e(cluster, "--duration", "30s", "-g", "g", "--throughput", "100")
+    over.set()
+    thread.join()
+    assert done.code == 7, done.err
+    assert "1 of 2 partitions of t are assigned" in done.err
+    assert figures(done) == (None,) * 4
+    assert item(done)["records"] >= 10
+
+
+def test_records_of_others_do_not_prolong_the_wait_for_a_lost_one(cluster: FakeCluster) -> None:
+    """They come all the time, at shorter intervals than it lasts."""
+    over = threading.Event()
+
+    def write() -> None:
+        for _ in range(1_000):
+            if over.wait(0.02):
+                return
+            fill(cluster, {0: [None]})
+
+    def lose(_request: Any) -> None:
+        rule.remove()
+        cluster.misplace_batch("t", 0, "lose")
+        writer.start()
+
+    writer = threading.Thread(target=write)
+    rule = cluster.intercept(ProduceRequest, lose)
+    done = e2e(cluster, "--num-records", "3", "--idle-timeout", "500ms")
+    still_writing = writer.is_alive()
+    over.set()
+    writer.join()
+    assert (done.code, still_writing, *figures(done)) == (5, True, 2, 1, 0, 0)
+
+
 def test_options_of_either_client_are_obeyed_and_others_refused(cluster: FakeCluster) -> None:
     words = ("-X", "linger.ms=3", "-X", "fetch.min.bytes=2", "--num-records", "5", "--dry-run")
     assert e2e(cluster, *words).code == 0

@@ -1,9 +1,16 @@
-"""Runs the benchmarks: ``python -m benchmarks [NAME...]``; all of them without a name."""
+"""Runs the benchmarks: ``python -m benchmarks [--docs] [NAME...]``; all of them without a name.
+
+Those that return tables have them written as markdown and JSON to .cache/benchmarks/, with ``--docs`` into
+docs/performance.md, too.
+"""
 
 import pkgutil
 import sys
 from importlib import import_module
 from pathlib import Path
+
+from benchmarks._measure import machine
+from benchmarks._table import FOLDER, write_tables
 
 
 def available() -> list[str]:
@@ -12,7 +19,8 @@ def available() -> list[str]:
     return [module.name for module in modules if not module.name.startswith("_")]
 
 
-def main(names: list[str]) -> int:
+def main(words: list[str]) -> int:
+    names, docs = [word for word in words if word != "--docs"], "--docs" in words
     there_are = available()
     unknown = [name for name in names if name not in there_are]
     if unknown:
@@ -20,7 +28,11 @@ def main(names: list[str]) -> int:
         return 2
     for name in names or there_are:
         print(f"== {name}", flush=True)
-        import_module(f"benchmarks.{name}").main()
+        about = machine()
+        tables = import_module(f"benchmarks.{name}").main()
+        if tables:
+            write_tables(name, tables, about, docs=docs)
+            print(f"wrote {FOLDER / name}.md and .json", flush=True)
     return 0
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import _kafka_tools as kafka
@@ -62,8 +63,38 @@ for message, _ in zip(consumer, range(int(sys.argv[3]))):
     write(message.value + b"\\n")
 """
 
+_AIOKAFKA_PRODUCE = """
+import asyncio, sys
+from aiokafka import AIOKafkaProducer
+async def main():
+    producer = AIOKafkaProducer(bootstrap_servers=sys.argv[1], max_batch_size=1_000_000, linger_ms=5,
+        max_request_size=2_000_000, enable_idempotence=True,
+        compression_type=None if sys.argv[3] == "none" else sys.argv[3])
+    await producer.start()
+    for line, _ in zip(sys.stdin.buffer, range(int(sys.argv[4]))):
+        await producer.send(sys.argv[2], line[:-1])
+    await producer.stop()
+asyncio.run(main())
+"""
+
+_AIOKAFKA_CONSUME = """
+import asyncio, sys
+from aiokafka import AIOKafkaConsumer
+async def main():
+    consumer = AIOKafkaConsumer(sys.argv[2], bootstrap_servers=sys.argv[1], auto_offset_reset="earliest")
+    await consumer.start()
+    left, write = int(sys.argv[3]), sys.stdout.buffer.write
+    while left > 0:
+        for records in (await consumer.getmany(timeout_ms=1000)).values():
+            for record in records:
+                write(record.value + b"\\n")
+            left -= len(records)
+    await consumer.stop()
+asyncio.run(main())
+"""
+
 _RAW_PRODUCE = """
-import sys
+import sys, time
 from kcli.core import Producer
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
@@ -75,12 +106,18 @@ with Producer(bootstrap_servers=bootstrap) as producer:
     lines = open(sys.argv[4], "rb").read(1_200_000).split(b"\\n")
     count = built.append_lines(lines, 0, 1_700_000_000_000)
     batch = RecordBatch(memoryview(b"".join(built.wire())))
+    wall, cpu = time.monotonic(), time.process_time()
     for index in range(records // count + 1):
         producer.send_batch(TopicPartition(topic, index % producer.partitions_of(topic)), batch)
     producer.flush()
+    print((records // count + 1) * count, time.monotonic() - wall, time.process_time() - cpu)
 """
 
 _SLOW = 10  # what is slow gets this share of the records
+
+
+def _installed(module: str) -> bool:
+    return find_spec(module) is not None
 
 
 def kcli_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str, *flags: str) -> Run:
@@ -97,15 +134,27 @@ def kcat_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str
     )
 
 
-def confluent_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run:
+def confluent_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run | None:
     """confluent-kafka's ``produce`` in a loop over stdin."""
+    if not _installed("confluent_kafka"):
+        return None
     return Run([sys.executable, "-c", _CONFLUENT_PRODUCE, bootstrap, topic, codec], count, lines)
 
 
-def kafka_python_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run:
+def kafka_python_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run | None:
     """kafka-python in a loop over stdin."""
+    if not _installed("kafka"):
+        return None
     some = count // _SLOW
     return Run([sys.executable, "-c", _KAFKA_PYTHON_PRODUCE, bootstrap, topic, codec, str(some)], some, lines)
+
+
+def aiokafka_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run | None:
+    """aiokafka in a loop over stdin."""
+    if not _installed("aiokafka"):
+        return None
+    some = count // _SLOW
+    return Run([sys.executable, "-c", _AIOKAFKA_PRODUCE, bootstrap, topic, codec, str(some)], some, lines)
 
 
 def console_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str) -> Run | None:
@@ -130,7 +179,10 @@ def perf_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str
 
 
 def raw_produce(bootstrap: str, topic: str, lines: Path, count: int) -> Run:
-    """A sender that encodes nothing: one pre-built batch of about 1 MB, again and again."""
+    """A sender that encodes nothing: one pre-built batch of about 1 MB, again and again.
+
+    It prints records, seconds and CPU seconds, without its start.
+    """
     return Run([sys.executable, "-c", _RAW_PRODUCE, bootstrap, topic, str(count), str(lines)], count)
 
 
@@ -155,15 +207,27 @@ def kcl_consume(bootstrap: str, topic: str, count: int) -> Run | None:
     return Run([kcl, "-X", f"seed_brokers={bootstrap}", "consume", topic, *flags], count)
 
 
-def confluent_consume(bootstrap: str, topic: str, count: int) -> Run:
+def confluent_consume(bootstrap: str, topic: str, count: int) -> Run | None:
     """confluent-kafka's ``consume`` of 10,000 at once."""
+    if not _installed("confluent_kafka"):
+        return None
     return Run([sys.executable, "-c", _CONFLUENT_CONSUME, bootstrap, topic, str(count)], count)
 
 
-def kafka_python_consume(bootstrap: str, topic: str, count: int) -> Run:
+def kafka_python_consume(bootstrap: str, topic: str, count: int) -> Run | None:
     """kafka-python's iterator."""
+    if not _installed("kafka"):
+        return None
     some = count // _SLOW
     return Run([sys.executable, "-c", _KAFKA_PYTHON_CONSUME, bootstrap, topic, str(some)], some)
+
+
+def aiokafka_consume(bootstrap: str, topic: str, count: int) -> Run | None:
+    """aiokafka's ``getmany``."""
+    if not _installed("aiokafka"):
+        return None
+    some = count // _SLOW
+    return Run([sys.executable, "-c", _AIOKAFKA_CONSUME, bootstrap, topic, str(some)], some)
 
 
 def console_consume(bootstrap: str, topic: str, count: int) -> Run | None:

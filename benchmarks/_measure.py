@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks._table import Table
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -98,23 +100,34 @@ class Contest:
             return None
         return self.rate(self.kcli) / self.rate(self.against)
 
-    def report(self) -> str:
-        """A table: records per CPU-second and per second, and both as multiples of ``against``."""
-        lines = [f"-- {self.name}"]
+    def table(self) -> Table:
+        """Records per CPU-second and per second, and both as multiples of ``against``; what is missing, by name."""
         reference = self.against if self.against in self.costs else next(iter(self.costs))
+        rows = []
         for name in self.costs:
             rate, wall = self.rate(name), self.wall_rate(name)
-            lines.append(
-                f"{name:34} {rate / 1e6:8.3f} M/CPU-s {rate / self.rate(reference):7.2f} ×"
-                f"   {wall / 1e6:8.3f} M/s {wall / self.wall_rate(reference):7.2f} ×"
+            ratios = rate / self.rate(reference), wall / self.wall_rate(reference)
+            rows.append(
+                [
+                    name,
+                    f"{rate / 1e6:.3f} M",
+                    f"{ratios[0]:.2f} ×",
+                    f"{wall / 1e6:.3f} M",
+                    f"{ratios[1]:.2f} ×",
+                ]
             )
-        lines.extend(f"{name:34} not measured: it is not installed" for name in self.absent)
+        notes = [f"{name}: not measured, it is not installed" for name in self.absent]
         if self.target is not None:
             ratio = self.ratio
             said = "not measured" if ratio is None else "met" if ratio >= self.target else "MISSED"
             shown = "" if ratio is None else f", is {ratio:.2f} ×"
-            lines.append(f"target: {self.target:g} × {self.against}{shown}: {said}")
-        return "\n".join(lines)
+            notes.append(f"target: {self.target:g} × {self.against}{shown}: {said}")
+        heads = ["", "records/CPU-s", f"× {reference}", "records/s", f"× {reference}"]
+        return Table(self.name, heads, rows, notes)
+
+    def report(self) -> str:
+        """The table, for the terminal."""
+        return self.table().plain()
 
 
 def environment() -> dict[str, str]:

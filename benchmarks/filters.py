@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
 from benchmarks import _contenders as tools
 from benchmarks._measure import Contest, Run, create_topic, environment, machine
+from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -33,8 +33,8 @@ FILTERS = {
 }
 
 
-def main() -> None:
-    """Starts a broker, writes the records, prints the table."""
+def main() -> list[Table]:
+    """Starts a broker, writes the records, prints and returns the table."""
     print(f"machine: {machine()}", flush=True)
     sandbox = Sandbox(f"bench-{os.getpid()}")
     status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
@@ -57,6 +57,7 @@ def main() -> None:
             for _ in range(ROUNDS):
                 contest.round()
             print(contest.report(), flush=True)
+            return [contest.table()]
     finally:
         sandbox.down(delete=True)
 
@@ -80,4 +81,4 @@ def jq(lines: Path) -> Run | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -12,9 +12,13 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
 
 from benchmarks import _kafka_tools as kafka
 from benchmarks._measure import Contest, Run, create_topic, environment, machine, measure
+from benchmarks._table import Table
 from kcli.core.admin.admin import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.sandbox.sandbox import Sandbox
@@ -77,8 +81,8 @@ for group, offsets in committed.items():
 """
 
 
-def main() -> None:
-    """Starts a broker, makes the groups, measures, prints the ratios."""
+def main() -> list[Table]:
+    """Starts a broker, makes the groups, measures, prints and returns the ratios."""
     print(f"machine: {machine()}", flush=True)
     sandbox = Sandbox(f"lag-{os.getpid()}")
     bootstrap = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True)).bootstrap
@@ -92,9 +96,10 @@ def main() -> None:
         contest = _contest(bootstrap)
         for _ in range(ROUNDS):
             contest.round()
-        print(contest.report())
-        _verdicts(contest)
-        _after_imports(contest)
+        found = contest.table()
+        table = replace(found, notes=[*found.notes, *_verdicts(contest), *_after_imports(contest)])
+        print(table.plain())
+        return [table]
     finally:
         sandbox.down(delete=True)
 
@@ -107,8 +112,8 @@ def _contest(bootstrap: str) -> Contest:
     return Contest(
         f"lag of {GROUPS:,} groups × {PARTITIONS} partitions, rows",
         {
-            "kafka-python": lambda: Run([sys.executable, "-c", _KAFKA_PYTHON, bootstrap], rows),
-            "confluent-kafka": lambda: Run([sys.executable, "-c", _CONFLUENT, bootstrap], rows),
+            "kafka-python": lambda: _script("kafka", _KAFKA_PYTHON, bootstrap),
+            "confluent-kafka": lambda: _script("confluent_kafka", _CONFLUENT, bootstrap),
             "kcli": lambda: Run(kcli, rows),
             "Kafka's script": lambda: Run([*script, *flags], rows) if script else None,
         },
@@ -117,14 +122,21 @@ def _contest(bootstrap: str) -> Contest:
     )
 
 
-def _verdicts(contest: Contest) -> None:
+def _script(module: str, program: str, bootstrap: str) -> Run | None:
+    """A program on another client, where that is installed."""
+    if find_spec(module) is None:
+        return None
+    return Run([sys.executable, "-c", program, bootstrap], GROUPS * PARTITIONS)
+
+
+def _verdicts(contest: Contest) -> Iterator[str]:
     for name, target in (("confluent-kafka", CPU_TARGET), ("Kafka's script", SCRIPT_TARGET)):
         if name in contest.costs:
             ratio = contest.rate("kcli") / contest.rate(name)
-            print(f"target: {target:g} × {name}, is {ratio:.2f} ×: {'met' if ratio >= target else 'MISSED'}")
+            yield f"target: {target:g} × {name}, is {ratio:.2f} ×: {'met' if ratio >= target else 'MISSED'}"
 
 
-def _after_imports(contest: Contest) -> None:
+def _after_imports(contest: Contest) -> Iterator[str]:
     """The CPU time that is left without the start of the interpreter and the import of the client."""
     imports = {
         "kcli": f"import {', '.join(_IMPORTED)}",
@@ -139,7 +151,7 @@ def _after_imports(contest: Contest) -> None:
             left[name] = max(1e-3, whole - statistics.median(starts))
     for name in left.keys() - {"kcli"}:
         ratio = left[name] / left["kcli"]
-        print(
+        yield (
             f"after imports: {left['kcli'] * 1000:.0f} ms of kcli, {left[name] * 1000:.0f} ms of {name}:"
             f" {ratio:.1f} ×, target {AFTER_IMPORTS_TARGET:g}: {'met' if ratio >= AFTER_IMPORTS_TARGET else 'MISSED'}"
         )

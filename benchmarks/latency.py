@@ -18,6 +18,7 @@ from shutil import which
 from typing import IO
 
 from benchmarks._measure import FailedRunError, create_topic, environment, machine
+from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -50,8 +51,8 @@ def _kcat_at_once(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[s
 PAIRS: dict[str, Pair] = {"kcli": _kcli, "kcat": _kcat, "kcat, linger.ms=0": _kcat_at_once}
 
 
-def main() -> None:
-    """Starts a broker, runs the rounds, prints the delays."""
+def main() -> list[Table]:
+    """Starts a broker, runs the rounds, prints and returns the delays."""
     print(f"machine: {machine()}", flush=True)
     pairs = {name: pair for name, pair in PAIRS.items() if not name.startswith("kcat") or which("kcat")}
     found: dict[str, list[list[float]]] = {name: [] for name in pairs}
@@ -65,10 +66,15 @@ def main() -> None:
                 found[name].append(delays(*pair(status.bootstrap, topic)))
     finally:
         sandbox.down(delete=True)
-    for name, rounds in found.items():
-        print(_report(name, rounds))
     p50 = statistics.median(statistics.median(one) for one in found["kcli"])
-    print(f"target: p50 of {TARGET_MS:g} ms, is {p50:.2f} ms: {'met' if p50 <= TARGET_MS else 'MISSED'}")
+    notes = [f"target: p50 of {TARGET_MS:g} ms, is {p50:.2f} ms: {'met' if p50 <= TARGET_MS else 'MISSED'}"]
+    notes += [f"{name}: not measured, it is not installed" for name in PAIRS if name not in found]
+    title = f"from produce to consume, {RATE:,} lines a second, medians of {ROUNDS} rounds"
+    table = Table(
+        title, ["", "p50 ms", "p99 ms"], [_row(name, rounds) for name, rounds in found.items()], notes
+    )
+    print(table.plain())
+    return [table]
 
 
 def delays(producing: Sequence[str], consuming: Sequence[str]) -> list[float]:
@@ -142,11 +148,11 @@ def _running(argv: Sequence[str], stdin: int = subprocess.PIPE) -> Iterator[subp
             process.terminate()
 
 
-def _report(name: str, rounds: list[list[float]]) -> str:
+def _row(name: str, rounds: list[list[float]]) -> list[str]:
     def median_of(share: float) -> float:
         return statistics.median(sorted(one)[int(share * (len(one) - 1))] for one in rounds)
 
-    return f"{name:20} p50 {median_of(0.5):7.2f} ms   p99 {median_of(0.99):7.2f} ms   ({len(rounds)} rounds)"
+    return [name, f"{median_of(0.5):.2f}", f"{median_of(0.99):.2f}"]
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 from benchmarks import _mirror_maker as mirror_maker
 from benchmarks._measure import Contest, Run, create_topic, environment, machine, version_of
+from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -30,8 +32,8 @@ _NUMBERS = count(1)
 _PIPE = "set -o pipefail; kcat -C -b {source} -t {topic} -e -q -o beginning | kcat -P -b {target} -t {copy}"
 
 
-def main() -> None:
-    """Starts two brokers, runs all contests, prints their tables."""
+def main() -> list[Table]:
+    """Starts two brokers, runs all contests, prints and returns their tables."""
     print(f"machine: {machine()}")
     print(f"versions: kcat {version_of(['kcat', '-V'], 3)}", flush=True)
     boxes = [Sandbox(f"bench-{name}-{os.getpid()}") for name in ("source", "target")]
@@ -48,6 +50,7 @@ def main() -> None:
             if "MirrorMaker" in ONLY or not ONLY:
                 bench.mirror_maker("1 KB", 1_000)
                 bench.mirror_maker("100 B", 100)
+            return bench.tables
     finally:
         for box in boxes:
             box.down(delete=True)
@@ -62,6 +65,7 @@ class Bench:
         self._target = target
         self._folder = folder
         self._copy = ""
+        self.tables: list[Table] = []
 
     def contest(self, name: str, width: int, *, target: float) -> None:
         """kcli, kcat and the bare loop."""
@@ -80,10 +84,11 @@ class Bench:
         )
         for _ in range(ROUNDS):
             contest.round()
-        print(contest.report(), flush=True)
+        notes = []
         if "bare loop" in contest.costs:
             share = contest.rate("kcli mirror") / contest.rate("bare loop")
-            print(f"of the bare loop: {share:.2f} (target 0.7)", flush=True)
+            notes.append(f"of the bare loop: {share:.2f} (target 0.7)")
+        self._add(contest.table(), *notes)
 
     def small_batches(self) -> None:
         """Source batches of 16 KB: what they cost the target broker."""
@@ -111,27 +116,35 @@ class Bench:
                 broker[name].append(mirror_maker.cpu_of(pid) - before)
                 contest.records |= alone.records
                 contest.costs.setdefault(name, []).extend(alone.costs[name])
-        print(contest.report(), flush=True)
+        notes = []
         medians = {name: statistics.median(costs) for name, costs in broker.items() if costs}
         ours, theirs = medians.get("kcli mirror"), medians.get("kcat -C | kcat -P")
         if ours is not None and theirs:
-            print(
+            notes.append(
                 f"CPU of the target broker: {ours:.2f} s, with kcat {theirs:.2f} s: {ours / theirs:.2f} × (target 1.1)"
             )
+        self._add(contest.table(), *notes)
 
     def mirror_maker(self, name: str, width: int) -> None:
         """MirrorMaker 2 after its start-up, and kcli with its start-up."""
         if mirror_maker.classpath() is None:
-            print("MirrorMaker 2: not measured: there is no Java")
+            self._add(
+                Table(f"MirrorMaker 2, {name}", [""], []), "MirrorMaker 2: not measured: there is no Java"
+            )
             return
         topic, records = self._topic(f"w{width}", width), MEGABYTES * 1_000_000 // width
         found = mirror_maker.measure(self._source, self._target, topic, PARTITIONS, records, self._folder)
         contest = Contest("kcli", {"kcli": lambda: self._kcli(topic, records)}, "kcli")
         for _ in range(ROUNDS):
             contest.round()
-        rate = f"{found.startup:.1f} CPU-s, then {found.rate / 1e6:.3f} M/CPU-s"
-        print(f"-- MirrorMaker 2, {name}: start-up {rate}")
-        print(f"kcli mirror: {contest.rate('kcli') / found.rate:.1f} × (target 30)", flush=True)
+        rows = [["MirrorMaker 2", f"{found.startup:.1f} CPU-s", f"{found.rate / 1e6:.3f} M"]]
+        rows.append(["kcli mirror", "in its rate", f"{contest.rate('kcli') / 1e6:.3f} M"])
+        table = Table(f"MirrorMaker 2, {name}", ["", "start-up", "records/CPU-s"], rows)
+        self._add(table, f"kcli mirror: {contest.rate('kcli') / found.rate:.1f} × (target 30)")
+
+    def _add(self, table: Table, *notes: str) -> None:
+        self.tables.append(replace(table, notes=[*table.notes, *notes]))
+        print(self.tables[-1].plain(), flush=True)
 
     # --- contenders ------------------------------------------------------------------------------------
 

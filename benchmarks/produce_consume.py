@@ -1,4 +1,4 @@
-"""``kcli produce`` and ``kcli consume`` beside kcat, kcl, confluent-kafka, kafka-python and Kafka's own tools.
+"""``kcli produce`` and ``kcli consume`` beside kcat, kcl, the clients of Python and Kafka's own tools.
 
 One real broker, the same file of lines, whole processes as a user starts them, every contender once per round and in
 turn. What counts is records per second of client CPU and its ratio within this run; the wall clock stands beside it.
@@ -14,12 +14,13 @@ import sys
 import tempfile
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks import _contenders as tools
 from benchmarks import _kafka_tools as kafka
 from benchmarks._measure import Contest, FailedRunError, Run, create_topic, environment, machine, version_of
+from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -31,8 +32,9 @@ _PURE = {"KCLI_IMPL": "pure"}
 _LARGE = 1_000  # MB of 1 KB records: start-up must not weigh
 
 
-def main() -> None:
-    """Starts a broker, runs all contests, prints their tables."""
+def main() -> list[Table]:
+    """Starts a broker, runs all contests, prints and returns their tables."""
+    tables = []
     print(f"machine: {machine()}")
     print(f"versions: {_versions()}", flush=True)
     sandbox = Sandbox(f"bench-{os.getpid()}")
@@ -45,9 +47,11 @@ def main() -> None:
                     continue
                 for _ in range(ROUNDS):
                     contest.round()
-                print(contest.report(), flush=True)
+                tables.append(contest.table())
+                print(tables[-1].plain(), flush=True)
     finally:
         sandbox.down(delete=True)
+    return tables
 
 
 class Bench:
@@ -95,6 +99,7 @@ class Bench:
             "kcl": lambda: tools.kcl_consume(self._bootstrap, topic(), count),
             "confluent-kafka": lambda: tools.confluent_consume(self._bootstrap, topic(), count),
             "kafka-python": lambda: tools.kafka_python_consume(self._bootstrap, topic(), count),
+            "aiokafka": lambda: tools.aiokafka_consume(self._bootstrap, topic(), count),
             "Kafka's consumer perf test": lambda: tools.perf_consume(self._bootstrap, topic(), count),
             "Kafka's console consumer": lambda: tools.console_consume(self._bootstrap, topic(), count),
         }
@@ -145,6 +150,7 @@ class Bench:
             contest.contenders |= {
                 "confluent-kafka": lambda: run(tools.confluent_produce),
                 "kafka-python": lambda: run(tools.kafka_python_produce),
+                "aiokafka": lambda: run(tools.aiokafka_produce),
                 "Kafka's producer perf test": lambda: run(tools.perf_produce),
                 "Kafka's console producer": lambda: run(tools.console_produce),
             }
@@ -224,8 +230,15 @@ class Bench:
             raise FailedRunError(f"kcli {words[0]}: {done.stderr.decode()}")
 
 
+def _library(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def _versions() -> str:
     own = version_of([sys.executable, "-m", "kcli", "--version"])
-    libraries = [f"{name} {version(name)}" for name in ("confluent-kafka", "kafka-python")]
+    libraries = [f"{name} {_library(name)}" for name in ("confluent-kafka", "kafka-python", "aiokafka")]
     others = [f"kcat {version_of(['kcat', '-V'], 3)}", *libraries, f"kcl {version_of(['kcl', 'version'])}"]
     return f"{own}; {', '.join(others)}; Kafka {kafka.VERSION}"

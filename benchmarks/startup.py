@@ -8,6 +8,8 @@ import statistics
 import subprocess
 import sys
 
+from benchmarks._table import Table
+
 RUNS = 15
 
 YARDSTICK = "import click"
@@ -27,7 +29,8 @@ def cpu_ms(arguments: list[str]) -> float:
     return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
-def main() -> None:
+def main() -> list[Table]:
+    """Measures in turn, prints and returns the table."""
     for arguments in CONTENDERS.values():  # compiles, and warms the page cache
         cpu_ms(arguments)
     # Round by round, so that a slow moment of the machine meets all of them.
@@ -36,7 +39,10 @@ def main() -> None:
         for name, arguments in CONTENDERS.items():
             samples[name].append(cpu_ms(arguments))
     medians = {name: statistics.median(values) for name, values in samples.items()}
-    print(f"median CPU time of {RUNS} runs, Python {sys.version.split()[0]}")
-    for name, median in medians.items():
-        ratio = median / medians[YARDSTICK]
-        print(f"{name:16} {median:7.1f} ms {ratio:6.2f} × {YARDSTICK!r}")
+    table = Table(
+        f"start-up, median CPU time of {RUNS} runs, Python {sys.version.split()[0]}",
+        ["", "CPU ms", f"× {YARDSTICK!r}"],
+        [[name, f"{median:.1f}", f"{median / medians[YARDSTICK]:.2f} ×"] for name, median in medians.items()],
+    )
+    print(table.plain())
+    return [table]

@@ -58,6 +58,7 @@ NO_CLUSTER = OF_PROFILES | {
     "demo",
     "completion",
     "help",
+    "perf compare",
     "pipeline doctor",  # its tasks contact one: tests/pipeline
     "pipeline pack",
 }
@@ -118,6 +119,14 @@ STREAMS: dict[str, type[ClientOptions]] = {
     PRODUCE: ProducerOptions,
     TRANSACTIONAL: ProducerOptions,
 }
+
+PERF: dict[str, tuple[type[ClientOptions], ...]] = {
+    "perf produce -t t --num-records 5 --record-size 100 --verify": (ProducerOptions,),
+    "perf consume -t t": (ConsumerOptions,),
+    "perf consume -t t -g {group}": (ConsumerOptions,),
+    "perf e2e -t t --num-records 5 --record-size 100": (ProducerOptions, ConsumerOptions),
+}
+"""Which options of their clients have no effect is tested in ``tests/fault/test_perf_*.py``."""
 
 COMMON = {
     "client_id": "somebody", "request_timeout_ms": 29_000, "default_api_timeout_ms": 9_000,
@@ -276,7 +285,8 @@ def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
     jobs = {f"pipeline {verb}" for verb in VERBS}  # tests/pipeline
     without_end = {"exporter"}  # tests/fault/test_exporter.py
-    others = {"consume", "produce"} | of_two_clusters | jobs | without_end
+    tests = {" ".join(line.split()[:2]) for line in PERF}
+    others = {"consume", "produce"} | tests | of_two_clusters | jobs | without_end
     assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | others
 
 
@@ -301,7 +311,7 @@ def clients(*, stop: bool = False) -> Iterator[list[ClientOptions]]:
         yield opened
 
 
-LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STREAMS]
+LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STREAMS, *PERF]
 
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
@@ -378,9 +388,9 @@ def test_options_of_another_mechanism_are_refused(here: Here, table: dict[str, A
 
 @pytest.mark.parametrize("line", LINES)
 def test_options_of_other_clients_are_refused_from_x_and_passed_over_in_files(here: Here, line: str) -> None:
-    kind = STREAMS.get(line, ClientOptions)
-    foreign = {name for options in ALL_OPTIONS for name in names(options)} - names(kind)
-    foreign |= {CREATES} if kind is ClientOptions else set()
+    kinds = PERF.get(line, (STREAMS.get(line, ClientOptions),))
+    foreign = {name for options in ALL_OPTIONS for name in names(options)}.difference(*map(names, kinds))
+    foreign |= {CREATES} if kinds == (ClientOptions,) else set()
     with clients(stop=True) as opened:
         for name in sorted(foreign):
             code, err = here.inside(line, *x(name, value_of(name)))

@@ -24,6 +24,8 @@ OTHERS = {
     "pipeline mirror": "--from open --to locked -t t --map-topic t=copy",
     "pipeline replay": "t --to other",
     "pipeline perf": "-t t --num-records 1",
+    "perf produce": "-t t --num-records 1",
+    "perf e2e": "-t t",
 }
 
 

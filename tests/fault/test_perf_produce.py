@@ -4,6 +4,9 @@ that are lost, repeated or swapped are found, and a request to stop ends it in o
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,9 +22,11 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
 from kcli.flows.stop import Stop
+from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fault.mirror_command import Done, command, until
 from tests.fault.producing import PATIENCE
+from tests.warm_kcli import KCLI
 
 MESSAGE_TOO_LARGE = 10
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -50,6 +55,7 @@ def values(cluster: FakeCluster) -> list[bytes]:
     return [value or b"" for partition in range(3) for value in cluster.log("t", partition).values()]
 
 
+@pytest.mark.case("S4-30")
 def test_the_report_has_exactly_the_records_that_are_stored(cluster: FakeCluster) -> None:
     done = perf(cluster, "--num-records", "5k", "--record-size", "50..150", "-o", "json")
     assert done.code == 0, done.err
@@ -158,6 +164,18 @@ def test_a_load_that_is_refused_from_the_beginning_ends_at_once(cluster: FakeClu
     assert found["records"] == 0
     assert set(found["errors_by_kind"]) == {"TOPIC_AUTHORIZATION_FAILED"}
     assert values(cluster) == []
+
+
+def test_a_topic_that_is_deleted_meanwhile_ends_the_load(cluster: FakeCluster) -> None:
+    thread, found = in_thread(lambda: perf(cluster, "--duration", "600", "--throughput", "100", "-o", "json"))
+    until(lambda: len(values(cluster)) >= 20)
+    stored = len(values(cluster))
+    cluster.delete_topic("t")
+    thread.join(PATIENCE)
+    (done,) = found
+    assert done.code == 6, done.err
+    assert item(done)["records"] >= stored
+    assert item(done)["errors"] > 0
 
 
 def test_a_topic_that_does_not_exist_is_not_created(cluster: FakeCluster) -> None:
@@ -321,3 +339,25 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
     done = perf(cluster, *flags)
     assert (done.code, text in done.err) == (2, True), done.err
     assert cluster.seen(ProduceRequest) == []
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
+    cluster: FakeCluster, processes: str
+) -> None:
+    """The signal reaches every process of the group, as Ctrl-C does."""
+    flags = ("--duration", "60", "--throughput", "100", "--processes", processes, "-o", "json")
+    with subprocess.Popen(
+        [*KCLI, "perf", "produce", "-t", "t", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(cluster.bootstrap),
+        start_new_session=True,
+    ) as process:
+        until(lambda: len(values(cluster)) >= 20)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    done = Done(process.returncode, out.decode(), err.decode())
+    assert done.code == 130, done.err
+    assert item(done)["records"] == len(values(cluster)) >= 20
+    assert "Traceback" not in done.err

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.commands._consume_options import unused_of_members
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
+from kcli.commands.perf._load_flags import UNUSED_BY_LOADS, check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import show_plan
@@ -22,7 +22,7 @@ from kcli.commands.shared.load_target import (
 )
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.end_to_end import EndToEndPart, measure_end_to_end
-from kcli.flows.perf.load import LoadPart, LoadPlan
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.marks import new_run
 from kcli.flows.perf.payload import Payload, Values
 from kcli.flows.perf.result import Run, perf_item
@@ -89,8 +89,8 @@ def _options(inv: Invocation, flags: Mapping[str, Any]) -> tuple[ProducerOptions
     linger = None if "linger_ms" in inv.resolved.values else 0.0
     return inv.pair_options(
         (ProducerOptions, ConsumerOptions),
-        unused=_UNUSED | unused_of_members(inv, group),
-        own=({"transactional_id": "", "linger_ms": linger}, {"group_id": group}),
+        unused=_UNUSED | UNUSED_BY_LOADS | unused_of_members(inv, group),
+        own=({"linger_ms": linger}, {"group_id": group}),
     )
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
-from kcli.commands.perf._progress import Reporting
+from kcli.commands.perf._load_flags import UNUSED_BY_LOADS, check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
+from kcli.commands.perf._shares import shares
+from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
@@ -25,9 +24,9 @@ from kcli.commands.shared.load_target import (
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.generator import generator_speed
-from kcli.flows.perf.load import LOOK, LoadPart, LoadPlan, measure_load
+from kcli.flows.perf.load import measure_load
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.marks import new_run
-from kcli.flows.perf.measurement import Interval
 from kcli.flows.perf.payload import Payload, Values, can_be_marked
 from kcli.flows.perf.read_back import ReadBack
 from kcli.flows.perf.result import Run, perf_item
@@ -49,20 +48,23 @@ _MATTER = (
 def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     """Runs the test; returns the exit status."""
     values = _checked(flags)
-    options = inv.client_options(ProducerOptions, transactional_id="")
+    options = inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
     if flags["verify"] and options.acks == "0":
         raise usage(
             "kcli perf produce: --verify with acks=0",
             why="no record is confirmed, so none can be missing",
             do="acks=1 or acks=all, or leave --verify out",
         )
-    payload = Payload(values, 0)
+    run_number = new_run() if can_be_marked(values) else None
+    payload = Payload(values, 0, None if run_number is None else (run_number, 0))
     check_fits(payload.largest, options, "perf produce")
     target = find_topic(inv, topic, options)
     show_plan(inv, _plan(target, flags, values, options))
     if inv.dry_run:
         return 0
-    return _measure(inv, target, flags, options, values, payload)
+    plans = _plans(topic, flags, values, payload.mean_size, run_number)
+    speed = generator_speed(payload) * len(plans)
+    return _measure(inv, target, flags, options, plans, speed)
 
 
 def _measure(
@@ -70,20 +72,20 @@ def _measure(
     target: LoadTarget,
     flags: Mapping[str, Any],
     options: ProducerOptions,
-    values: Values,
-    payload: Payload,
+    plans: Sequence[LoadPlan],
+    speed: float,
 ) -> int:
-    plans = _plans(target.topic, flags, values, payload)
     reader = _reader(inv, target.topic) if flags["verify"] else None
-    speed = generator_speed(plans[0])
-    reporting = _Shown(inv, flags)
-    with Stop(unconfirmed=reporting.unconfirmed) as stop:
-        with reporting.lines:
+    sent, warmup = flags["num_records"], flags["warmup_records"]
+    total = None if sent is None else sent - warmup
+    shown = Shown(inv, "produce", flags, total=total, left="confirmed, the others unknown")
+    with Stop(unconfirmed=shown.unconfirmed) as stop:
+        with shown.lines:
             measured = run_test(
                 measure_load,
                 [LoadPart(plan, options, inv.timeout) for plan in plans],
                 stop=stop,
-                on_progress=reporting.add,
+                on_progress=shown.add,
                 hooks=inv.hooks,
             )
         if reader is not None and not stop:
@@ -93,10 +95,10 @@ def _measure(
             "produce",
             target.topic,
             processes=len(plans),
-            configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, values)),
+            configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, plans[0].values)),
             versions=versions(),
             host=host(),
-            generator_records_per_second=round(speed * len(plans)),
+            generator_records_per_second=round(speed),
         )
         failure = measured.failure.error() if measured.failure is not None else None
         item = perf_item(about, measured)
@@ -109,35 +111,6 @@ def _reader(inv: Invocation, topic: str) -> ReadBack:
     reader = ReadBack(options, topic, inv.timeout, inv.hooks)
     reader.pin()
     return reader
-
-
-class _Shown:
-    """Progress: what came in from the first confirmed record on."""
-
-    def __init__(self, inv: Invocation, flags: Mapping[str, Any]) -> None:
-        records = flags["num_records"]
-        self.lines = Reporting(
-            inv,
-            "produce",
-            total=None if records is None else records - flags["warmup_records"],
-            duration=flags["duration"],
-            every=flags["reporting_interval"],
-        )
-        self._began: float | None = None
-        self._records = 0
-
-    def add(self, interval: Interval) -> None:
-        """What was measured since the last call."""
-        now = time.monotonic()
-        self._records += interval.records
-        if self._began is None and (interval.records or interval.errors):
-            self._began = now - LOOK
-        if self._began is not None:
-            self.lines.add(interval, now - self._began)
-
-    def unconfirmed(self) -> str:
-        """At a second signal."""
-        return f"{self._records:,} records confirmed, the others unknown"
 
 
 def _checked(flags: Mapping[str, Any]) -> Values:
@@ -161,12 +134,13 @@ def _checked(flags: Mapping[str, Any]) -> Values:
     return values
 
 
-def _plans(topic: str, flags: Mapping[str, Any], values: Values, payload: Payload) -> list[LoadPlan]:
+def _plans(
+    topic: str, flags: Mapping[str, Any], values: Values, mean_size: float, run_number: int | None
+) -> list[LoadPlan]:
     """One for each process: records and warm-up in equal shares."""
     count = flags["processes"]
-    records, warmup = _shares(flags["num_records"], count), _shares(flags["warmup_records"], count)
-    rate = records_per_second(flags["throughput"], payload.mean_size)
-    run_number = new_run() if can_be_marked(values) else None
+    records, warmup = shares(flags["num_records"], count), shares(flags["warmup_records"], count)
+    rate = records_per_second(flags["throughput"], mean_size)
     return [
         LoadPlan(
             topic,
@@ -182,13 +156,6 @@ def _plans(topic: str, flags: Mapping[str, Any], values: Values, payload: Payloa
         )
         for number in range(count)
     ]
-
-
-def _shares(total: int | None, count: int) -> list[int | None]:
-    if total is None:
-        return [None] * count
-    bounds = [total * number // count for number in range(count + 1)]
-    return [stop - start for start, stop in pairwise(bounds)]
 
 
 def _plan(target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions) -> str:

@@ -35,6 +35,7 @@ class HandedOver(NamedTuple):
 class Deliveries:
     """``size(first, stop)``: bytes of lines of the payload. ``began``: when the measured part did, once it did.
 
+    ``hopeless``: the first ones of all records have failed, or the producer accepts no more.
     With ``head``, that of the records' marks, the numbers of those that are confirmed are kept.
     """
 
@@ -66,7 +67,7 @@ class Deliveries:
         self._closing = True
 
     def add(self, report: Report) -> None:
-        """Records were confirmed or have failed. ``hopeless`` is set if the first ones of all have failed."""
+        """Records were confirmed or have failed."""
         at = self._clock()
         with self._lock:
             self._last = at
@@ -76,11 +77,12 @@ class Deliveries:
             else:
                 self._fail(report.count, report.error, at)
 
-    def refuse(self, count: int, error: KcliError) -> None:
-        """Records could not be handed over."""
+    def refuse(self, count: int, error: KcliError, *, final: bool = False) -> None:
+        """Records could not be handed over; ``final``: nor can any later one."""
         with self._lock:
             self._last = self._clock()
             self._fail(count, error, self._last)
+            self.hopeless = self.hopeless or final
 
     def drain(self) -> Interval:
         """Adds to ``measured`` what came in since the last call, and the CPU time, and returns the sum of it."""

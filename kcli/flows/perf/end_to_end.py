@@ -16,14 +16,15 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.producer.producer import Producer
 from kcli.flows.perf.deliveries import HandedOver
 from kcli.flows.perf.failure import failure_of
-from kcli.flows.perf.load import Load, LoadPart
+from kcli.flows.perf.load import Load
+from kcli.flows.perf.load_plan import LoadPart
 from kcli.flows.perf.marks import prefix
-from kcli.flows.perf.measurement import Interval, Measurement
+from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.payload import Payload
 from kcli.flows.perf.receptions import Receptions
 from kcli.flows.perf.run_context import RunContext
-from kcli.flows.perf.schedule import Schedule
-from kcli.flows.perf.topic_end import begin_at_end, read_to_end
+from kcli.flows.perf.schedule import SLOT, Schedule
+from kcli.flows.perf.topic_end import begin_at_end, read_to_end, shared_group
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
@@ -76,8 +77,8 @@ class _Run:
         self._producer = producer
         self._receptions = receptions
         self._context = context
+        self._partitions = consumer.assignment
         self._heard = self._reported = 0.0
-        self._progress = Interval(0)
         self._used = 0.0
 
     def measure(self) -> Measurement:
@@ -115,10 +116,11 @@ class _Run:
         """Polls once."""
         batches = self._consumer.poll(seconds)
         now = time.monotonic()
-        for fetched in batches:
-            self._receptions.receive(fetched, now)
-        if batches:
-            self._heard = now
+        own = [self._receptions.receive(fetched, now) for fetched in batches]
+        if any(own):
+            self._heard = now  # records of others do not prolong the wait for a lost one
+        if self._consumer.is_stable and self._consumer.assignment != self._partitions:
+            raise shared_group(self._consumer, self._plan.topic, len(self._partitions))
         self._report()
 
     def _report(self, *, last: bool = False) -> None:
@@ -154,7 +156,9 @@ class _Scheduled(_Run):
     def _send(self, start: float) -> None:
         plan = self._plan
         assert plan.rate is not None
-        self._receptions.due = Schedule(start, plan.rate).intended
+        schedule = Schedule(start, plan.rate)
+        together = max(1, int(SLOT / schedule.period))  # those count from when the first of them was due
+        self._receptions.due = lambda number: schedule.intended(number - number % together)
         self._load = load = Load(plan, self._payload, self._producer, self._receptions)
         load.start(start)
         try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from kcli.flows.perf.load import PORTION, LoadPlan
+from kcli.flows.perf.load import PORTION
+from kcli.flows.perf.payload import Payload
 
 _SECONDS = 0.1
 
 
-def generator_speed(plan: LoadPlan) -> float:
+def generator_speed(payload: Payload) -> float:
     """Records per second of one process."""
-    payload = plan.payload()
     portion = max(1, PORTION // (round(payload.mean_size) + 1))
     sequence, began = 0, time.monotonic()
     while (seconds := time.monotonic() - began) < _SECONDS:

@@ -9,65 +9,22 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 
-from kcli.core.errors import ClosedError, KcliError
-from kcli.core.options import ProducerOptions
+from kcli.core.errors import BufferFullError, ClosedError, KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.perf.deliveries import Deliveries, HandedOver
 from kcli.flows.perf.histogram import Histogram
-from kcli.flows.perf.marks import prefix
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.measurement import Measurement
-from kcli.flows.perf.payload import Payload, Values
+from kcli.flows.perf.payload import Payload
 from kcli.flows.perf.run_context import RunContext
 from kcli.flows.perf.schedule import Schedule
 
+_LOOK = 0.1  # seconds between two reports of progress, and two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
-LOOK = 0.1
-"""Seconds between two reports of progress, and two looks at a request to stop."""
 PORTION = 128 << 10
 """Bytes that are handed over at once; without a rate their records have one latency."""
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPlan:
-    """What one process sends. ``records`` and ``seconds``: the load ends with the first that is reached; None: never.
-    The ``warmup`` records are part of ``records``, and the seconds begin after them.
-
-    ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this producer, also
-    the seed of its values. With ``run`` they are marked, and with ``verified`` the numbers of those that are confirmed
-    are kept.
-    """
-
-    topic: str
-    values: Values
-    records: int | None = None
-    seconds: float | None = None
-    warmup: int = 0
-    rate: float | None = None
-    run: int | None = None
-    number: int = 0
-    processes: int = 1
-    verified: bool = False
-
-    def payload(self) -> Payload:
-        """The values of this process."""
-        return Payload(self.values, self.number, None if self.run is None else (self.run, self.number))
-
-    @property
-    def head(self) -> bytes | None:
-        """What the marks of verified records begin with."""
-        return prefix(self.run, self.number) if self.verified and self.run is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPart:
-    """A plan, and the producer that carries it out. ``timeout``: seconds for the first contact."""
-
-    plan: LoadPlan
-    options: ProducerOptions
-    timeout: float = 30.0
 
 
 def measure_load(part: LoadPart, context: RunContext) -> Measurement:
@@ -157,7 +114,7 @@ class Load:
             due = self._schedule.due(now) - self.sent
             if due > 0:
                 return min(most, due)
-            time.sleep(min(LOOK, self._schedule.pause(self.sent, now)))
+            time.sleep(min(_LOOK, self._schedule.pause(self.sent, now)))
         return 0
 
     def _hand_over(self, count: int) -> None:
@@ -182,10 +139,10 @@ class Load:
                 delimiter=payload.delimiter,
                 origin=token,
             )
-        except ClosedError:
-            return  # stopped while it waited: these records were never sent
         except KcliError as error:
-            self.deliveries.refuse(portion.records, error)
+            if self._stopping and isinstance(error, ClosedError):
+                return  # stopped while it waited: these records were never sent
+            self.deliveries.refuse(portion.records, error, final=not isinstance(error, BufferFullError))
         self.sent += portion.records
         done = time.monotonic()
         if done - now >= _BLOCKED:
@@ -200,7 +157,7 @@ class Load:
 
 
 def _watch(load: Load, context: RunContext) -> None:
-    while not load.wait(LOOK):
+    while not load.wait(_LOOK):
         context.report(load.deliveries.drain())
         if context.stopped():
             load.stop()
@@ -209,7 +166,7 @@ def _watch(load: Load, context: RunContext) -> None:
 def _finish(producer: Producer, deliveries: Deliveries, context: RunContext) -> None:
     """Waits for the confirmation of what was sent; after a request to stop not for long."""
     deadline = None
-    while not producer.flush(LOOK):
+    while not producer.flush(_LOOK):
         context.report(deliveries.drain())
         if deadline is None and context.stopped():
             deadline = time.monotonic() + _STOP_PATIENCE

@@ -69,7 +69,6 @@ class Measurement:
     confirmed: Confirmed = field(default_factory=dict)
     integrity: Integrity | None = None
     cpu_seconds: float = 0.0
-    own_seconds: float = 0.0
     rebalance_seconds: float = 0.0
     fetch_seconds: float = 0.0
 
@@ -124,6 +123,5 @@ class Measurement:
             self.trace = self.trace or Trace()
             self.trace.merge(other.trace)
         self.cpu_seconds += other.cpu_seconds
-        self.own_seconds += other.own_seconds
         self.rebalance_seconds = max(self.rebalance_seconds, other.rebalance_seconds)
         self.fetch_seconds = max(self.fetch_seconds, other.fetch_seconds)

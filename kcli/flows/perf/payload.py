@@ -151,14 +151,21 @@ def _of_file(path: str, delimiter: bytes) -> tuple[bytearray, array[int]]:
 
 
 def _read(path: str) -> bytearray:
-    size = Path(path).stat().st_size
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigError(
+            f"{path} is not a regular file",
+            why="it is read more than once, and a pipe has its bytes once",
+            do="write the values to a file first",
+        )
+    size = file.stat().st_size
     if size > _LARGEST_FILE:
         raise ConfigError(
             f"{path} has {size:,} bytes",
             why="values are read into memory before the test begins, at most 1 GiB",
             do="use a part of the file: its lines are sent over and over",
         )
-    text = bytearray(Path(path).read_bytes())
+    text = bytearray(file.read_bytes())
     if not text:
         raise ConfigError(
             f"{path} is empty", why="its lines are the values to send", do="choose another file"

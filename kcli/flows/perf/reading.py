@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.core.consumer.consumer import Consumer
@@ -58,7 +58,8 @@ def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
     """Reads to the end of the plan. Errors before the first record are raised, a later one is in the measurement."""
     plan = part.plan
     figures = ReadFigures(most=plan.records, warmup=plan.warmup)
-    with Consumer(part.options, hooks=context.hooks, joins=RUN_BYTES) as consumer:
+    options = replace(part.options, enable_auto_commit=False)  # what was read is committed here, and no more
+    with Consumer(options, hooks=context.hooks, joins=RUN_BYTES) as consumer:
         consumer.connect(part.timeout)
         run = _Run(part, consumer, figures, context)
         run.prepare()

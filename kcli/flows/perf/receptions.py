@@ -52,12 +52,12 @@ class Receptions(Deliveries):
         with self._decision:
             self._decision.wait_for(lambda: self.decided >= count, seconds)
 
-    def receive(self, fetched: FetchedBatch, at: float) -> None:
-        """A batch came out of a poll that returned at ``at``."""
+    def receive(self, fetched: FetchedBatch, at: float) -> bool:
+        """A batch came out of a poll that returned at ``at``. Returns whether it has records of this test."""
         partition = fetched.tp.partition
         first = self._trace.unread(partition, fetched.first)
         if first >= fetched.stop:
-            return
+            return False
         try:
             _, _, runs = fetched.batch.marks(first, fetched.stop, self._mark_head, PREFIX_SIZE)
         except CorruptRecordsError as error:
@@ -69,6 +69,7 @@ class Receptions(Deliveries):
                 self._receive(fresh, at)
         self._trace.add(partition, fetched.stop, fetched.stop, ())
         fetched.batch.forget_payload()
+        return bool(runs)
 
     def was_received(self, number: int) -> bool:
         """Whether the record came."""

@@ -26,7 +26,7 @@ def begin_at_end(consumer: Consumer, topic: str, timeout: float) -> None:
     deadline = consumer.cluster.deadline(timeout)
     while not (consumer.is_stable and consumer.assignment.issuperset(partitions)):
         if consumer.cluster.loop.now() >= deadline:
-            raise _shared(consumer, topic, len(partitions))
+            raise shared_group(consumer, topic, len(partitions))
         consumer.poll(_LOOK)
     for tp in partitions:
         consumer.seek(tp, LATEST)
@@ -44,7 +44,8 @@ def read_to_end(consumer: Consumer, timeout: float, receive: Callable[[float], o
         receive(_LOOK)
 
 
-def _shared(consumer: Consumer, topic: str, count: int) -> MembershipError:
+def shared_group(consumer: Consumer, topic: str, count: int) -> MembershipError:
+    """The error where not all ``count`` partitions are assigned to this member."""
     return MembershipError(
         f"group {consumer.options.group_id}: {len(consumer.assignment)} of {count} partitions of {topic} are assigned",
         why="other members have the others, and would receive their records",

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import io
 import multiprocessing
-import os
 import pickle
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection, wait
+from contextlib import suppress
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
-from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
 from kcli.core.errors import KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.secret import Secret
-from kcli.flows.perf.failure import Failure, failure_of
+from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import OwnContext, RunContext
+from kcli.flows.perf.worker_process import READY, work
 from kcli.flows.stop import Stop
 
 P = TypeVar("P")
@@ -35,7 +34,7 @@ Test = Callable[[P, RunContext], Measurement]
 _TURN = 0.1  # seconds between two looks at a request to stop
 _PATIENCE = 10.0  # seconds for workers to end after a request to stop
 _AHEAD = 0.05  # seconds until the common start: longer than a message takes
-_READY = "ready"
+_STOP = "stop"
 
 
 def run_test(
@@ -63,13 +62,16 @@ def run_test(
 class _Worker:
     """A process, the parent's end of its pipe, and what it has measured when it is done."""
 
-    def __init__(self, context: SpawnContext, number: int, stopping: Event) -> None:
+    def __init__(self, context: SpawnContext, number: int) -> None:
         self.number = number
         self.pipe, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(
-            target=_work, args=(theirs, number, stopping), daemon=True
-        )
-        self.process.start()
+        self.process: SpawnProcess = context.Process(target=work, args=(theirs, number), daemon=True)
+        # An interrupt of the terminal reaches it too: it must not die of that while it imports its modules.
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         theirs.close()
         self.ready = False
         self.result: Measurement | None = None
@@ -82,20 +84,20 @@ class _Workers:
         self._stop = stop
         self._on_progress = on_progress
         context = multiprocessing.get_context("spawn")
-        self._stopping = context.Event()
-        self._workers = [_Worker(context, number, self._stopping) for number in range(len(parts))]
+        self._workers = [_Worker(context, number) for number in range(len(parts))]
         self._deadline = float("inf")
         for worker, part in zip(self._workers, parts, strict=True):
             self._send(worker, packed((test, part)))
 
     def measure(self) -> Measurement:
         """Returns when all are done, or the time to end after a request to stop is over."""
-        started = False
+        started = stopping = False
         while any(worker.result is None for worker in self._workers):
-            if self._stop and not self._stopping.is_set():
-                self._stopping.set()
+            if self._stop and not stopping:
+                stopping = True
                 self._deadline = time.monotonic() + _PATIENCE
-            if time.monotonic() >= self._deadline or (self._stop and not started):
+                self._request_stop()
+            if time.monotonic() >= self._deadline or (stopping and not started):
                 break
             self._turn()
             if not started and all(worker.ready for worker in self._workers):
@@ -115,6 +117,12 @@ class _Workers:
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
+
+    def _request_stop(self) -> None:
+        """A worker that is done, or dead, hears nothing; its pipe says so."""
+        for worker in self._workers:
+            with suppress(OSError):
+                worker.pipe.send_bytes(packed(_STOP))
 
     def _start(self) -> None:
         at = time.monotonic() + _AHEAD
@@ -141,7 +149,7 @@ class _Workers:
             raise message.error()
         if isinstance(message, Measurement):
             worker.result = message
-        elif message == _READY:
+        elif message == READY:
             worker.ready = True
         else:
             self._on_progress(message)
@@ -172,58 +180,3 @@ def packed(message: object) -> bytes:
     out = io.BytesIO()
     _Packer(out, pickle.HIGHEST_PROTOCOL).dump(message)
     return out.getvalue()
-
-
-# --- in the worker -------------------------------------------------------------------------------
-
-
-def _work(pipe: Connection, number: int, stopping: Event) -> None:
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # An interrupt of the terminal reaches all processes: the parent decides what it means.
-        signal.signal(name, signal.SIG_IGN if name == signal.SIGINT else signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        test, part = pipe.recv()
-        pipe.send(_result(test, part, _WorkerContext(pipe, number, stopping)))
-    except (EOFError, OSError):
-        return  # the parent has ended the test
-
-
-def _result(test: Test[P], part: P, context: RunContext) -> Measurement | Failure:
-    try:
-        return test(part, context)
-    except KcliError as error:
-        return failure_of(error)
-
-
-class _WorkerContext:
-    """See ``RunContext``."""
-
-    hooks = NO_HOOKS
-
-    def __init__(self, pipe: Connection, number: int, stopping: Event) -> None:
-        self.number = number
-        self._pipe = pipe
-        self._stopping = stopping
-
-    def begin(self) -> float:
-        """Waits for the parent's word, and for the time that it names."""
-        self._pipe.send(_READY)
-        start = float(self._pipe.recv())
-        time.sleep(max(0.0, start - time.monotonic()))
-        return start
-
-    def stopped(self) -> bool:
-        """Whether the parent has received a request to stop."""
-        return self._stopping.is_set()
-
-    def report(self, progress: Interval) -> None:
-        """Sends it to the parent."""
-        self._pipe.send(progress)
-
-
-def _end_with_parent() -> None:
-    found = multiprocessing.parent_process()
-    assert found is not None
-    wait([found.sentinel])
-    os._exit(1)

@@ -6,7 +6,7 @@ from array import array
 
 import pytest
 
-from kcli.core.errors import BrokerError, KcliError, TimedOutError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, TimedOutError
 from kcli.core.producer.origins import Origin, Rows
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
@@ -139,6 +139,16 @@ def test_a_load_whose_first_records_fail_is_hopeless() -> None:
     rig = Rig()
     rig.report(token(), range(3), at=100.2, error=TimedOutError("not confirmed"))
     assert rig.deliveries.hopeless
+
+
+def test_a_producer_that_accepts_no_more_ends_the_load_and_one_without_room_does_not() -> None:
+    rig = Rig()
+    rig.report(token(), range(2), at=100.1)
+    rig.deliveries.refuse(5, TimedOutError("no room"))
+    assert not rig.deliveries.hopeless
+    rig.deliveries.refuse(5, NotFoundError("topic t does not exist"), final=True)
+    assert rig.deliveries.hopeless
+    assert rig.measured().errors == {"TimedOut": 5, "NotFound": 5}
 
 
 def test_what_fails_while_the_producer_is_closed_is_unconfirmed() -> None:

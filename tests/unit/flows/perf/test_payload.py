@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import zlib
 from pathlib import Path
@@ -104,6 +105,13 @@ def test_a_file_without_values_is_refused(tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(ConfigError, match="empty"):
         Payload(Values(1, 1, file=str(file)), 0)
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        Payload(Values(1, 1, file=str(pipe)), 0)
 
 
 def test_values_have_room_for_a_mark_or_not() -> None:

@@ -28,7 +28,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -51,6 +51,7 @@ help:
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
+	@echo "make bench-perf   kcli perf beside Kafka's own perf tools, and pairs of runs compared"
 	@echo "make bench-pipeline    kcli pipeline beside Spark's Kafka connector: half an hour (KCLI_BENCH_MEGABYTES=100: minutes)"
 	@echo 'make clean      removes what was built, and the caches of the tools'
 	@echo 'make distclean  also .cache/: the environment and all downloads'
@@ -166,6 +167,10 @@ audit: $(SUPPLY)/ready
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume
+
+# Beside Kafka's own tools, then what perf compare says of real runs: 20 minutes (KCLI_BENCH_ROUNDS, KCLI_BENCH_PAIRS).
+bench-perf: venv-dev
+	@$(PY) -m benchmarks perf perf_pairs
 
 bench-pipeline: venv-dev
 	@$(PY) -m benchmarks pipeline

@@ -13,15 +13,10 @@ PACKAGE = Path(kcli.__file__).parent
 MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 YAML = {"load", "load_all", "unsafe_load", "full_load", "unsafe_load_all", "full_load_all"}
-MADE_HERE = {
-    ("core/protocol/compiler.py", "exec"),
-    ("core/protocol/compiler.py", "compile"),
-    # What it writes into the pipes of processes that it has started itself; it reads none.
-    ("flows/perf/workers.py", "pickle"),
-}
+MADE_HERE = {("core/protocol/compiler.py", "exec"), ("core/protocol/compiler.py", "compile")}
 """Source code that is made from field tables; no byte of a peer is in it."""
-ONLY_WRITTEN = {("flows/perf/workers.py", "pickle")}
-"""What a process hands to those that it has started, through their pipes."""
+TO_WORKERS = {("flows/perf/workers.py", "pickle")}
+"""Options with their secrets are pickled for processes of this run, by a pipe that only these have."""
 
 
 def unsafe(source: str) -> Iterator[str]:
@@ -44,7 +39,7 @@ def test_nothing_that_is_read_is_executed() -> None:
     found = {
         (path.relative_to(PACKAGE).as_posix(), one) for path in files for one in unsafe(path.read_text())
     }
-    assert found == MADE_HERE | ONLY_WRITTEN
+    assert found == MADE_HERE | TO_WORKERS
 
 
 @pytest.mark.parametrize(

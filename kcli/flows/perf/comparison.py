@@ -20,7 +20,7 @@ from kcli.flows.perf.series import Series, Step, by_records, by_time, latencies_
 FEWEST_INTERVALS = 50
 """Ten batches of five; a run has ten intervals a second."""
 THRESHOLD = 0.05
-"""Two runs of the same thing on a machine that does nothing else differ by up to this in rate."""
+"""A choice: what one pair of runs shows of smaller changes may come from the machine, which is never twice the same."""
 _FEWEST, _MOST = 10, 30  # batches
 _PER_BATCH = 10  # intervals, where there are enough
 _MOST_RESEMBLANCE = 0.8

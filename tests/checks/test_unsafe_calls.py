@@ -13,7 +13,12 @@ PACKAGE = Path(kcli.__file__).parent
 MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 YAML = {"load", "load_all", "unsafe_load", "full_load", "unsafe_load_all", "full_load_all"}
-MADE_HERE = {("core/protocol/compiler.py", "exec"), ("core/protocol/compiler.py", "compile")}
+MADE_HERE = {
+    ("core/protocol/compiler.py", "exec"),
+    ("core/protocol/compiler.py", "compile"),
+    # What it writes into the pipes of processes that it has started itself; it reads none.
+    ("flows/perf/workers.py", "pickle"),
+}
 """Source code that is made from field tables; no byte of a peer is in it."""
 TO_WORKERS = {("flows/perf/workers.py", "pickle")}
 """Options with their secrets are pickled for processes of this run, by a pipe that only these have."""

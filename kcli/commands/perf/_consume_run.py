@@ -62,6 +62,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
         group_id=group,
         auto_offset_reset=start,
     )
+    inv.configuration.check_no_registry()
     options = replace(given, max_poll_records=WHOLE_BATCHES)
     numbers, cluster_id, records = _topic(inv, topic, options)
     processes = flags["processes"]

@@ -72,7 +72,6 @@ _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "users": _USER_VERBS
 
 _FUTURE = {
     "kcli": {
-        "perf": "`kcli produce --progress json` and `kcli consume --progress json` report their rates",
         "man": "`kcli help COMMAND` has the same text",
         "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
     },
@@ -105,6 +104,9 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
+        **dict.fromkeys(("producer-perf-test", "bench", "benchmark"), "`kcli perf produce`"),
+        "consumer-perf-test": "`kcli perf consume`",
+        **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e`"),
         "attach": "name the brokers with -b HOST:PORT",
     },
     "kcli groups": {

@@ -31,6 +31,7 @@ class LoadTarget(NamedTuple):
 
 def find_topic(inv: Invocation, topic: str, options: ProducerOptions) -> LoadTarget:
     """First contact; for an unknown topic an error with the nearest ones, and how to create it."""
+    inv.configuration.check_no_registry()
     with Producer(options, hooks=inv.hooks) as producer:
         with inv.first_contact(options.bootstrap_servers):
             producer.connect([], inv.timeout)

@@ -67,7 +67,7 @@ class _Seen:
                 begin = max(begin, end if span is None else span[0])
             if not to_end:
                 end = min(end, 0 if span is None else span[1])
-        return max(0, end - begin) - self.numbers.count(begin, end)
+        return end - begin - self.numbers.count(begin, end) if begin < end else 0
 
 
 class Trace:

@@ -57,7 +57,7 @@ def test_proposed_completions_exist() -> None:
             *(text for words in habits._FUTURE.values() for text in words.values()),
         ]
     )
-    named = re.findall(r"`kcli ([a-z]+)(?: ([a-z-]+))?", text)
+    named = re.findall(r"`kcli ([a-z]+)(?: ([a-z0-9-]+))?", text)
     assert named
     for noun, verb in named:
         with click.Context(cli) as ctx:

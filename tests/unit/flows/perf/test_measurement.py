@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kcli.flows.perf.measurement import MOST_INTERVALS, Integrity, Measurement
+from kcli.flows.perf.integrity import Trace
+from kcli.flows.perf.measurement import MOST_INTERVALS, Measurement
 
 
 def measured(at: dict[float, int], **fields: float) -> Measurement:
@@ -60,13 +61,15 @@ def test_the_merged_run_lasts_from_the_first_begin_to_the_last_end() -> None:
     assert (one.began, one.ended, one.seconds) == (4.0, 9.0, 5.0)
 
 
-def test_integrity_is_unknown_until_a_process_has_checked() -> None:
+def test_the_marks_that_processes_have_read_are_judged_together() -> None:
     one = Measurement()
     one.merge(Measurement())
-    assert one.integrity is None
-    one.merge(Measurement(integrity=Integrity(10, 1, 0, 0)))
-    one.merge(Measurement(integrity=Integrity(5, 0, 2, 3)))
-    assert one.integrity is not None
-    assert not one.integrity.sound
-    assert (one.integrity.checked, one.integrity.lost) == (15, 1)
-    assert (one.integrity.duplicated, one.integrity.reordered) == (2, 3)
+    assert one.trace is None
+    for partition, number in ((0, 0), (1, 1), (1, 3)):
+        read = Trace()
+        read.add(partition, number // 2, number // 2 + 1, [(b"head", number, 1)])
+        one.merge(Measurement(trace=read))
+    assert one.trace is not None
+    judged = one.trace.judge({0: 1, 1: 2})
+    assert judged is not None
+    assert (judged.checked, judged.lost) == (3, 1)

@@ -40,8 +40,7 @@ class InFlight:
     def add(self, sent: Sent) -> None:
         """Appends a request that was just written."""
         self._queue.append(sent)
-        if sent.deadline < self.earliest:
-            self.earliest = sent.deadline
+        self.earliest = min(self.earliest, sent.deadline)
 
     def take(self, correlation_id: int, peer: object) -> Sent:
         """The request that this response belongs to; ProtocolError unless it is the oldest one."""

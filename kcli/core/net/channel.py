@@ -165,8 +165,7 @@ class Channel:
     def next_deadline(self) -> float:
         """The earliest time at which something here is overdue."""
         due = self.connection.next_deadline()
-        if self._setup_deadline < due:
-            due = self._setup_deadline
+        due = min(due, self._setup_deadline)
         return self._attempt_deadline if self._attempt_deadline < due else due
 
     def check_deadlines(self, now: float) -> None:

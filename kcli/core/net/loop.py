@@ -270,8 +270,7 @@ class Loop:
         earliest = self._timers.next_deadline()
         for channel in self._channels:
             due = channel.next_deadline()
-            if due < earliest:
-                earliest = due
+            earliest = min(earliest, due)
         self._earliest = earliest
         if self._completed or self._calls:
             return 0.0

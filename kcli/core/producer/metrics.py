@@ -22,10 +22,8 @@ class Counters:
         """Counts a response, its latency and its throttle time."""
         self.answers += 1
         self.latency_sum += latency
-        if latency > self.latency_max:
-            self.latency_max = latency
-        if throttle > self.throttle_max:
-            self.throttle_max = throttle
+        self.latency_max = max(self.latency_max, latency)
+        self.throttle_max = max(self.throttle_max, throttle)
 
 
 class ProducerMetrics(NamedTuple):

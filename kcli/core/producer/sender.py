@@ -178,8 +178,7 @@ class Sender:
             self._wake_by(self._identity.turn(now))
 
     def _wake_by(self, when: float) -> None:
-        if when < self._wake_at:
-            self._wake_at = when
+        self._wake_at = min(self._wake_at, when)
 
     # --- leaders ------------------------------------------------------------------------------------
 

@@ -145,7 +145,7 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
             depth += 1
         if flexible:
             src.add(depth, f"n = len({value})")
-            src.add(depth, f"if n < 127: out.append(n + 1)")
+            src.add(depth, "if n < 127: out.append(n + 1)")
             src.add(depth, f"else: {count}(out, n)")
         else:
             src.add(depth, f"{count}(out, len({value}))")

@@ -62,7 +62,7 @@ for message, _ in zip(consumer, range(int(sys.argv[3]))):
     write(message.value + b"\\n")
 """
 
-_RAW_PRODUCE = """
+_PREBUILT_PRODUCE = """
 import sys
 from kcli.core import Producer
 from kcli.core.records.batch import RecordBatch
@@ -129,9 +129,29 @@ def perf_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str
     return Run([*java, *flags, "--producer-props", *properties], count)
 
 
-def raw_produce(bootstrap: str, topic: str, lines: Path, count: int) -> Run:
-    """A sender that encodes nothing: one pre-built batch of about 1 MB, again and again."""
-    return Run([sys.executable, "-c", _RAW_PRODUCE, bootstrap, topic, str(count), str(lines)], count)
+def prebuilt_produce(bootstrap: str, topic: str, lines: Path, count: int) -> Run:
+    """A producer of kcli that encodes nothing: one pre-built batch of about 1 MB, again and again."""
+    return Run([sys.executable, "-c", _PREBUILT_PRODUCE, bootstrap, topic, str(count), str(lines)], count)
+
+
+def raw_sender(bootstrap: str, topic: str, partitions: int, lines: Path, count: int, codec: str) -> Run:
+    """The least that a sender can do: see its module."""
+    argv = [
+        sys.executable,
+        "-m",
+        "benchmarks._raw_sender",
+        bootstrap,
+        topic,
+        str(partitions),
+        str(lines),
+        codec,
+    ]
+    return Run(argv, count)
+
+
+def raw_reader(bootstrap: str, topic: str, partitions: int, count: int) -> Run:
+    """The least that a reader can do: see its module."""
+    return Run([sys.executable, "-m", "benchmarks._raw_reader", bootstrap, topic, str(partitions)], count)
 
 
 def kcli_consume(bootstrap: str, topic: str, count: int, *flags: str) -> Run:

@@ -243,13 +243,11 @@ class Connection:
         if self._sent_bytes == self._queued_bytes:
             self.outgoing.clear()
             count = 0
-        while count:
-            head = self.outgoing[0]
-            if count < len(head):
-                self.outgoing[0] = head[count:]
-                break
+        while count > 0:
+            head = self.outgoing.popleft()
             count -= len(head)
-            self.outgoing.popleft()
+            if count < 0:
+                self.outgoing.appendleft(head[count:])
         while self._awaiting_write and self._awaiting_write[0][0] <= self._sent_bytes:
             self._complete((self._awaiting_write.popleft()[1], None, None))
 

@@ -126,11 +126,6 @@ class Connection:
         oldest = self._in_flight.oldest()
         return oldest.request.api_name if oldest is not None else ""
 
-    @property
-    def wants_write(self) -> bool:
-        """Whether there are bytes to write."""
-        return bool(self.outgoing)
-
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")

@@ -104,11 +104,8 @@ class Accumulator:
             if begun:
                 self._close_open(queue)
                 now = self._now()
-                builder, deadline = (
-                    self._new_builder(self._rooms.get(tp.topic, self._batch_size)),
-                    now + self._delivery_timeout,
-                )
-                batch = ProducerBatch(tp, builder, now, deadline, queue.placed)
+                builder = self._new_builder(self._rooms.get(tp.topic, self._batch_size))
+                batch = ProducerBatch(tp, builder, now, now + self._delivery_timeout, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch
                 queue.batches.append(batch)

@@ -136,9 +136,8 @@ class Sender:
         loop.adopt()
         try:
             while not self.stop_now and not (self.stop_when_idle and self.idle):
-                now = loop.now()
-                self.turn(now)
-                loop.poll(self._wake_at - now)
+                self.turn(loop.now())
+                loop.poll(self._wake_at - loop.now())
         finally:
             self._abandon()
             if self.transactions is not None:

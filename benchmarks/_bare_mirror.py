@@ -68,11 +68,11 @@ class Wire:
 
 def main(source_address: str, target_address: str, topic: str, copy: str, partitions: int) -> None:
     source, target = Wire(source_address), Wire(target_address)
-    ends = _ends(source, topic, partitions)
+    ends = ends_of(source, topic, partitions)
     positions = dict.fromkeys(range(partitions), 0)
     outstanding: deque[None] = deque()
     while any(positions[number] < end for number, end in ends.items()):
-        source.send(_fetch(topic, positions), _FETCH)
+        source.send(fetch_request(topic, positions), _FETCH)
         answer = source.receive(FetchRequest, _FETCH)
         rows = [
             (part.partition_index, deque(_batches(memoryview(part.records or b""))))
@@ -118,7 +118,8 @@ def _batches(data: memoryview) -> Iterator[tuple[memoryview, int]]:
         at += 12 + length
 
 
-def _fetch(topic: str, positions: dict[int, int]) -> FetchRequest:
+def fetch_request(topic: str, positions: dict[int, int]) -> FetchRequest:
+    """A fetch of all partitions, of 16 MB at most."""
     wanted = [
         FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=_ROOM // len(positions))
         for number, offset in positions.items()
@@ -127,7 +128,8 @@ def _fetch(topic: str, positions: dict[int, int]) -> FetchRequest:
     return FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=_ROOM, topics=topics)
 
 
-def _ends(source: Wire, topic: str, partitions: int) -> dict[int, int]:
+def ends_of(source: Wire, topic: str, partitions: int) -> dict[int, int]:
+    """The end of each partition."""
     wanted = [ListOffsetsPartition(partition_index=number, timestamp=-1) for number in range(partitions)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=wanted)])
     source.send(request, _LIST_OFFSETS)

@@ -93,7 +93,7 @@ async def main():
 asyncio.run(main())
 """
 
-_RAW_PRODUCE = """
+_PREBUILT_PRODUCE = """
 import sys, time
 from kcli.core import Producer
 from kcli.core.records.batch import RecordBatch
@@ -178,12 +178,32 @@ def perf_produce(bootstrap: str, topic: str, lines: Path, count: int, codec: str
     return Run([*java, *flags, "--producer-props", *properties], count)
 
 
-def raw_produce(bootstrap: str, topic: str, lines: Path, count: int) -> Run:
-    """A sender that encodes nothing: one pre-built batch of about 1 MB, again and again.
+def prebuilt_produce(bootstrap: str, topic: str, lines: Path, count: int) -> Run:
+    """A producer of kcli that encodes nothing: one pre-built batch of about 1 MB, again and again.
 
     It prints records, seconds and CPU seconds, without its start.
     """
-    return Run([sys.executable, "-c", _RAW_PRODUCE, bootstrap, topic, str(count), str(lines)], count)
+    return Run([sys.executable, "-c", _PREBUILT_PRODUCE, bootstrap, topic, str(count), str(lines)], count)
+
+
+def raw_sender(bootstrap: str, topic: str, partitions: int, lines: Path, count: int, codec: str) -> Run:
+    """The least that a sender can do: see its module."""
+    argv = [
+        sys.executable,
+        "-m",
+        "benchmarks._raw_sender",
+        bootstrap,
+        topic,
+        str(partitions),
+        str(lines),
+        codec,
+    ]
+    return Run(argv, count)
+
+
+def raw_reader(bootstrap: str, topic: str, partitions: int, count: int) -> Run:
+    """The least that a reader can do: see its module."""
+    return Run([sys.executable, "-m", "benchmarks._raw_reader", bootstrap, topic, str(partitions)], count)
 
 
 def kcli_consume(bootstrap: str, topic: str, count: int, *flags: str) -> Run:

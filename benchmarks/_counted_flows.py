@@ -2,6 +2,10 @@
 
 What a run costs before it reaches its data falls out of the difference between the two. The cluster runs in this
 process, the counted command in one of its own.
+
+Flows "in step" have room for one batch only: each is confirmed before the next one is read, or received before the next
+one is requested. So their counts are the same on a fast and on a busy machine, and the highest that there are: where
+several batches are under way, a turn of the loop moves more than one.
 """
 
 from __future__ import annotations
@@ -20,7 +24,6 @@ from kcli.core.records.builder import BatchBuilder
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 
-PARTITIONS = 1
 _MEGABYTE = 1_000_000
 _WIDTH = 100  # bytes of a line
 _FILLING = b"the quick brown fox jumps over the lazy dog and says nothing of it at all; 0123456789"
@@ -31,13 +34,13 @@ Counts = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """``words`` are the command line for a size, which is ``small`` or ``large`` and counted in ``unit``."""
+    """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``."""
 
     name: str
     words: Callable[[Stage, int], list[str]]
-    unit: str = "MB"
-    small: int = 10
-    large: int = 30
+    unit: str = "batch"
+    small: int = 4
+    large: int = 12
 
 
 class Stage:
@@ -45,7 +48,8 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._cluster = FakeCluster(1, deep_check=False, fetch_sessions=True, max_message_bytes=2 * _MEGABYTE)
+        self._cluster = _cluster()
+        self._topic = ""
         self._topics = 0
 
     def __enter__(self) -> Stage:
@@ -59,21 +63,23 @@ class Stage:
     # --- what flows need -----------------------------------------------------------------------------
 
     def empty_topic(self) -> str:
-        """A topic without records."""
+        """A topic without records, of one partition. The batches of the last one are those of the flow."""
         self._topics += 1
-        name = f"topic-{self._topics}"
-        self._cluster.create_topic(name, PARTITIONS)
-        return name
+        self._topic = f"topic-{self._topics}"
+        self._cluster.create_topic(self._topic, 1)
+        return self._topic
 
     def full_topic(self, megabytes: int) -> str:
-        """A topic of batches of 1 MB, in turn in its partitions."""
+        """A topic of batches of 1 MB."""
         name, batch = self.empty_topic(), _batch()
-        for number in range(megabytes):
-            self._cluster.append(name, number % PARTITIONS, batch)
+        for _ in range(megabytes):
+            self._cluster.append(name, 0, batch)
         return name
 
     def groups(self, count: int) -> None:
-        """So many groups, each with offsets in 20 partitions; those of the call before are the first of them."""
+        """A new cluster with so many groups, each with offsets in 20 partitions."""
+        self._cluster.close()
+        self._cluster = _cluster()
         ManyGroups(self._cluster, count, 20, topics=1, members=0)
 
     def lines(self, megabytes: int, begin: str = "{} ", end: str = "") -> Path:
@@ -87,8 +93,9 @@ class Stage:
 
     def count(self, flow: Flow) -> Counts:
         """Calls a unit, by thread and function."""
-        small, large = (self._calls(flow, size) for size in (flow.small, flow.large))
-        units = flow.large - flow.small
+        small, before = self._calls(flow, flow.small), self._units(flow, flow.small)
+        large = self._calls(flow, flow.large)
+        units = self._units(flow, flow.large) - before
         return {
             thread: {
                 function: (calls - small.get(thread, {}).get(function, 0)) / units
@@ -99,9 +106,14 @@ class Stage:
 
     def system_calls(self, flow: Flow) -> dict[str, float]:
         """System calls a unit, by name, as strace counts them."""
-        small, large = (self._traced(flow, size) for size in (flow.small, flow.large))
-        units = flow.large - flow.small
+        small, before = self._traced(flow, flow.small), self._units(flow, flow.small)
+        large = self._traced(flow, flow.large)
+        units = self._units(flow, flow.large) - before
         return {name: (calls - small[name]) / units for name, calls in large.items()}
+
+    def _units(self, flow: Flow, size: int) -> int:
+        """What the last run has moved."""
+        return len(self._cluster.log(self._topic).batches) if flow.unit == "batch" else size
 
     def _calls(self, flow: Flow, size: int) -> dict[str, dict[str, int]]:
         report = self._folder / "calls.json"
@@ -133,6 +145,10 @@ class Stage:
         return self._cluster.bootstrap
 
 
+def _cluster() -> FakeCluster:
+    return FakeCluster(1, deep_check=False, fetch_sessions=True, max_message_bytes=2 * _MEGABYTE)
+
+
 def _lines(count: int, begin: str, end: str) -> list[bytes]:
     last = end.encode() + b"\n"
     return [(begin.format(n).encode() + _FILLING)[: _WIDTH - len(last)] + last for n in range(count)]
@@ -153,8 +169,6 @@ def _produce(*flags: str, **text: str) -> Callable[[Stage, int], list[str]]:
             stage.empty_topic(),
             str(stage.lines(size, **text)),
             "-q",
-            "-X",
-            "buffer.memory=1000000",
             *flags,
         ]
 
@@ -162,17 +176,7 @@ def _produce(*flags: str, **text: str) -> Callable[[Stage, int], list[str]]:
 
 
 def _consume(*flags: str) -> Callable[[Stage, int], list[str]]:
-    return lambda stage, size: [
-        "-b",
-        stage.bootstrap,
-        "consume",
-        stage.full_topic(size),
-        "-e",
-        "-q",
-        "-X",
-        "fetch.max.bytes=1000000",
-        *flags,
-    ]
+    return lambda stage, size: ["-b", stage.bootstrap, "consume", stage.full_topic(size), "-e", "-q", *flags]
 
 
 def _mirror(stage: Stage, size: int) -> list[str]:
@@ -186,14 +190,43 @@ def _lag(stage: Stage, size: int) -> list[str]:
     return ["-b", stage.bootstrap, "groups", "lag", "--by", "partition", "-o", "tsv"]
 
 
-FLOWS = (
-    Flow("produce", _produce()),
-    Flow("produce lz4", _produce("-z", "lz4")),
-    Flow("produce keyed", _produce("-K", ":", begin="user{}:")),
-    Flow("produce ndjson", _produce("-i", "ndjson", begin='{{"value":"{} ', end='"}'), small=2, large=4),
-    Flow("consume", _consume()),
-    Flow("consume ndjson", _consume("-o", "ndjson")),
-    Flow("consume -f", _consume("-f", r"%t %p %o %k %s\n")),
+_ONE_SENT = ("-X", "buffer.memory=1000000")
+_ONE_FETCHED = ("-X", "fetch.max.bytes=1000000")
+
+IN_STEP = (
+    Flow("produce", _produce(*_ONE_SENT)),
+    Flow("produce lz4", _produce("-z", "lz4", *_ONE_SENT)),
+    Flow("produce keyed", _produce("-K", ":", *_ONE_SENT, begin="user{}:")),
+    Flow(
+        "produce ndjson",
+        _produce("-i", "ndjson", *_ONE_SENT, begin='{{"value":"{} ', end='"}'),
+        small=1,
+        large=2,
+    ),
+    Flow("consume", _consume(*_ONE_FETCHED)),
+    Flow("consume ndjson", _consume("-o", "ndjson", *_ONE_FETCHED)),
+    Flow("consume -f", _consume("-f", r"%t %p %o %k %s\n", *_ONE_FETCHED)),
     Flow("mirror", _mirror),
-    Flow("groups lag", _lag, unit="group", small=100, large=300),
+    Flow("groups lag", _lag, unit="group", small=20, large=40),
 )
+"""Those that have a limit, in ``calls.toml``."""
+AS_USUAL = (
+    Flow("produce, many batches in flight", _produce()),
+    Flow("consume, large fetches", _consume()),
+)
+"""The same with the defaults: how many batches a turn moves depends on the machine."""
+
+
+def calls(counts: Counts) -> float:
+    """All calls of all threads."""
+    return sum(sum(functions.values()) for functions in counts.values())
+
+
+def transfers(counts: Counts) -> float:
+    """Calls that send to a socket or receive from one."""
+    return sum(
+        count
+        for functions in counts.values()
+        for function, count in functions.items()
+        if function.startswith(("socket.send", "socket.recv"))
+    )

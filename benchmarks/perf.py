@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import _kafka_tools as kafka
-from benchmarks._contenders import raw_produce
+from benchmarks._contenders import prebuilt_produce
 from benchmarks._measure import FailedRunError, create_topic, environment, machine
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
@@ -225,7 +225,7 @@ def _overhead(bootstrap: str) -> Table:
         lines = Path(folder) / "lines"
         lines.write_bytes((b"x" * (SIZE - 1) + b"\n") * 15_000)
         for _ in range(ROUNDS):
-            argv = raw_produce(bootstrap, _SINK, lines, _FULL_SPEED).argv
+            argv = prebuilt_produce(bootstrap, _SINK, lines, _FULL_SPEED).argv
             records, seconds, cpu = map(float, _output(argv).split())
             raw.append((records / seconds, records / cpu))
             item = _perf(bootstrap, "produce", *words)

@@ -2,6 +2,7 @@
 
 One real broker, the same file of lines, whole processes as a user starts them, every contender once per round and in
 turn. What counts is records per second of client CPU and its ratio within this run; the wall clock stands beside it.
+A raw sender and a raw reader, which use kcli's kernels and sockets and nothing else, say how much the rest costs.
 
 ``KCLI_BENCH_ROUNDS`` (5), ``KCLI_BENCH_MEGABYTES`` (1000) and ``KCLI_BENCH_ONLY`` (a part of a contest's name) choose.
 """
@@ -28,6 +29,8 @@ ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
 MEGABYTES = int(os.environ.get("KCLI_BENCH_MEGABYTES", "1000"))
 ONLY = os.environ.get("KCLI_BENCH_ONLY", "")
 PARTITIONS = 3
+_RAW_SENDER, _RAW_READER = "raw sender", "raw reader"
+_RAW_CPU, _RAW_WALL = 0.75, 0.8  # kcli's share of what they reach
 _PURE = {"KCLI_IMPL": "pure"}
 _LARGE = 1_000  # MB of 1 KB records: start-up must not weigh
 
@@ -49,6 +52,7 @@ def main() -> list[Table]:
                     contest.round()
                 tables.append(contest.table())
                 print(tables[-1].plain(), flush=True)
+                _compare_with_raw(contest)
     finally:
         sandbox.down(delete=True)
     return tables
@@ -65,21 +69,23 @@ class Bench:
     def produce(self) -> list[Contest]:
         """Writing: plain, with each codec, with keys, larger records, and without the native kernels."""
         lines, count = partial(self._lines, 100), MEGABYTES * 10_000
-        plain = self._producers("produce 100 B", lines, count, "none", target=7.0, everybody=True)
+        plain = self._producers("produce 100 B", lines, count, "none", target=8.0, everybody=True, raw=True)
         pure = tools.kcli_produce
         plain.contenders["kcli, pure Python"] = lambda: replace(
             pure(self._bootstrap, self._fresh(), lines(), count, "none"), environ=_PURE
         )
-        plain.contenders["raw sender"] = lambda: tools.raw_produce(
+        plain.contenders["pre-built batches"] = lambda: tools.prebuilt_produce(
             self._bootstrap, self._fresh(), lines(), count
         )
         return [
             plain,
-            self._producers("produce 100 B lz4", lines, count, "lz4", target=2.8),
+            self._producers("produce 100 B lz4", lines, count, "lz4", target=5.0, raw=True),
             self._producers("produce 100 B gzip", lines, count, "gzip", target=7.0),
             self._producers("produce 100 B snappy", lines, count, "snappy", target=2.2),
             self._producers("produce 100 B zstd", lines, count, "zstd", target=2.2),
-            self._producers("produce 1 KB", partial(self._lines, 1_000), _LARGE * 1_000, "none", target=2.4),
+            self._producers(
+                "produce 1 KB", partial(self._lines, 1_000), _LARGE * 1_000, "none", target=4.5, raw=True
+            ),
             self._producers(
                 "produce 100 B keyed", partial(self._keyed, 100), count, "none", flags=("-K", ":")
             ),
@@ -90,7 +96,7 @@ class Bench:
         count = MEGABYTES * 10_000
         whole = "kcli produce"
         contests = []
-        plain = self._consumers("consume 100 B", count, ("c100", 100, "none", whole), target=6.0)
+        plain = self._consumers("consume 100 B", count, ("c100", 100, "none", whole), target=8.0, raw=True)
         topic = partial(self._topic, "c100", 100, count, "none", whole)
         plain.contenders |= {
             "kcli, pure Python": lambda: replace(
@@ -109,7 +115,9 @@ class Bench:
             self._consumers("consume 100 B in 16 KB batches", count, ("c16", 100, "none", "16"), target=5.0)
         )
         contests.append(
-            self._consumers("consume 1 KB", _LARGE * 1_000, ("c1k", 1_000, "none", whole), target=2.0)
+            self._consumers(
+                "consume 1 KB", _LARGE * 1_000, ("c1k", 1_000, "none", whole), target=2.0, raw=True
+            )
         )
         for name, own, kcats in (
             ("consume -f", ("-f", r"%t %p %o %k %s\n"), ("-f", r"%t %p %o %k %s\n")),
@@ -130,6 +138,7 @@ class Bench:
         *,
         target: float | None = None,
         everybody: bool = False,
+        raw: bool = False,
         flags: tuple[str, ...] = (),
     ) -> Contest:
         def run(tool: object, *more: str) -> Run | None:
@@ -146,6 +155,10 @@ class Bench:
             "kcat",
             target,
         )
+        if raw:
+            contest.contenders[_RAW_SENDER] = lambda: tools.raw_sender(
+                self._bootstrap, self._fresh(), PARTITIONS, lines(), count, codec
+            )
         if everybody:
             contest.contenders |= {
                 "confluent-kafka": lambda: run(tools.confluent_produce),
@@ -163,12 +176,13 @@ class Bench:
         data: tuple[str, int, str, str],
         *,
         target: float,
+        raw: bool = False,
         own: tuple[str, ...] = (),
         kcats: tuple[str, ...] = (),
     ) -> Contest:
         topic, width, codec, by = data
         there = partial(self._topic, topic, width, count, codec, by)
-        return Contest(
+        contest = Contest(
             name,
             {
                 "kcat": lambda: tools.kcat_consume(self._bootstrap, there(), count, *kcats),
@@ -177,6 +191,11 @@ class Bench:
             "kcat",
             target,
         )
+        if raw:
+            contest.contenders[_RAW_READER] = lambda: tools.raw_reader(
+                self._bootstrap, there(), PARTITIONS, count
+            )
+        return contest
 
     # --- files and topics ------------------------------------------------------------------------------
 
@@ -228,6 +247,19 @@ class Bench:
         )
         if done.returncode:
             raise FailedRunError(f"kcli {words[0]}: {done.stderr.decode()}")
+
+
+def _compare_with_raw(contest: Contest) -> None:
+    """How near kcli comes to what its kernels and the sockets allow."""
+    for raw in (_RAW_SENDER, _RAW_READER):
+        if raw in contest.costs and contest.kcli in contest.costs:
+            cpu = contest.rate(contest.kcli) / contest.rate(raw)
+            wall = contest.wall_rate(contest.kcli) / contest.wall_rate(raw)
+            print(
+                f"target: {_RAW_CPU:g} × {raw}, is {cpu:.2f} ×: {'met' if cpu >= _RAW_CPU else 'MISSED'};"
+                f" on the wall {_RAW_WALL:g} ×, is {wall:.2f} ×: {'met' if wall >= _RAW_WALL else 'MISSED'}",
+                flush=True,
+            )
 
 
 def _library(name: str) -> str:

@@ -126,11 +126,6 @@ class Connection:
         oldest = self._in_flight.oldest()
         return oldest.request.api_name if oldest is not None else ""
 
-    @property
-    def wants_write(self) -> bool:
-        """Whether there are bytes to write."""
-        return bool(self.outgoing)
-
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
@@ -243,13 +238,11 @@ class Connection:
         if self._sent_bytes == self._queued_bytes:
             self.outgoing.clear()
             count = 0
-        while count:
-            head = self.outgoing[0]
-            if count < len(head):
-                self.outgoing[0] = head[count:]
-                break
+        while count > 0:
+            head = self.outgoing.popleft()
             count -= len(head)
-            self.outgoing.popleft()
+            if count < 0:
+                self.outgoing.appendleft(head[count:])
         while self._awaiting_write and self._awaiting_write[0][0] <= self._sent_bytes:
             self._complete((self._awaiting_write.popleft()[1], None, None))
 

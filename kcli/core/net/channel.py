@@ -165,8 +165,9 @@ class Channel:
     def next_deadline(self) -> float:
         """The earliest time at which something here is overdue."""
         due = self.connection.next_deadline()
-        due = min(due, self._setup_deadline)
-        return self._attempt_deadline if self._attempt_deadline < due else due
+        if self._setup_deadline == NEVER == self._attempt_deadline:
+            return due
+        return min(self._setup_deadline, self._attempt_deadline, due)
 
     def check_deadlines(self, now: float) -> None:
         """Closes the channel when connecting or a response takes too long."""
@@ -365,7 +366,7 @@ class Channel:
     def _after_step(self) -> None:
         """The connection may be ready now, or have work for the worker thread."""
         if self._setup_deadline != NEVER and self.connection.is_established:
-            self._setup_deadline = NEVER
+            self._setup_deadline = self._attempt_deadline = NEVER
         work = self.connection.take_work()
         if work is not None:
             self.compute(work, self._computed)

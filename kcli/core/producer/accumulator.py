@@ -104,8 +104,8 @@ class Accumulator:
             if begun:
                 self._close_open(queue)
                 now = self._now()
-                builder, deadline = self._new_builder(self._room(tp.topic)), now + self._delivery_timeout
-                batch = ProducerBatch(tp, builder, now, deadline, queue.placed)
+                builder = self._new_builder(self._rooms.get(tp.topic, self._batch_size))
+                batch = ProducerBatch(tp, builder, now, now + self._delivery_timeout, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch
                 queue.batches.append(batch)
@@ -277,7 +277,7 @@ class Accumulator:
     def shrink(self, topic: str, size: int) -> None:
         """A broker rejected a batch of the topic as too large: later batches have at most ``size`` bytes."""
         with self._lock:
-            self._rooms[topic] = max(1, min(size, self._room(topic)))
+            self._rooms[topic] = max(1, min(size, self._rooms.get(topic, self._batch_size)))
 
     def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
         """Queues the parts of a split batch in its place: other batches may have been split or requeued meanwhile."""
@@ -384,9 +384,6 @@ class Accumulator:
         if queue.open is not None:
             queue.open.cell.apply(BatchEvent.CLOSE)
             queue.open = None
-
-    def _room(self, topic: str) -> int:
-        return self._rooms.get(topic, self._batch_size)
 
     def _release_parked(self, parked: list[Parked]) -> None:
         self.memory.release(sum(one.size for one in parked))

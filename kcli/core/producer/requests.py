@@ -44,8 +44,14 @@ def answers(
     request: ProduceRequest, answer: ProduceResponse
 ) -> Iterator[tuple[TopicPartition, PartitionProduceResponse]]:
     """The response for each partition it names."""
-    names = {topic.topic_id: topic.name for topic in request.topic_data}
     for topic in answer.responses:
-        name = topic.name or names.get(topic.topic_id, "")
+        name = topic.name or _name(request, topic.topic_id)
         for part in topic.partition_responses:
             yield TopicPartition(name, part.index), part
+
+
+def _name(request: ProduceRequest, topic_id: bytes) -> str:
+    for topic in request.topic_data:
+        if topic.topic_id == topic_id:
+            return topic.name
+    return ""

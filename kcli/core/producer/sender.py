@@ -136,9 +136,8 @@ class Sender:
         loop.adopt()
         try:
             while not self.stop_now and not (self.stop_when_idle and self.idle):
-                now = loop.now()
-                self.turn(now)
-                loop.poll(self._wake_at - now)
+                self.turn(loop.now())
+                loop.poll(self._wake_at - loop.now())
         finally:
             self._abandon()
             if self.transactions is not None:
@@ -175,10 +174,7 @@ class Sender:
         if ready:
             self._send_ready(ready, now)
         if self._identity is not None:  # last: what could not be sent determines which request is due
-            self._wake_by(self._identity.turn(now))
-
-    def _wake_by(self, when: float) -> None:
-        self._wake_at = min(self._wake_at, when)
+            self._wake_at = min(self._wake_at, self._identity.turn(now))
 
     # --- leaders ------------------------------------------------------------------------------------
 
@@ -255,7 +251,7 @@ class Sender:
             return
         brokers = self._cluster.brokers
         if not brokers.available(leader, PRODUCE, now):
-            self._wake_by(brokers.retry_at(leader, PRODUCE))
+            self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
             failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
             self._stalls.met(partitions[0], failure, now)
@@ -265,7 +261,7 @@ class Sender:
             batches, partitions, wake = self._accumulator.take_batches(
                 partitions, now, may_send, _REQUEST_BYTES
             )
-            self._wake_by(wake)
+            self._wake_at = min(self._wake_at, wake)
             if not batches:
                 return
             self._send(leader, batches)

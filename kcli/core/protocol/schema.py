@@ -111,7 +111,6 @@ class Struct:
     fields: ClassVar[tuple[Field, ...]] = ()
     _shared_defaults: ClassVar[dict[str, Any]] = {}
     _own_defaults: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
-    _size: ClassVar[int] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -124,18 +123,16 @@ class Struct:
         cls.fields = (*cls.fields, *rows)
         cls._shared_defaults = {row.name: row.default_value() for row in cls.fields if row.shares_default}
         cls._own_defaults = tuple((row.name, row.make) for row in cls.fields if not row.shares_default)
-        cls._size = len(cls.fields)
 
     def __init__(self, **values: Any) -> None:
         own = self.__dict__
         own |= self._shared_defaults
         for name, make in self._own_defaults:
-            if name not in values:
-                own[name] = make()
+            own[name] = None if name in values else make()
+        for name in values:
+            if name not in own:
+                raise TypeError(f"{type(self).__name__} has no field {name}")
         own |= values
-        if len(own) != self._size:
-            unknown = own.keys() - {row.name for row in self.fields}
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in self.fields)

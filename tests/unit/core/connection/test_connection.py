@@ -162,7 +162,7 @@ def test_partial_writes_continue_where_they_stopped() -> None:
     peer.ask(produce(-1, 1000))
     whole = b"".join(peer.connection.outgoing)
     pieces = []
-    while peer.connection.wants_write:
+    while peer.connection.outgoing:
         pieces.append(peer.take(limit=7))
     assert b"".join(pieces) == whole
 
@@ -297,7 +297,7 @@ def test_what_was_sent_is_of_unknown_outcome_and_names_its_api() -> None:
     assert "Metadata" in str(futures[0].error)
     assert "the network went" in str(futures[0].error)
     assert peer.connection.state is State.CLOSED
-    assert not peer.connection.wants_write
+    assert not peer.connection.outgoing
 
 
 @pytest.mark.parametrize("error", [ConnectError("refused"), OutcomeUnknownError("reset"), None])

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -25,6 +26,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.unit.flows.perf.made_up_runs import made_up_item
 from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
@@ -74,6 +76,9 @@ LINES = [
     ("users delete u --dry-run", "UserDeletePlan", "UserDeletePlanItem"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
+    ("perf produce -t t --num-records 5 --record-size 50", "PerfReport", "PerfReport"),
+    ("perf consume -t t", "PerfReport", "PerfReport"),
+    ("perf compare {run} {run}", "PerfComparison", "PerfDifference"),
 ]
 
 
@@ -108,7 +113,8 @@ def kcli() -> Iterator[WarmKcli]:
 def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKcli, tmp_path: Path) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
-    files = {"file": file, "password": tmp_path / "password"}
+    files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
+    files["run"].write_text(json.dumps({"kind": "PerfReport", **made_up_item(Random(1), intervals=50)}))
     files["password"].write_text("x")
     files["password"].chmod(0o600)
     for name, broker in (("moves", "moved"), ("moving", "moving")):

@@ -190,6 +190,13 @@ def test_a_duration_is_waited_for_and_is_the_time(cluster: FakeCluster) -> None:
     assert found["seconds"] >= 0.5
 
 
+def test_a_warm_up_that_never_ends_is_given_up_although_a_duration_follows_it(cluster: FakeCluster) -> None:
+    fill(cluster, SOUND)
+    done = consume(cluster, "--duration", "5s", "--warmup-records", "100", "--idle-timeout", "300ms")
+    assert (done.code, item(done.out)["records"], item(done.out)["warmup_records"]) == (1, 0, 70)
+    assert "the warm-up of 100 records had not been reached" in done.err
+
+
 def test_from_latest_reads_what_is_written_from_then_on(cluster: FakeCluster) -> None:
     fill(cluster, SOUND)
     cluster.intercept(FetchRequest, lambda _request: fill(cluster, {0: [70, 71]}), times=1)

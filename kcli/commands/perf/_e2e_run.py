@@ -22,7 +22,7 @@ from kcli.commands.shared.load_target import (
 )
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.end_to_end import EndToEndPart, measure_end_to_end
-from kcli.flows.perf.load import LoadPart, LoadPlan
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.marks import new_run
 from kcli.flows.perf.payload import Payload, Values
 from kcli.flows.perf.result import Run, perf_item

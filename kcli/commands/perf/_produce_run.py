@@ -24,7 +24,8 @@ from kcli.commands.shared.load_target import (
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.generator import generator_speed
-from kcli.flows.perf.load import LoadPart, LoadPlan, measure_load
+from kcli.flows.perf.load import measure_load
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.marks import new_run
 from kcli.flows.perf.payload import Payload, Values, can_be_marked
 from kcli.flows.perf.read_back import ReadBack

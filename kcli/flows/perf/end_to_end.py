@@ -16,7 +16,8 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.producer.producer import Producer
 from kcli.flows.perf.deliveries import HandedOver
 from kcli.flows.perf.failure import failure_of
-from kcli.flows.perf.load import Load, LoadPart
+from kcli.flows.perf.load import Load
+from kcli.flows.perf.load_plan import LoadPart
 from kcli.flows.perf.marks import prefix
 from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.payload import Payload

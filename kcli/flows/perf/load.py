@@ -9,16 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
-from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.flows.perf.deliveries import Deliveries, HandedOver
 from kcli.flows.perf.histogram import Histogram
-from kcli.flows.perf.marks import prefix
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.measurement import Measurement
-from kcli.flows.perf.payload import Payload, Values
+from kcli.flows.perf.payload import Payload
 from kcli.flows.perf.run_context import RunContext
 from kcli.flows.perf.schedule import Schedule
 
@@ -27,46 +25,6 @@ _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
 PORTION = 128 << 10
 """Bytes that are handed over at once; without a rate their records have one latency."""
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPlan:
-    """What one process sends. ``records`` and ``seconds``: the load ends with the first that is reached; None: never.
-    The ``warmup`` records are part of ``records``, and the seconds begin after them.
-
-    ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this producer, also
-    the seed of its values. With ``run`` they are marked, and with ``verified`` the numbers of those that are confirmed
-    are kept.
-    """
-
-    topic: str
-    values: Values
-    records: int | None = None
-    seconds: float | None = None
-    warmup: int = 0
-    rate: float | None = None
-    run: int | None = None
-    number: int = 0
-    processes: int = 1
-    verified: bool = False
-
-    def payload(self) -> Payload:
-        """The values of this process."""
-        return Payload(self.values, self.number, None if self.run is None else (self.run, self.number))
-
-    @property
-    def head(self) -> bytes | None:
-        """What the marks of verified records begin with."""
-        return prefix(self.run, self.number) if self.verified and self.run is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPart:
-    """A plan, and the producer that carries it out. ``timeout``: seconds for the first contact."""
-
-    plan: LoadPlan
-    options: ProducerOptions
-    timeout: float = 30.0
 
 
 def measure_load(part: LoadPart, context: RunContext) -> Measurement:

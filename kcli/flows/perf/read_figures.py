@@ -94,6 +94,8 @@ class ReadFigures:
         found = self.measured
         if self.began is not None:
             found.cpu_seconds = used - self._used_at_begin
+            if until is not None:
+                self.assigned(until)  # a member that still waits for partitions was rebalancing until then
             last = self._last if until is None else until
             found.ended = found.began + max(0.0, last - self.began)
             found.rebalance_seconds = min(found.rebalance_seconds, found.seconds)

@@ -26,6 +26,7 @@ from kcli.flows.perf.run_context import RunContext
 from kcli.flows.reading import Chosen, GroupShare
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
+_WARM_UP_IDLE = 10.0  # seconds without a record after which a warm-up is given up in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class _Run:
         return figures.end(self._waited_until, time.process_time())
 
     def _read(self, start: float) -> None:
-        plan, figures, reading = self._plan, self._figures, self._reading
+        figures, reading = self._figures, self._reading
         heard = start
         while not (self._context.stopped() or figures.full or reading.done):
             now = time.monotonic()
@@ -140,9 +141,15 @@ class _Run:
             self._report(figures.polled(now, _wall(now), time.process_time()), now)
             if batches or reading.waiting:
                 heard = now
-            elif plan.idle is not None and now - heard >= plan.idle:
-                self._idle(plan.idle)
+            elif now - heard >= (idle := self._most_idle()):
+                self._idle(idle)
                 return
+
+    def _most_idle(self) -> float:
+        """A duration begins after the warm-up, which may never end."""
+        if self._plan.idle is not None:
+            return self._plan.idle
+        return _WARM_UP_IDLE if self._figures.began is None else float("inf")
 
     def _seconds_left(self, now: float) -> float:
         seconds, began = self._plan.seconds, self._figures.began
@@ -177,6 +184,8 @@ class _Run:
 
     def _idle(self, seconds: float) -> None:
         wanted = "the end of the topic" if self._plan.records is None else f"{self._plan.records:,} records"
+        if self._figures.began is None:
+            wanted = f"the warm-up of {self._plan.warmup:,} records"
         self._figures.measured.failure = Failure(
             1,
             f"{self._plan.topic}: no record came for {seconds:g} s, and {wanted} had not been reached",

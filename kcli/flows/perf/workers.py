@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import io
 import multiprocessing
-import os
 import pickle
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, TypeVar
 
 from kcli.core.errors import KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.secret import Secret
-from kcli.flows.perf.failure import Failure, failure_of
+from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import OwnContext, RunContext
+from kcli.flows.perf.worker_process import READY, work
 from kcli.flows.stop import Stop
 
 P = TypeVar("P")
@@ -35,7 +34,7 @@ Test = Callable[[P, RunContext], Measurement]
 _TURN = 0.1  # seconds between two looks at a request to stop
 _PATIENCE = 10.0  # seconds for workers to end after a request to stop
 _AHEAD = 0.05  # seconds until the common start: longer than a message takes
-_READY, _STOP = "ready", "stop"
+_STOP = "stop"
 
 
 def run_test(
@@ -66,7 +65,7 @@ class _Worker:
     def __init__(self, context: SpawnContext, number: int) -> None:
         self.number = number
         self.pipe, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=_work, args=(theirs, number), daemon=True)
+        self.process: SpawnProcess = context.Process(target=work, args=(theirs, number), daemon=True)
         # An interrupt of the terminal reaches it too: it must not die of that while it imports its modules.
         signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -150,7 +149,7 @@ class _Workers:
             raise message.error()
         if isinstance(message, Measurement):
             worker.result = message
-        elif message == _READY:
+        elif message == READY:
             worker.ready = True
         else:
             self._on_progress(message)
@@ -181,64 +180,3 @@ def packed(message: object) -> bytes:
     out = io.BytesIO()
     _Packer(out, pickle.HIGHEST_PROTOCOL).dump(message)
     return out.getvalue()
-
-
-# --- in the worker -------------------------------------------------------------------------------
-
-
-def _work(pipe: Connection, number: int) -> None:
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # An interrupt of the terminal reaches all processes: the parent decides what it means.
-        signal.signal(name, signal.SIG_IGN if name == signal.SIGINT else signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        test, part = pipe.recv()
-        pipe.send(_result(test, part, _WorkerContext(pipe, number)))
-    except (EOFError, OSError):
-        return  # the parent has ended the test
-
-
-def _result(test: Test[P], part: P, context: RunContext) -> Measurement | Failure:
-    try:
-        return test(part, context)
-    except KcliError as error:
-        return failure_of(error)
-
-
-class _WorkerContext:
-    """See ``RunContext``."""
-
-    hooks = NO_HOOKS
-
-    def __init__(self, pipe: Connection, number: int) -> None:
-        self.number = number
-        self._pipe = pipe
-        self._stopping = False
-
-    def begin(self) -> float:
-        """Waits for the parent's word, and for the time that it names. The next one is to stop."""
-        self._pipe.send(_READY)
-        start = float(self._pipe.recv())
-        threading.Thread(target=self._wait_for_stop, daemon=True).start()
-        time.sleep(max(0.0, start - time.monotonic()))
-        return start
-
-    def stopped(self) -> bool:
-        """Whether the parent has received a request to stop."""
-        return self._stopping
-
-    def report(self, progress: Interval) -> None:
-        """Sends it to the parent."""
-        self._pipe.send(progress)
-
-    def _wait_for_stop(self) -> None:
-        with suppress(EOFError, OSError):  # the parent has gone, or has what it wants
-            self._pipe.recv()
-            self._stopping = True
-
-
-def _end_with_parent() -> None:
-    found = multiprocessing.parent_process()
-    assert found is not None
-    wait([found.sentinel])
-    os._exit(1)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.options import ProducerOptions
-from kcli.flows.perf.load import LoadPart, LoadPlan, measure_load
+from kcli.flows.perf.load import measure_load
+from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.measurement import Interval
 from kcli.flows.perf.payload import Values
 from kcli.flows.perf.result import figures

@@ -152,5 +152,12 @@ def test_joining_during_the_warm_up_is_not_measured() -> None:
     assert found.end(None, 1.0).rebalance_seconds == 0.0
 
 
+def test_a_member_that_never_had_partitions_was_rebalancing_until_the_end() -> None:
+    found = figures()
+    found.unassigned(100.0)
+    measured = found.end(104.0, 1.0)
+    assert (measured.seconds, measured.rebalance_seconds, measured.fetch_seconds) == (4.0, 4.0, 0.0)
+
+
 def test_a_mark_has_the_size_that_is_counted() -> None:
     assert len(mark(1, 0, 5) + b"x" * 11) == SIZE

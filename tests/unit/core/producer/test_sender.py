@@ -213,6 +213,22 @@ def test_retriable_errors_are_retried_with_growing_pauses(monkeypatch: pytest.Mo
     assert len(rig.arrived) == 5
 
 
+def test_a_batch_keeps_the_time_of_its_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrived: list[float] = []
+
+    def answer(*_: object) -> int:
+        arrived.append(rig.clock())
+        return 7 if len(arrived) < 5 else 0
+
+    rig = Rig(monkeypatch, answer)
+    put(rig.acc, P0, b"v")
+    rig.run(10)
+    (batch,) = rig.settled
+    assert len(set(arrived)) == 5
+    assert len(set(arrived)) == 5
+    assert batch.sent_at == arrived[0]
+
+
 def test_a_broker_that_is_away_for_long_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     away = ConnectError("refused")
     rig = Rig(

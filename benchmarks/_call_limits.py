@@ -29,7 +29,10 @@ def limits() -> dict[str, Limit]:
     """Those of the flows, by name."""
     table = tomllib.loads(PATH.read_text())
     exact = table["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {name: Limit(row["calls"], row["transfers"], exact) for name, row in table["limits"].items()}
+    return {
+        name: Limit(row["calls"], row["transfers"], exact and not row.get("varies", False))
+        for name, row in table["limits"].items()
+    }
 
 
 def _complaint(what: str, count: float, limit: float, *, exact: bool) -> str:

@@ -61,7 +61,7 @@ BREAKS = [
           f"{SASL}/test_scram.py::test_a_first_message_that_breaks_the_rules_is_refused"),
     Break("X11", "core/connection/sasl/scram.py:scram", "if not hmac.compare_digest(", "if None is (",
           f"{SASL}/test_scram.py::test_a_broker_without_the_right_signature_is_refused"),
-    Break("X12", "core/connection/connection.py:Connection.request", "now >= self._session.renew_at", "False",
+    Break("X12", "core/connection/connection.py:Connection.request", "now >= self.session.renew_at", "False",
           f"{CORE}/connection/test_sessions.py::test_what_is_in_flight_is_answered_first_and_what_waits_keeps_its_order"),
     Break("X13", "core/cluster/authentication.py:Authentication.refusal", "now + self._pauses.next()", "now",
           f"{CORE}/cluster/test_authentication.py::test_the_pauses_grow_up_to_a_minute"),

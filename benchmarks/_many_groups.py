@@ -3,6 +3,7 @@
 Prints its addresses. Each second logs grow, and half of the groups read. Ends when its stdin does.
 """
 
+import gc
 import sys
 import threading
 
@@ -16,6 +17,7 @@ def main(groups: int, partitions: int) -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     with FakeCluster(3) as cluster:
         many = ManyGroups(cluster, groups, partitions)
+        gc.freeze()  # a broker has no garbage collection over all that is committed
         print(cluster.bootstrap, flush=True)
         while not ended.wait(1.0):
             many.move(groups // 2)

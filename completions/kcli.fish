@@ -460,7 +460,7 @@ complete -c kcli -n '__kcli_at kcli perf produce' -l warmup-records -x -d 'the f
 complete -c kcli -n '__kcli_at kcli perf produce' -l processes -x -d 'how many processes send, each with a producer of its own (default: 1)'
 complete -c kcli -n '__kcli_at kcli perf produce' -l verify -d 'read back what was confirmed: exit with 5 if records are lost, there twice, or in another order'
 complete -c kcli -n '__kcli_at kcli perf produce' -l reporting-interval -x -d 'how often a line of figures is written while the test runs (default: 5s)'
-complete -c kcli -n '__kcli_at kcli perf produce' -l fail-if -x -a 'p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
+complete -c kcli -n '__kcli_at kcli perf produce' -l fail-if -x -a 'p50\\> p95\\> p99\\> p999\\> max\\> mean\\> raw_p50\\> raw_p95\\> raw_p99\\> raw_p999\\> raw_max\\> raw_mean\\> rate\\> mb\\> errors\\> lost\\> duplicated\\> reordered\\> unconfirmed\\>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
 complete -c kcli -n '__kcli_at kcli perf produce' -l html -r -F -d 'also write the result as a page with plots; it is replaced atomically'
 
 complete -c kcli -n '__kcli_at kcli perf consume' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic to read'
@@ -472,7 +472,7 @@ complete -c kcli -n '__kcli_at kcli perf consume' -l warmup-records -x -d 'the f
 complete -c kcli -n '__kcli_at kcli perf consume' -l idle-timeout -x -d 'end when no record has come for so long; not part of the measured time (default: 10s without --duration)'
 complete -c kcli -n '__kcli_at kcli perf consume' -l processes -x -d 'how many processes read: each some of the partitions, or with -g each as a member (default: 1)'
 complete -c kcli -n '__kcli_at kcli perf consume' -l reporting-interval -x -d 'how often a line of figures is written while the test runs (default: 5s)'
-complete -c kcli -n '__kcli_at kcli perf consume' -l fail-if -x -a 'p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
+complete -c kcli -n '__kcli_at kcli perf consume' -l fail-if -x -a 'p50\\> p95\\> p99\\> p999\\> max\\> mean\\> raw_p50\\> raw_p95\\> raw_p99\\> raw_p999\\> raw_max\\> raw_mean\\> rate\\> mb\\> errors\\> lost\\> duplicated\\> reordered\\> unconfirmed\\>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
 complete -c kcli -n '__kcli_at kcli perf consume' -l html -r -F -d 'also write the result as a page with plots; it is replaced atomically'
 
 complete -c kcli -n '__kcli_at kcli perf e2e' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic to write to and to read; it must exist'
@@ -487,7 +487,7 @@ complete -c kcli -n '__kcli_at kcli perf e2e' -l throughput -x -d 'send N record
 complete -c kcli -n '__kcli_at kcli perf e2e' -l warmup-records -x -d 'the first N records are sent but not measured (default: 0)'
 complete -c kcli -n '__kcli_at kcli perf e2e' -l idle-timeout -x -d 'how long to wait for a confirmed record before it counts as lost (default: 10s)'
 complete -c kcli -n '__kcli_at kcli perf e2e' -l reporting-interval -x -d 'how often a line of figures is written while the test runs (default: 5s)'
-complete -c kcli -n '__kcli_at kcli perf e2e' -l fail-if -x -a 'p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
+complete -c kcli -n '__kcli_at kcli perf e2e' -l fail-if -x -a 'p50\\> p95\\> p99\\> p999\\> max\\> mean\\> raw_p50\\> raw_p95\\> raw_p99\\> raw_p999\\> raw_max\\> raw_mean\\> rate\\> mb\\> errors\\> lost\\> duplicated\\> reordered\\> unconfirmed\\>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'
 complete -c kcli -n '__kcli_at kcli perf e2e' -l html -r -F -d 'also write the result as a page with plots; it is replaced atomically'
 
 complete -c kcli -n '__kcli_at kcli perf compare' -l threshold -x -d 'smaller changes are no difference, however certain (default: 5%)'

@@ -30,7 +30,7 @@ from kcli.flows.monitor.monitor import Monitor
 from tests.auditing import Arguments, audited
 from tests.certificates import Authority
 from tests.checks.source_calls import places
-from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, STREAMS, leaves
+from tests.cli.test_every_option import ADMIN, MOVES, NO_CLUSTER, PERF, STREAMS, leaves
 from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.exporting import Answer, get, until
@@ -63,6 +63,7 @@ ALONE = {
     "sandbox logs": "none",
     "demo": "--dry-run",
     "completion": "bash",
+    "perf compare": "{dir}/none {dir}/none",
     "pipeline doctor": "--java-home {dir}/none",
     "pipeline pack": "--file {dir}/none/deps.tar.gz",
     "help": "profiles",
@@ -82,7 +83,10 @@ ELSEWHERE = {"pipeline import", "pipeline query", "top"}
 """They need an export, or Spark: see tests/pipeline, and tests/pipeline/test_cluster_ref.py about what a job contains;
 or a terminal: tests/tui/test_outages.py.
 """
-LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items() if name not in ELSEWHERE] + [*STREAMS]
+LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items() if name not in ELSEWHERE] + [
+    *STREAMS,
+    *PERF,
+]
 LINES += [f"{name} {rest} --runner inline" for name, rest in JOBS.items()]
 
 
@@ -218,7 +222,9 @@ def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeClu
 
 @pytest.mark.case("R24")
 def test_every_command_is_tried() -> None:
-    assert {*leaves(cli)} == {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, SERVER, "produce", "consume"}
+    perf = {" ".join(line.split()[:2]) for line in PERF}
+    tried = {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, *perf, SERVER, "produce", "consume"}
+    assert {*leaves(cli)} == tried
     assert ALONE.keys() == NO_CLUSTER
 
 

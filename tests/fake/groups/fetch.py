@@ -1,6 +1,6 @@
 """OffsetFetch: committed positions of one group, or of many since v8; by topic id since v10."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kcli.core.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -66,10 +66,11 @@ class Fetches:
     def _all_topics(self, group_id: str, stable: bool, version: int) -> list[OffsetFetchResponseTopics]:
         """Also by id; a topic that was just deleted has none and is left out then."""
         answer = []
-        for name, partitions in by_topic(self._offsets.of(group_id)):
+        committed = self._offsets.of(group_id)
+        for name, partitions in by_topic(committed):
             topic_id = self._topics.id_of(name)
             if topic_id is not None or version < _FIRST_WITH_TOPIC_IDS:
-                rows = self._rows(group_id, name, partitions, stable)
+                rows = self._rows(group_id, name, partitions, committed, stable)
                 answer.append(
                     OffsetFetchResponseTopics(name=name, topic_id=topic_id or NO_UUID, partitions=rows)
                 )
@@ -84,13 +85,18 @@ class Fetches:
         if name is None:
             rows = [_row(p, NOTHING, Code.UNKNOWN_TOPIC_ID) for p in asked.partition_indexes]
         else:
-            rows = self._rows(group_id, name, asked.partition_indexes, stable)
+            committed = self._offsets.of(group_id)
+            rows = self._rows(group_id, name, asked.partition_indexes, committed, stable)
         return OffsetFetchResponseTopics(name=asked.name, topic_id=bytes(asked.topic_id), partitions=rows)
 
     def _rows(
-        self, group_id: str, name: str, partitions: Iterable[int], stable: bool
+        self,
+        group_id: str,
+        name: str,
+        partitions: Iterable[int],
+        committed: Mapping[TopicPartition, Committed],
+        stable: bool,
     ) -> list[OffsetFetchResponsePartitions]:
-        committed = self._offsets.of(group_id)
         rows = []
         for partition in partitions:
             tp = TopicPartition(name, partition)

@@ -15,6 +15,8 @@ CALLS = {"eval", "exec", "compile", "__import__"}
 YAML = {"load", "load_all", "unsafe_load", "full_load", "unsafe_load_all", "full_load_all"}
 MADE_HERE = {("core/protocol/compiler.py", "exec"), ("core/protocol/compiler.py", "compile")}
 """Source code that is made from field tables; no byte of a peer is in it."""
+TO_WORKERS = {("flows/perf/workers.py", "pickle")}
+"""Options with their secrets are pickled for processes of this run, by a pipe that only these have."""
 
 
 def unsafe(source: str) -> Iterator[str]:

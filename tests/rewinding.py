@@ -17,6 +17,7 @@ QUICK: dict[str, Any] = {
     "retry_backoff_ms": 20,
 }
 """Options of members that tests need not wait for."""
+_SETTLED = 5 * QUICK["heartbeat_interval_ms"] / 1000
 
 
 @contextmanager
@@ -35,6 +36,19 @@ def wait_for(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < give_up
         time.sleep(0.01)
+
+
+def wait_until_settled(cluster: FakeCluster, group: str, members: int) -> None:
+    """Stable with so many members, and still so after several heartbeats: nobody joins again."""
+    since = time.monotonic()
+
+    def settled() -> bool:
+        nonlocal since
+        if len(cluster.group_members(group)) != members or cluster.group_state(group) != "Stable":
+            since = time.monotonic()
+        return time.monotonic() - since >= _SETTLED
+
+    wait_for(settled)
 
 
 class Others:

@@ -18,6 +18,7 @@ import pyte
 
 PATIENCE = 20.0
 """Seconds for anything to be shown."""
+_LAST = 0.2  # seconds in which a busy kernel passes on what a process wrote before its end
 
 
 class Terminal:
@@ -106,7 +107,7 @@ class Terminal:
             self.read(0.02)
             if time.monotonic() > until:
                 raise TimeoutError(f"still running\n{self.text}")
-        while select.select([self.master], [], [], 0)[0]:
+        while select.select([self.master], [], [], _LAST)[0]:
             size = len(self.written)
             self.read(0)
             if len(self.written) == size:

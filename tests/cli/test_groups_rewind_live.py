@@ -23,7 +23,7 @@ from tests.command import KCLI
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.rewinding import QUICK, Others, others, wait_for
+from tests.rewinding import QUICK, Others, others, wait_for, wait_until_settled
 
 PARTITIONS = 3
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
@@ -268,7 +268,7 @@ def test_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
     slow = {**QUICK, "client_id": "slow"}
     with reading(cluster, CLASSIC) as group:
         with others(cluster.bootstrap, "t", "g", 1, max_poll_records=1, **slow, **CLASSIC) as late:
-            wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
+            wait_until_settled(cluster, "g", 3)
             late.stall(1)
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]

@@ -74,7 +74,7 @@ def test_members_begin_at_the_offsets_that_were_set(
             assert [place.offset for place in before.values() if place] == [50] * PARTITIONS
             group.watch()
             assert barrier.commit(TARGETS, PATIENCE) == dict.fromkeys(TPS)
-            assert barrier.hold(TARGETS, PATIENCE) == 2
+            assert barrier.hold(TARGETS, PATIENCE, HoldTimes(members=PATIENCE)) == 2
             assert group.first == {}, "nobody reads while the group is held"
             assert barrier.commit(TARGETS, PATIENCE) == dict.fromkeys(TPS)
             assert barrier.committed(TPS, PATIENCE) == TARGETS

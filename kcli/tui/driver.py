@@ -6,6 +6,7 @@ import os
 import select
 import sys
 import termios
+import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 4_096
 _PATIENCE = 0.1  # seconds between two looks at whether the driver is to end
+_LAST_PATIENCE = 1.0  # seconds for a terminal to take what gives it back
 _AS_BEFORE = (
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"
     "\x1b[<u\x1b[0m\x1b[?1049l\x1b[?25h"
@@ -36,7 +38,7 @@ class TopDriver(LinuxDriver):
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
-        self._file = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
+        self._file = self._guarded = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
         self._is_gone = False
 
     def _get_terminal_size(self) -> tuple[int, int]:
@@ -80,12 +82,21 @@ class TopDriver(LinuxDriver):
             self._app.call_later(self._app.terminal_gone)  # type: ignore[attr-defined]
 
     def restore_at_once(self) -> None:
-        """Gives the terminal back without waiting for any thread: for the end of the process inside a signal handler."""
+        """Gives the terminal back without waiting for any thread: for the end of the process inside a signal handler.
+
+        The end of a frame that is still on its way to a slow terminal is waited for, for a second: the terminal is
+        opened anew, as only a descriptor of its own may be made non-blocking (the shell shares the others).
+        """
+        self._guarded.silence()
         with suppress(OSError, ValueError, termios.error):
             if self.attrs_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-            if select.select([], [2], [], 0)[1]:
-                os.write(2, _AS_BEFORE.encode())
+            own = os.open(os.ttyname(self._guarded.fileno()), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            left, give_up = _AS_BEFORE.encode(), time.monotonic() + _LAST_PATIENCE
+            while left and (wait := give_up - time.monotonic()) > 0:
+                if select.select([], [own], [], wait)[1]:
+                    with suppress(BlockingIOError):
+                        left = left[os.write(own, left) :]
 
 
 class _Guarded:
@@ -119,6 +130,10 @@ class _Guarded:
         """As far as Textual asks."""
         return True
 
-    def _fail(self) -> None:
+    def silence(self) -> None:
+        """Nothing more is written."""
         self._stream = None
+
+    def _fail(self) -> None:
+        self.silence()
         self._failed()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal import Terminal
+from tests.terminal import PATIENCE, Terminal
 from tests.tui.screen_process import CRASHES, SECRET
 
 MADE = [sys.executable, "-m", "tests.tui.screen_process"]
@@ -92,6 +92,19 @@ def test_a_second_signal_ends_it_at_once_and_still_gives_the_terminal_back() -> 
         os.kill(terminal.process.pid, signal.SIGCONT)
         assert terminal.ended() in (129, 143)
         assert is_as_before(terminal)
+
+
+@pytest.mark.case("T4")
+def test_a_second_signal_ends_it_although_its_terminal_takes_nothing_any_more() -> None:
+    """As after Ctrl-S: a frame on its way fills it."""
+    with made() as terminal:
+        os.kill(terminal.process.pid, signal.SIGSTOP)
+        while not stopped(terminal.process.pid):
+            time.sleep(0.01)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
+            os.kill(terminal.process.pid, number)
+        assert terminal.process.wait(PATIENCE) in (129, 143)
+        assert terminal.attributes == terminal.before
 
 
 @pytest.mark.case("T4")

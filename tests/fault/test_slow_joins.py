@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from kcli.core import Admin
+from kcli.core.admin.members import GroupMember
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from tests.fake.cluster import FakeCluster
@@ -100,3 +102,22 @@ def test_a_join_is_asked_again_five_seconds_behind_the_rebalance_timeout() -> No
         assert 5.3 < third - second < PATIENCE
         settle(a, partitions=2)
         assert list(cluster.group_members(GROUP)) == [a.consumer.group_metadata.member_id]
+
+
+@pytest.mark.case("G5", "O11")
+def test_a_member_that_is_removed_during_its_join_joins_anew() -> None:
+    """A broker never answers the SyncGroup of a member that was removed; its heartbeats say that it was."""
+    with (
+        FakeCluster(1, topics={"t": 2}) as cluster,
+        member(cluster, heartbeat_interval_ms=100, session_timeout_ms=6_000, request_timeout_ms=300_000) as a,
+        Admin(bootstrap_servers=cluster.bootstrap) as admin,
+    ):
+        settle(a, partitions=2)
+        known = a.consumer.group_metadata.member_id
+        lost = cluster.hold(SyncGroupRequest, when=lambda request: request.member_id == known)
+        with member(cluster, heartbeat_interval_ms=100) as b:
+            turns(lambda: lost.count, a, b)
+            removed = GroupMember(known)
+            assert admin.remove_members({GROUP: [removed]}) == {GROUP: {removed: None}}
+            settle(a, b, partitions=2)
+            assert a.consumer.group_metadata.member_id != known

@@ -1,7 +1,9 @@
 """The heartbeats of a classic group: what is sent when, and how the coordinator's responses change the member. Pure.
 
 Responses to heartbeats and commits are ignored while the member joins: they are about the previous generation.
-Taken into account, they cost a second rebalance, or removed a member that was just being accepted. A heartbeat
+Taken into account, they cost a second rebalance, or removed a member that was just being accepted. That its id is
+unknown, or fenced, is about the member itself and ends the join: a broker never answers the SyncGroup of a member
+that was removed meanwhile (``tests/fault/test_slow_joins.py``). A heartbeat
 that is refused for missing permission does not end the membership permanently: the poll raises the error, and the
 next poll joins again (``tests/unit/core/group/test_classic_heartbeats.py``, G5).
 """
@@ -129,7 +131,8 @@ class ClassicHeartbeats:
     def _refused(self, error: BrokerError) -> KcliError | None:
         """Returns an error that does not concern the membership, such as a missing permission, for the next poll."""
         member = self._membership
-        if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
+        of_member = error.code in (FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID)
+        if member.state is MemberState.JOINING and not of_member:
             return None  # that generation is over, or about to be; the join gets its own response
         if error.code == REBALANCE_IN_PROGRESS:
             member.happened(MemberEvent.REBALANCE, str(error))

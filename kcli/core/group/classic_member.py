@@ -85,6 +85,17 @@ class ClassicMember(Member):
         self._led: Mapping[str, int] | None = None
         self._last: tuple[TopicPartitions, int] = (frozenset(), NO_GENERATION)
         self._assigned: TopicPartitions | None = None  # in this generation, and not adopted yet
+        self._joins_at: int | None = None  # the coordinator that owes a response to JoinGroup or SyncGroup
+
+    def advance(self, now: float) -> None:
+        """A join that its heartbeats have ended does not wait for its response.
+
+        A broker never answers the SyncGroup of a member that was removed meanwhile (4.3.1, seen), and serves nothing
+        else on that connection.
+        """
+        if self._joins_at is not None and self._membership.state is not MemberState.JOINING:
+            self._cluster.brokers.disconnect(self._joins_at, GROUP)
+        super().advance(now)
 
     def barrier(self) -> Barrier:
         """Keeps its own assignors and subscription: it is a member like the others."""
@@ -263,7 +274,11 @@ class ClassicMember(Member):
         """Returns the response, and the error in it or in place of it."""
         self._check_joining()
         future = self._cluster.send(request, node.id, purpose=GROUP, timeout=timeout)
-        yield future
+        self._joins_at = node.id
+        try:
+            yield future
+        finally:
+            self._joins_at = None
         self._check_joining()
         if future.error is not None:
             if not isinstance(future.error, KcliError):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
@@ -47,8 +47,9 @@ class Driver:
         """The processes that run tasks; none between two slices."""
         assert self.process.poll() is None, self._output.read_text()
         for child in psutil.Process(self.process.pid).children():
-            if "spawn_main" in " ".join(child.cmdline()):
-                yield child
+            with suppress(psutil.NoSuchProcess):  # as a zombie is
+                if "spawn_main" in " ".join(child.cmdline()):
+                    yield child
 
     def kill_worker(self, rng: random.Random) -> bool:
         """SIGKILL to one of them that has run for a while, if there is one: it takes half a second to begin."""

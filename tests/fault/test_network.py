@@ -43,7 +43,7 @@ from tests.fault.producing import (
     sent_batches,
     values,
 )
-from tests.fault.watching import Cost, Heard, closed_port, kcli_after, peak_memory, read, soon
+from tests.fault.watching import Calls, Heard, closed_port, kcli_after, peak_memory, read, soon
 from tests.proxy.exchange import Fate
 from tests.proxy.proxy import Proxy
 
@@ -483,12 +483,10 @@ def test_everything_comes_byte_by_byte() -> None:
         with quick(cluster, request_timeout_ms=20_000) as producer:
             send(producer, "t", 0, b"first")
             assert producer.flush(PATIENCE)
-            thread = producer._thread.thread
-            assert thread is not None
-            cost = Cost(thread)
+            calls = Calls(producer._cluster.loop)
             futures = send(producer, "t", 0, *numbers(20))
             assert producer.flush(PATIENCE)
-            assert cost.share < 0.9  # the fake, on the other core, is the slower one
+            assert calls.end() < 40_000
         assert [future.result().offset for future in futures] == list(range(1, 21))
         assert read(cluster, "t") == [b"first", *numbers(20)]
         assert rule.count == len(cluster.requests)
@@ -508,10 +506,10 @@ def test_a_drip_without_end_does_not_put_off_the_deadline() -> None:
 def test_a_drip_costs_next_to_nothing() -> None:
     """Who waits for the next byte sleeps."""
     with Peer(drip(0.02)) as peer, Cluster(ClientOptions(bootstrap_servers=peer.address)) as client:
-        cost = Cost()
+        calls = Calls(client.loop)
         future = client.send(MetadataRequest(topics=[]), timeout=0.6)
         client.poll(0.6, future)
-        assert cost.share < 0.2
+        assert calls.end() < 3_000
 
 
 @pytest.mark.case("N8")
@@ -639,11 +637,11 @@ def test_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(size: i
     """On a connection that had been fine; says the limit and its option."""
     with FakeCluster(1) as cluster, Cluster(ClientOptions(bootstrap_servers=cluster.bootstrap)) as client:
         client.connect(PATIENCE)
-        cost = Cost()
+        before = peak_memory()
         cluster.garble(MetadataRequest, sized(size))
         future = client.send(MetadataRequest(topics=[]))
         client.poll(PATIENCE, future)
-        assert cost.memory < 8 * MIB
+        assert peak_memory() - before < 8 * MIB
         error = future.error
         assert isinstance(error, ProtocolError)
         assert error.what == f"{cluster.bootstrap} sent a frame of {size} bytes"
@@ -701,15 +699,13 @@ def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_s
             cluster.stop(2)
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"during")
-            thread = producer._thread.thread
-            assert thread is not None
-            cost = Cost(thread)
+            calls = Calls(producer._cluster.loop)
             assert not producer.flush(WINDOW)
             tries = heard.failed_connects(cluster.address(2))
             assert 4 <= len(tries) <= 9, [round(at - tries[0], 2) for at in tries]
             assert all(later > earlier for earlier, later in itertools.pairwise(tries))
             assert len(cluster.requests) - asked < 12 * WINDOW
-            assert cost.share < 0.25, "busy"
+            assert calls.end() < 500_000, "busy"
             cluster.start(2)
             assert producer.flush(PATIENCE)
             assert producer.totals.failed == 0
@@ -718,8 +714,8 @@ def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_s
 
 
 @pytest.mark.case("N11")
-def test_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some percent of a core for 200 partitions, and no turn without a reason."""
+def test_a_sender_that_waits_for_a_dead_broker_sleeps() -> None:
+    """No turn of 200 partitions without a reason."""
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
         with quick(cluster, reconnect_backoff_ms=50, retry_backoff_ms=100) as producer:
@@ -727,24 +723,17 @@ def test_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.Monkey
                 send(producer, "t", partition, b"x")
             assert producer.flush(PATIENCE)
             cluster.stop(2)
-            turns = itertools.count()
-            turn = producer._cluster.loop._turn
-            monkeypatch.setattr(producer._cluster.loop, "_turn", lambda at: (next(turns), turn(at)))
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"y")
-            thread = producer._thread.thread
-            assert thread is not None
-            cost = Cost(thread)
+            calls = Calls(producer._cluster.loop)
             producer.flush(2)
-            share, turned = cost.share, next(turns)
+            assert calls.end() < 300_000, "a core that is busy makes a million in a second"
             producer.close(0)
-    assert turned < 2 * 40
-    assert share < 0.1  # 3 % where nobody else is at work
 
 
 @pytest.mark.case("N11")
 def test_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
-    """200 partitions, less than 5 % of a core but for the noise of a machine that is shared."""
+    """200 partitions."""
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
         heard = Heard()
@@ -753,9 +742,9 @@ def test_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
             consumer.poll(0.5)
             cluster.stop(2)
             asked = len(cluster.requests)
-            cost = Cost()
+            calls = Calls(consumer.cluster.loop)
             consumer.poll(2)
-            assert cost.share < 0.1
+            assert calls.end() < 200_000
             assert len(cluster.requests) - asked < 2 * 12
             assert len(heard.failed_connects(cluster.address(2))) <= 9
 

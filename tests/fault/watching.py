@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from kcli.core import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.hooks import Hooks
+from kcli.core.net.loop import Loop
 from kcli.core.types import TopicPartition
 from tests.command import environment
 from tests.fake.cluster import FakeCluster
@@ -36,25 +37,30 @@ class Heard:
         return [at for at, _, text in self.lines if address in text and "connecting → closed" in text]
 
 
-class Cost:
-    """CPU of one thread, and how much it grew the process, from now on."""
+class Calls:
+    """Calls of functions, Python's and C's, in the thread that owns a loop: its cost, however busy the machine is.
 
-    def __init__(self, thread: threading.Thread | None = None) -> None:
-        found = thread or threading.current_thread()
-        assert found.ident is not None
-        self._clock = time.pthread_getcpuclockid(found.ident)
-        self._cpu, self._began = time.clock_gettime(self._clock), time.monotonic()
-        self._peak = peak_memory()
+    From now on, until the loop's ``close`` or ``end``. A loop that waits makes none.
+    """
 
-    @property
-    def share(self) -> float:
-        """Of one core."""
-        return (time.clock_gettime(self._clock) - self._cpu) / (time.monotonic() - self._began)
+    def __init__(self, loop: Loop) -> None:
+        self.count = 0
+        self._loop = loop
+        self._set(self._note)
 
-    @property
-    def memory(self) -> int:
-        """Bytes by which the peak of the resident memory grew."""
-        return peak_memory() - self._peak
+    def end(self) -> int:
+        """How many there were."""
+        self._set(None)
+        return self.count
+
+    def _set(self, note: Callable[..., None] | None) -> None:
+        if self._loop._owner == threading.get_ident():
+            sys.setprofile(note)
+        else:
+            self._loop.call_threadsafe(lambda: sys.setprofile(note))
+
+    def _note(self, _frame: object, event: str, _what: object) -> None:
+        self.count += event in {"call", "c_call"}
 
 
 def soon(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:

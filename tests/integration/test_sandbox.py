@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,10 +46,12 @@ def sandbox(own_state: Path) -> Iterator[Sandbox]:
 
 def java_processes() -> set[int]:
     """The JVMs that this process started."""
-    children = psutil.Process().children(recursive=True)
-    return {
-        c.pid for c in children if c.status() != psutil.STATUS_ZOMBIE and "kafka" in " ".join(c.cmdline())
-    }
+    found = set()
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # as a zombie is
+            if "kafka" in " ".join(child.cmdline()):
+                found.add(child.pid)
+    return found
 
 
 def wait_until(condition, seconds: float = 10.0) -> None:  # type: ignore[no-untyped-def]

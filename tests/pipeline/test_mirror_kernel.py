@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
@@ -245,8 +246,11 @@ def test_on_spark_the_results_are_the_same_and_a_killed_worker_costs_an_attempt(
     with Run(Job("copy", settings(source, target), tasks(source, "t", 0)), lambda _slots: spark) as run:
         hold.wait(timeout=PATIENCE)
         for child in psutil.Process(spark.session.jvm_pid).children(recursive=True):
-            if "pyspark" in " ".join(child.cmdline()) and not child.children():  # a worker, not their daemon
-                child.kill()
+            with suppress(psutil.NoSuchProcess):  # as a zombie is
+                if (
+                    "pyspark" in " ".join(child.cmdline()) and not child.children()
+                ):  # a worker, not their daemon
+                    child.kill()
         hold.lose()
         (result,) = run.results()
     assert result.item is not None, result.error

@@ -132,7 +132,7 @@ def test_no_page_interface_log_or_argument_shows_a_secret(
         hold.wait(timeout=PATIENCE)
         found = shown(port)
         for one in psutil.Process(process.pid).children(recursive=True):
-            with suppress(psutil.ZombieProcess):
+            with suppress(psutil.NoSuchProcess):
                 found[f"process {one.pid}"] = " ".join(one.cmdline())
                 if not variables:  # a local session inherits them: decision 0090
                     found[f"environment of {one.pid}"] = repr(one.environ())

@@ -1,7 +1,7 @@
 """What a benchmark has found, as tables: text for the terminal, markdown for docs/performance.md, JSON for programs.
 
-``python -m benchmarks`` writes them to .cache/benchmarks/, and with ``--docs`` into the documents, between the marks
-``<!-- benchmark NAME -->`` and ``<!-- end -->``.
+``python -m benchmarks`` writes them to .cache/benchmarks/, and with ``--docs`` into docs/performance.md, the short ones
+into the README, between the marks ``<!-- benchmark NAME -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from kcli.core.version import __version__
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".cache" / "benchmarks"
 DOCUMENT = ROOT / "docs" / "performance.md"
+README = ROOT / "README.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """``rows`` have a cell for each of ``heads``; the first column is of names, the others of figures. ``notes``: what
-    was not measured, and whether targets are met."""
+    was not measured, and whether targets are met. ``short``: for the README."""
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = field(default_factory=tuple)
+    short: bool = False
 
     def plain(self) -> str:
         """For the terminal."""
@@ -54,18 +56,24 @@ def write_tables(name: str, tables: Sequence[Table], about: str, *, docs: bool) 
     """``about``: the machine, as it was when the benchmark began."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%d")
-    text = f"{about}; {at}, kcli {__version__}\n\n" + "\n\n".join(table.markdown() for table in tables) + "\n"
+    text = _text([table for table in tables if not table.short], f"{about}; {at}, kcli {__version__}")
     found = {"benchmark": name, "at": at, "machine": about, "tables": [asdict(table) for table in tables]}
     (FOLDER / f"{name}.md").write_text(text)
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if docs:
         DOCUMENT.write_text(with_block(DOCUMENT.read_text(), name, text))
+        if short := [table for table in tables if table.short]:
+            README.write_text(with_block(README.read_text(), name, _text(short, f"{about}; {at}")))
+
+
+def _text(tables: Sequence[Table], about: str) -> str:
+    return "\n\n".join([about, *(table.markdown() for table in tables)]) + "\n"
 
 
 def with_block(document: str, name: str, text: str) -> str:
-    """The document with the text between the marks of the benchmark; ValueError if it has none."""
+    """The document with the text between the marks of the benchmark; ValueError if it has none of them."""
     begin, end = f"<!-- benchmark {name} -->\n", "<!-- end -->"
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if pattern.search(document) is None:
-        raise ValueError(f"{DOCUMENT.name} has no place for {name}: {begin.strip()}")
+        raise ValueError(f"the document has no place for {name}: {begin.strip()}")
     return pattern.sub(lambda _: f"{begin}\n{text.strip()}\n\n{end}", document)

@@ -1,4 +1,4 @@
-"""From the stdin of a producing command to the stdout of a consuming one: kcli beside kcat, at 1,000 lines a second.
+"""From the stdin of a producing command to the stdout of a consuming one: kcli beside others, 1,000 lines a second.
 
 A line says when it was written. One real broker, one partition, everything on this machine; the pairs take turns.
 ``KCLI_BENCH_ROUNDS`` (5) and ``KCLI_BENCH_SECONDS`` (10, of each pair and round) choose.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from shutil import which
 from typing import IO
 
 from benchmarks._measure import FailedRunError, create_topic, environment, machine
+from benchmarks._pipes import TOOLS, Command, Tool
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
@@ -29,41 +28,38 @@ TARGET_MS = 1.0
 _WARM_UP = 2.0  # seconds whose lines do not count
 _PATIENCE = 20.0  # seconds for the first line to come through, and for the last one
 
-Pair = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
+Pair = Callable[[str, str], tuple[Command, Command]]
 """The command lines that produce to and consume from a topic, given the bootstrap servers."""
 
 
-def _kcli(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
-    own = [sys.executable, "-m", "kcli", "-b", bootstrap]
-    return [*own, "produce", topic, "-q"], [*own, "consume", topic, "-q"]
+def _of(tool: Tool) -> Pair:
+    return lambda bootstrap, topic: (tool.producing(bootstrap, topic), tool.consuming(bootstrap, topic))
 
 
-def _kcat(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
-    own = ["kcat", "-b", bootstrap, "-t", topic]
-    return [*own, "-P"], [*own, "-C", "-q", "-u"]
+def _kcat_at_once(bootstrap: str, topic: str) -> tuple[Command, Command]:
+    producing, consuming = _of(TOOLS["kcat"])(bootstrap, topic)
+    return [*producing, "-X", "linger.ms=0"] if producing else None, consuming
 
 
-def _kcat_at_once(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
-    producer, consumer = _kcat(bootstrap, topic)
-    return [*producer, "-X", "linger.ms=0"], consumer
-
-
-PAIRS: dict[str, Pair] = {"kcli": _kcli, "kcat": _kcat, "kcat, linger.ms=0": _kcat_at_once}
+PAIRS: dict[str, Pair] = {name: _of(tool) for name, tool in TOOLS.items()} | {
+    "kcat, linger.ms=0": _kcat_at_once
+}
 
 
 def main() -> list[Table]:
     """Starts a broker, runs the rounds, prints and returns the delays."""
     print(f"machine: {machine()}", flush=True)
-    pairs = {name: pair for name, pair in PAIRS.items() if not name.startswith("kcat") or which("kcat")}
-    found: dict[str, list[list[float]]] = {name: [] for name in pairs}
+    found: dict[str, list[list[float]]] = {}
     sandbox = Sandbox(f"latency-{os.getpid()}")
     status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
     try:
         for number in range(ROUNDS):
-            for place, (name, pair) in enumerate(pairs.items()):
+            for place, (name, pair) in enumerate(PAIRS.items()):
                 topic = f"latency-{number}-{place}"
-                create_topic(status.bootstrap, topic, 1)
-                found[name].append(delays(*pair(status.bootstrap, topic)))
+                producing, consuming = pair(status.bootstrap, topic)
+                if producing is not None and consuming is not None:
+                    create_topic(status.bootstrap, topic, 1)
+                    found.setdefault(name, []).append(delays(producing, consuming))
     finally:
         sandbox.down(delete=True)
     p50 = statistics.median(statistics.median(one) for one in found["kcli"])

@@ -52,7 +52,18 @@ def test_a_benchmark_without_a_place_in_the_document_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["perf", "perf_pairs", "produce_consume", "lag", "mirror", "latency", "startup", "filters"]
+    "name",
+    [
+        "perf",
+        "perf_pairs",
+        "produce_consume",
+        "lag",
+        "mirror",
+        "latency",
+        "startup",
+        "group_start",
+        "filters",
+    ],
 )
 def test_every_benchmark_of_tables_has_its_place(name: str) -> None:
     assert "text" in with_block(DOCUMENT.read_text(), name, "text")

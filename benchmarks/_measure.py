@@ -133,9 +133,10 @@ class Contest:
 def environment() -> dict[str, str]:
     """That of this process, without the settings of the benchmark itself: kcli would say that it knows none of them.
 
-    Bytecode is kept, as in any installation: without it every start of a Python program compiles its sources anew.
+    Bytecode is kept and output is buffered, as in any installation: without it every start of a Python program compiles
+    its sources anew, and every print of a script is a system call.
     """
-    left_out = ("KCLI_BENCH_", "PYTHONDONTWRITEBYTECODE")
+    left_out = ("KCLI_BENCH_", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
     return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
 

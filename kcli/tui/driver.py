@@ -91,12 +91,12 @@ class TopDriver(LinuxDriver):
         with suppress(OSError, ValueError, termios.error):
             if self.attrs_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-            own = os.open(os.ttyname(self._guarded.fileno()), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            terminal = os.open(os.ttyname(self._guarded.fileno()), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
             left, give_up = _AS_BEFORE.encode(), time.monotonic() + _LAST_PATIENCE
             while left and (wait := give_up - time.monotonic()) > 0:
-                if select.select([], [own], [], wait)[1]:
+                if select.select([], [terminal], [], wait)[1]:
                     with suppress(BlockingIOError):
-                        left = left[os.write(own, left) :]
+                        left = left[os.write(terminal, left) :]
 
 
 class _Guarded:

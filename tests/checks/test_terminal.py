@@ -58,7 +58,7 @@ def shows(call: ast.Call) -> bool:
     """Whether a call writes on stdout or stderr as it is."""
     name = ast.unparse(call.func)
     if name == "os.write":
-        return ast.unparse(call.args[0]) in ("1", "2")
+        return ast.unparse(call.args[0]) in ("1", "2", "terminal")
     return re.fullmatch(STREAMS, name) is not None
 
 

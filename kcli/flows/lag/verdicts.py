@@ -166,7 +166,13 @@ class History:
     def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag], state: str) -> None:
         """Adds a group's rows of one sample."""
         reading = _Reading(rows, state)
-        before = self._last.get(group, reading)
+        before = self._last.get(group)
+        if before is None:  # nothing to compare with
+            self._windows[group] = _Window()
+            self._windows[group].add(_Point(at_ms, reading.lag, reading.complete, 0, 0, False), at_ms)
+            self._excluded.discard(group)
+            self._last[group] = reading
+            return
         commits, ends = reading.steps_from(before)
         ahead = 0 if group in self._excluded else _advance(commits)
         deserted = before.deserted and reading.deserted
@@ -179,8 +185,6 @@ class History:
             went_back=min(commits, default=0) < 0,
             moved=ahead if deserted else 0,
         )
-        if group not in self._windows:
-            self._windows[group] = _Window()
         self._windows[group].add(point, at_ms - self._window_ms)
         if before.deserted and not reading.deserted:
             self._joined_ms[group] = at_ms

@@ -5,7 +5,7 @@ options, with up to 76 fields, that took 8 % of the CPU time of a short command.
 and pickling are those of a dataclass.
 """
 
-from dataclasses import Field, dataclass
+from dataclasses import Field, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 
@@ -35,6 +35,19 @@ class Declared:
     def __hash__(self) -> int:
         return hash(self._values())
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._values()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(self.__dataclass_fields__, state, strict=True):
+            object.__setattr__(self, name, value)
+
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
@@ -43,6 +56,7 @@ if TYPE_CHECKING:
     declared = dataclass  # so that constructors are checked
 else:
 
-    def declared(**settings):
-        """``dataclass`` for a subclass of Declared."""
+    def declared(*, frozen, **settings):
+        """``dataclass`` for a subclass of Declared, which has these methods already."""
+        assert frozen
         return dataclass(init=False, repr=False, eq=False, **settings)

@@ -8,9 +8,9 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kcli.core.declared import Declared, declared
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
@@ -52,8 +52,8 @@ _AROUND_RECORDS = 1 << 20
 """Bytes of a fetch response besides its records: topics, partitions, aborted transactions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientOptions:
+@declared(frozen=True, slots=True, kw_only=True)
+class ClientOptions(Declared):
     """Options of every client. Durations end in ``_ms`` because Kafka's own names do."""
 
     bootstrap_servers: str = option(
@@ -244,7 +244,7 @@ class ClientOptions:
         return self.receive_message_max_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared(frozen=True, slots=True, kw_only=True)
 class ProducerOptions(ClientOptions):
     """Options of a producer: Java's defaults, except batches of about 1 MB for bulk input."""
 
@@ -302,7 +302,7 @@ class ProducerOptions(ClientOptions):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared(frozen=True, slots=True, kw_only=True)
 class ConsumerOptions(ClientOptions):
     """Options of a consumer: Java's defaults, except whole batches and larger fetches."""
 

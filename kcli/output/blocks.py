@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from kcli.core.kernels.active import fill_lines
+
 Values = Mapping[str, Any]
 Columns = Mapping[str, Sequence[Any]]
 Text = Callable[[str, Any], str]
 """A cell's text, of its key and its value."""
-
-_PLAIN = {int, str}
+CellsOf = Callable[[str, Sequence[Any]], Sequence[Any]]
+"""The cells of a column, of its key and its values."""
 
 
 class Frame(NamedTuple):
@@ -43,51 +45,81 @@ class Block:
 
 
 class BlockLines:
-    """Writes blocks out as lines of cells with ``sign`` between them. ``text`` makes a cell of a key and a value.
+    """Makes lines of blocks, with ``sign`` between cells. ``text`` makes a cell of a key and a value.
 
     The lines of a frame become a template that is filled in for each of its blocks; the last one is remembered.
+    ``refused``: characters that no cell may contain, as they would have to be escaped.
     """
 
-    def __init__(self, keys: Sequence[str], sign: str, text: Text, times: frozenset[str]) -> None:
+    def __init__(
+        self, keys: Sequence[str], sign: str, text: Text, times: frozenset[str], refused: str
+    ) -> None:
         self._keys = keys
         self._sign = sign
         self._text = text
         self._times = times
+        self._refused = refused.encode()
         self._frame: Frame | None = None
         self._own: tuple[str, ...] = ()
         self._places: list[str] = []
-        self._template = ""
+        self._template: Sequence[bytes] | None = None
 
-    def lines(self, block: Block) -> str:
-        """All lines of a block, with nothing escaped."""
+    def lines(self, block: Block) -> bytes | None:
+        """All lines of a block; None if a cell would have to be escaped."""
         own = (*block.shared, *block.columns)
         if block.frame is not self._frame or own != self._own:
             self._frame, self._own = block.frame, own
             self._places = [key for key in self._keys if key in own]
-            self._template = self._lines_of(block.frame, frozenset(own))
-        width = len(self._places)
-        cells: list[Any] = [None] * (width * len(block))
-        for at, key in enumerate(self._places):
-            cells[at::width] = self._cells(block, key)
-        return self._template % tuple(cells)
+            self._template = self._template_of(block.frame, frozenset(own))
+        if self._template is None:
+            return None
+        if not self._times.intersection(block.columns):
+            lines = self._filled(self._template, block, self._raw)
+            if lines is not None:
+                return lines
+        return self._filled(self._template, block, self._as_text)
 
-    def _lines_of(self, frame: Frame, own: frozenset[str]) -> str:
-        """A line for each row, with ``%s`` in place of the cells of blocks."""
-        columns = [
-            self._framed(frame, key) if key not in own else repeat("%s", frame.size) for key in self._keys
-        ]
-        return "".join([self._sign.join(cells) + "\n" for cells in zip(*columns, strict=True)])
+    def _template_of(self, frame: Frame, own: frozenset[str]) -> list[bytes] | None:
+        """The text before, between and after the cells of blocks."""
+        columns = [repeat(None, frame.size) if key in own else self._framed(frame, key) for key in self._keys]
+        pieces, piece = [], ""
+        for cells in zip(*columns, strict=True):
+            for place, cell in enumerate(cells):
+                piece += self._sign if place else ""
+                if cell is None:
+                    pieces.append(piece)
+                    piece = ""
+                elif self._must_be_escaped(cell):
+                    return None
+                else:
+                    piece += cell
+            piece += "\n"
+        return [one.encode() for one in (*pieces, piece)]
 
     def _framed(self, frame: Frame, key: str) -> Sequence[str]:
         column = frame.columns.get(key)
         if column is None:
-            return [self._text(key, frame.shared.get(key)).replace("%", "%%")] * frame.size
-        return [self._text(key, value).replace("%", "%%") for value in column]
+            return [self._text(key, frame.shared.get(key))] * frame.size
+        return [self._text(key, value) for value in column]
 
-    def _cells(self, block: Block, key: str) -> Sequence[Any]:
-        """The values for ``%s``: strings and numbers as they are, others as text."""
-        if key in block.shared:
-            return [self._text(key, block.shared[key])] * len(block)
-        column = block.columns[key]
-        plain = key not in self._times and set(map(type, column)) <= _PLAIN
-        return column if plain else [self._text(key, value) for value in column]
+    def _must_be_escaped(self, cell: str) -> bool:
+        """Also a lone surrogate, as UTF-8 has none."""
+        data = cell.encode("utf-8", "surrogatepass")
+        return any(byte in self._refused for byte in data) or len(data) != len(cell.encode("utf-8", "ignore"))
+
+    def _filled(self, template: Sequence[bytes], block: Block, cells: CellsOf) -> bytes | None:
+        return fill_lines(
+            template,
+            [
+                self._text(key, block.shared[key]) if key in block.shared else cells(key, block.columns[key])
+                for key in self._places
+            ],
+            self._refused,
+        )
+
+    def _raw(self, _key: str, column: Sequence[Any]) -> Sequence[Any]:
+        """Strings and numbers are cells as they are; others are refused."""
+        return column
+
+    def _as_text(self, key: str, column: Sequence[Any]) -> Sequence[Any]:
+        return [self._text(key, value) for value in column]

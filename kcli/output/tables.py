@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.output.blocks import Block, BlockLines
 from kcli.output.sanitise import visible_line
 
 if TYPE_CHECKING:
+    from kcli.output.blocks import Block, BlockLines
     from kcli.output.stdout import Output
 
 Row = Mapping[str, Any]
@@ -78,7 +78,7 @@ class Rows:
         self.count += 1
         self.put(row)
 
-    def add_block(self, block: Block) -> None:
+    def add_block(self, block: "Block") -> None:
         """Adds several rows."""
         for row in block:
             self.add(row)
@@ -101,32 +101,35 @@ class Separated(Rows):
         self._headed = not out.headers or form == "name"
         self._named: set[str] = set()
         self._cells = [(column, column.key) for column in self.columns]
-        by_key = {column.key: column for column in self.columns}
-        times = frozenset(key for key, column in by_key.items() if column.kind == "time")
-        sign = _SEPARATED[form][0]
-        self._blocks = BlockLines([*by_key], sign, lambda key, value: _text(by_key[key], value), times)
+        self._blocks: BlockLines | None = None
 
     def put(self, row: Row) -> None:
         """One line."""
         self._head()
         self._line([_text(column, row.get(key)) for column, key in self._cells])
 
-    def add_block(self, block: Block) -> None:
+    def add_block(self, block: "Block") -> None:
         """All lines at once, where nothing has to be escaped in them: most blocks are like that."""
-        sign, special, _ = _SEPARATED[self.form]
-        lines = "" if self.form == "name" else self._blocks.lines(block)
-        between = len(block) * (len(self.columns) - 1)
-        if (
-            self.out.isatty
-            or lines.count("\n") != len(block)
-            or lines.count(sign) != between
-            or _has(special, lines)
-        ):
+        lines = None if self.form == "name" or self.out.isatty else self._block_lines().lines(block)
+        if lines is None:
             super().add_block(block)
             return
         self._head()
         self.count += len(block)
-        self.out.text(lines)
+        self.out.write(lines)
+
+    def _block_lines(self) -> "BlockLines":
+        if self._blocks is None:
+            from kcli.output.blocks import BlockLines  # the kernels
+
+            by_key = {column.key: column for column in self.columns}
+            times = frozenset(key for key, column in by_key.items() if column.kind == "time")
+            sign, special, _ = _SEPARATED[self.form]
+            refused = f"\n{sign}{special}"
+            self._blocks = BlockLines(
+                [*by_key], sign, lambda key, value: _text(by_key[key], value), times, refused
+            )
+        return self._blocks
 
     def close(self) -> None:
         """An empty list has its header too."""

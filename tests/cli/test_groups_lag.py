@@ -1,6 +1,7 @@
 """``kcli groups list`` and ``kcli groups lag`` as users run them, against the scripted cluster."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import kcli, ok, start
+from tests.command import KCLI, environment, kcli, ok, run, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient
@@ -350,6 +351,30 @@ def test_groups_of_all_kinds_share_one_table_in_tsv(cluster: FakeCluster) -> Non
     ]
     assert [row["verdict"] for row in rows] == ["stopped"] * 4 + ["loss risk"] * 2 + ["empty"]
     assert rows[4]["note"].startswith("committed 1 past the end")
+
+
+@pytest.mark.parametrize(
+    "form", ["tsv", "csv", "ndjson", "json", "yaml", "plain", "table", "wide", "name", "openmetrics"]
+)
+def test_kernels_and_pure_python_print_the_same_bytes(cluster: FakeCluster, form: str) -> None:
+    commit(cluster, "past", {("t", 0): 11, ("t", 1): 0})
+    commit(cluster, "tab\there", {("t", 0): 10})
+    commit(cluster, "ünïcödé", {("u", 0): 4, ("t", 2): 0, ("t", 1): 0})
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        noted = OffsetAndMetadata(1, "by hand", 3)
+        assert set(admin.commit_offsets({"noted": {TopicPartition("u", 0): noted}})["noted"].values()) == {
+            None
+        }
+
+    def printed(implementation: str) -> list[bytes]:
+        argv = ["groups", "lag", "--by", "partition", "-o", form]
+        env = environment(cluster.bootstrap, KCLI_IMPL=implementation)
+        lines = run([*KCLI, *argv], capture_output=True, env=env).stdout.splitlines()
+        return [re.sub(rb'("at": ?|^at: )"[^"]*"', b"", line) for line in lines]
+
+    found = printed("")
+    assert len(found) > 8 or form == "name"
+    assert found == printed("pure")
 
 
 def test_old_brokers_give_the_same_answer(cluster: FakeCluster) -> None:

@@ -4,14 +4,22 @@ Thousands of groups have tens of thousands of committed offsets, often in the sa
 shared, and no object is created per offset until it is read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
+from typing import Any
 
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchResponseTopic, OffsetFetchResponseTopics
 from kcli.core.protocol.table import Table
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 _COLUMNS = ["partition_index", "committed_offset", "committed_leader_epoch", "error_code"]
+
+GROUP = ["group_id", "topics", "error_code"]
+"""The values that ``Table.tuples`` have for a group; ``topics`` are pairs of a name and the columns above."""
+
+_TOPIC_VALUES = 2
+_Order = tuple[tuple[int, ...], Callable[[tuple[int, ...]], tuple[int, ...]] | None]
+"""Partitions in ascending order, and what sorts their columns; None: they are sorted."""
 
 TopicPartitions = tuple[TopicPartition, ...]
 Topic = OffsetFetchResponseTopic | OffsetFetchResponseTopics
@@ -52,6 +60,7 @@ class CommitReader:
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], TopicPartitions | None] = {}
+        self._orders: dict[tuple[int, ...], _Order] = {}
 
     def read(self, topics: Iterable[Topic]) -> CommitColumns | None:
         """None if an element has an error, metadata or no offset, or is repeated, or if there are no elements."""
@@ -69,6 +78,33 @@ class CommitReader:
             offsets, epochs = offsets + committed, epochs + leaders
         partitions = self._partitions_of(tuple(names))
         return None if partitions is None else CommitColumns(partitions, offsets, epochs)
+
+    def read_tuples(self, topics: list[tuple[Any, ...]]) -> CommitColumns | None:
+        """As ``read``, of the values from which ``Table`` would create the elements."""
+        if not topics or len(topics[0]) != _TOPIC_VALUES:
+            return None
+        if len(topics) > 1:
+            topics = sorted(topics)
+        names: list[tuple[str, tuple[int, ...]]] = []
+        offsets: tuple[int, ...] = ()
+        epochs: tuple[int, ...] = ()
+        for name, columns in topics:
+            numbers, committed, leaders, errors = columns
+            if not numbers or any(errors) or min(committed) < 0:
+                return None
+            in_order, pick = self._orders.get(numbers) or self._order_of(numbers)
+            names.append((name, in_order))
+            offsets += committed if pick is None else pick(committed)
+            epochs += leaders if pick is None else pick(leaders)
+        partitions = self._partitions_of(tuple(names))
+        return None if partitions is None else CommitColumns(partitions, offsets, epochs)
+
+    def _order_of(self, numbers: tuple[int, ...]) -> _Order:
+        """Coordinators list partitions in any order, and in the same one for all groups that have the same."""
+        in_order = tuple(sorted(numbers))
+        places = sorted(range(len(numbers)), key=numbers.__getitem__)
+        found = self._orders[numbers] = (in_order, None if in_order == numbers else itemgetter(*places))
+        return found
 
     def _partitions_of(self, names: tuple[tuple[str, tuple[int, ...]], ...]) -> TopicPartitions | None:
         if names not in self._known:

@@ -12,7 +12,7 @@ Seen once in some hundred kills.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.core.admin.commit_columns import CommitColumns, CommitReader
+from kcli.core.admin.commit_columns import GROUP, CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
@@ -23,6 +23,7 @@ from kcli.core.error_codes import NONE, UNSTABLE_OFFSET_COMMIT
 from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages import offset_fetch as wire
+from kcli.core.protocol.table import Table
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 Committed = Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
@@ -108,12 +109,27 @@ class _Fetch:
     ) -> Iterator[tuple[str, int | KcliError, None]]:
         """Keeps final results. A group with partitions left continues with their error."""
         if getattr(part.request, "groups", ()):
-            for row in response.groups:
-                if row.group_id in part.keys:
-                    yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
+            yield from self._read_groups(response.groups, part)
         else:
             (group,) = part.keys
             yield group, response.error_code or self._take(group, response.topics), None
+
+    def _read_groups(
+        self, groups: Sequence[wire.OffsetFetchResponseGroup], part: Part[str]
+    ) -> Iterator[tuple[str, int | KcliError, None]]:
+        by_tuple = groups.tuples if isinstance(groups, Table) and groups.names == GROUP else None
+        for place in range(len(groups)):
+            if by_tuple is not None:  # without objects, for the groups that need none
+                name, topics, code = by_tuple[place]
+                if not code and name in part.keys and self.left[name] is None:
+                    columns = self._reader.read_tuples(topics)
+                    if columns is not None:
+                        self._columns[name] = columns
+                        yield name, NONE, None
+                        continue
+            row = groups[place]
+            if row.group_id in part.keys:
+                yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
         """All requested partitions, in that order; the group's error if nothing was returned."""

@@ -5,7 +5,7 @@ was lost, or when its last offset was deleted (coordinators before 4.0 then drop
 ``tests/fault/test_admin.py``.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.committed import too_old
@@ -20,6 +20,7 @@ from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kcli.core.protocol.table import Table
 
 STATES = (
     "PreparingRebalance",
@@ -33,6 +34,7 @@ STATES = (
 )
 TYPES = ("classic", "consumer", "share", "streams")
 
+_NAMES = ["group_id", "protocol_type", "group_state", "group_type"]
 _FIRST_WITH_STATES = 4
 _FIRST_WITH_TYPES = 5
 
@@ -97,12 +99,19 @@ def list_groups(
     if errors and len(errors) == len(found):
         raise next(iter(errors.values()))
     listed = [
-        ListedGroup(row.group_id, row.protocol_type, row.group_state, row.group_type.lower(), number)
+        ListedGroup(group, protocol, state, kind.lower(), number)
         for number, response in found.items()
         if not isinstance(response, KcliError)
-        for row in response.groups
+        for group, protocol, state, kind in _values(response)
     ]
     return GroupListing(tuple(_once(cluster, coordinators, listed, deadline)), errors)
+
+
+def _values(response: ListGroupsResponse) -> Iterable[tuple[str, str, str, str]]:
+    groups = response.groups
+    if isinstance(groups, Table) and groups.names == _NAMES:
+        return groups.tuples
+    return ((row.group_id, row.protocol_type, row.group_state, row.group_type) for row in groups)
 
 
 def _spelled(word: str, known: Sequence[str], what: str) -> str:

@@ -1,10 +1,12 @@
 """The C twin of ``pure``, built from ``native/*.c`` where there is a compiler. Arguments are positional only."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from kcli.core.kernels.arrow_ops import Array, ArrowPart, Converted, Parts
 from kcli.core.kernels.digest_ops import DigestPiece
 from kcli.core.kernels.mark_ops import MarkedRecords
+from kcli.core.kernels.pure.fill import Cells
 from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import BytesColumn, Columns, NumberColumn, RecordColumns, Row, Text
 from kcli.core.kernels.varint import Buffer
@@ -110,6 +112,7 @@ def encode_text(
     longest: int,
     /,
 ) -> tuple[bytes, int, int]: ...
+def fill_lines(pieces: Sequence[bytes], columns: Sequence[Cells], refused: bytes, /) -> bytes | None: ...
 def find_in_records(
     payload: Buffer, count: int, in_key: bool, needle: bytes, at: int, /
 ) -> tuple[bytes, bytes]: ...
@@ -147,6 +150,9 @@ def measure_columns(
 ) -> tuple[int, int]: ...
 def murmur2(key: bytes, /) -> int: ...
 def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int, /) -> list[int]: ...
+def read_rows(
+    data: memoryview, start: int, count: int, shape: str, /
+) -> tuple[list[tuple[Any, ...]], int] | None: ...
 def render_records(
     payload: Buffer,
     count: int,

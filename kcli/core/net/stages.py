@@ -1,7 +1,6 @@
 """The stages of a connection before its handshake, for an observer that reports them: ``Channel.on_stage``."""
 
 import time
-from calendar import timegm
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
@@ -37,6 +36,8 @@ def session_of(
 
 def _seconds(text: object) -> int | None:
     """``Jun 21 12:00:00 2027 GMT``, as OpenSSL writes times."""
+    from calendar import timegm  # loads locale: only for certificates
+
     try:
         return timegm(time.strptime(str(text), "%b %d %H:%M:%S %Y GMT"))
     except ValueError:

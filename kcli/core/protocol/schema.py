@@ -20,7 +20,7 @@ _LAST = 0x7FFF
 
 
 class Array:
-    """``[]element`` of Kafka's definitions. ``columns``: read into a Table if its elements have one shape."""
+    """``[]element`` of Kafka's definitions. ``columns``: read into a Table if its elements are as usual."""
 
     __slots__ = ("columns", "element")
 

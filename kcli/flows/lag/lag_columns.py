@@ -29,6 +29,7 @@ class Logs(NamedTuple):
     numbers: list[int]
     starts: list[int]
     ends: list[int]
+    highest_start: int
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -93,7 +94,9 @@ class ColumnsOf:
         if not isinstance(commits, CommitColumns) or (logs := self._logs(commits.partitions)) is None:
             return None
         lags = list(map(sub, logs.ends, commits.offsets))
-        if min(lags) < 0 or min(map(sub, commits.offsets, logs.starts)) < 0:
+        if min(lags) < 0:
+            return None
+        if min(commits.offsets) < logs.highest_start and min(map(sub, commits.offsets, logs.starts)) < 0:
             return None
         return LagColumns(one.group, logs, commits.offsets, lags, one.description)
 
@@ -105,5 +108,7 @@ class ColumnsOf:
             ends = [one.end for one in bounds if one.end is not None]
             known = len(starts) == len(ends) == len(partitions)
             topics, numbers = [tp.topic for tp in partitions], [tp.partition for tp in partitions]
-            self._known[id(partitions)] = Logs(partitions, topics, numbers, starts, ends) if known else None
+            self._known[id(partitions)] = (
+                Logs(partitions, topics, numbers, starts, ends, max(starts)) if known else None
+            )
         return self._known[id(partitions)]

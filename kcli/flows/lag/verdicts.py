@@ -7,7 +7,6 @@ moved back; ``loss risk``: retention has deleted unread records, or soon will.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Sequence
 from operator import sub
 from typing import Any, NamedTuple
@@ -111,7 +110,7 @@ class _Window:
     __slots__ = ("consumed", "moved", "moves", "points", "produced", "rewinds")
 
     def __init__(self) -> None:
-        self.points: deque[_Point] = deque()
+        self.points: list[_Point] = []  # few enough for pop(0); a deque takes 600 bytes for one
         self._reset()
 
     def add(self, point: _Point, since_ms: int) -> None:
@@ -121,7 +120,7 @@ class _Window:
             self._count(point, 1)
         points.append(point)
         while points[0].at_ms < since_ms:
-            points.popleft()
+            points.pop(0)
             self._count(points[0], -1)
 
     def clear(self) -> None:
@@ -166,7 +165,13 @@ class History:
     def add_rows(self, at_ms: int, group: str, rows: Collection[PartitionLag], state: str) -> None:
         """Adds a group's rows of one sample."""
         reading = _Reading(rows, state)
-        before = self._last.get(group, reading)
+        before = self._last.get(group)
+        if before is None:  # nothing to compare with
+            self._windows[group] = _Window()
+            self._windows[group].add(_Point(at_ms, reading.lag, reading.complete, 0, 0, False), at_ms)
+            self._excluded.discard(group)
+            self._last[group] = reading
+            return
         commits, ends = reading.steps_from(before)
         ahead = 0 if group in self._excluded else _advance(commits)
         deserted = before.deserted and reading.deserted
@@ -179,8 +184,6 @@ class History:
             went_back=min(commits, default=0) < 0,
             moved=ahead if deserted else 0,
         )
-        if group not in self._windows:
-            self._windows[group] = _Window()
         self._windows[group].add(point, at_ms - self._window_ms)
         if before.deserted and not reading.deserted:
             self._joined_ms[group] = at_ms

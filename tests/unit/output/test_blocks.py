@@ -45,6 +45,10 @@ def printed(form: str, blocks: list[Block], *, one_by_one: bool) -> str:
             block("g", [1, 2, 3], Frame(3, {"note": "a"}, {})),
             block("g", [1, 2, 3], Frame(3, {"note": "b"}, {})),
         ],
+        [block("g", ["\ud800", "b", "ä"])],
+        [block("g", [1, 2, 3], Frame(3, {"note": "\udfff"}, {"topic": ["ä", "b", "c"]}))],
+        [block("g", [1 << 70, -1, "3"])],
+        [block("g", ["1", "2", "3,4\t5"])],
         [],
     ],
 )

@@ -26,6 +26,7 @@
     KERNEL(encode_rows, 5, 5) \
     KERNEL(encode_slices, 7, 7) \
     KERNEL(encode_text, 13, 13) \
+    KERNEL(fill_lines, 3, 3) \
     KERNEL(find_in_records, 5, 5) \
     KERNEL(group_columns, 7, 7) \
     KERNEL(group_slices, 4, 4) \
@@ -37,6 +38,7 @@
     KERNEL(measure_columns, 6, 6) \
     KERNEL(murmur2, 1, 1) \
     KERNEL(partition_keys, 2, 2) \
+    KERNEL(read_rows, 4, 4) \
     KERNEL(render_records, 9, 9) \
     KERNEL(walk_batches, 5, 5)
 

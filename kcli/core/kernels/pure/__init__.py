@@ -19,12 +19,14 @@ from kcli.core.kernels.pure.encode_columns import (
     group_values,
     measure_columns,
 )
+from kcli.core.kernels.pure.fill import fill_lines
 from kcli.core.kernels.pure.find import find_in_records
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
 from kcli.core.kernels.pure.mark_runs import mark_runs
 from kcli.core.kernels.pure.marks import mark_lines
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
+from kcli.core.kernels.pure.rows import read_rows
 from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
@@ -45,6 +47,7 @@ __all__ = [
     "encode_rows",
     "encode_slices",
     "encode_text",
+    "fill_lines",
     "find_in_records",
     "group_columns",
     "group_slices",
@@ -56,6 +59,7 @@ __all__ = [
     "measure_columns",
     "murmur2",
     "partition_keys",
+    "read_rows",
     "render_records",
     "walk_batches",
 ]

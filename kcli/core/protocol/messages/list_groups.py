@@ -1,5 +1,7 @@
 """ListGroups (API 16): the groups that a broker coordinates."""
 
+from collections.abc import Sequence
+
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.schema import INT16, INT32, STRING, Array, Struct, field
 
@@ -14,7 +16,7 @@ class ListedGroup(Struct):
 class ListGroupsResponse(Response):
     throttle_time_ms: int = field(INT32, "1+", default=0)
     error_code: int = field(INT16)
-    groups: list[ListedGroup] = field(Array(ListedGroup))
+    groups: Sequence[ListedGroup] = field(Array(ListedGroup, columns=True))
 
 
 class ListGroupsRequest(Request, key=16, versions=(0, 5), flexible=3, response=ListGroupsResponse):

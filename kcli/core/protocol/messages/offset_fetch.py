@@ -39,7 +39,7 @@ class OffsetFetchResponseTopics(Struct):
 
 class OffsetFetchResponseGroup(Struct):
     group_id: str = field(STRING, "8+", default="")
-    topics: list[OffsetFetchResponseTopics] = field(
+    topics: Sequence[OffsetFetchResponseTopics] = field(
         Array(OffsetFetchResponseTopics), "8+", default_factory=list
     )
     error_code: int = field(INT16, "8+", default=0)
@@ -51,8 +51,8 @@ class OffsetFetchResponse(Response):
         Array(OffsetFetchResponseTopic), "0-7", default_factory=list
     )
     error_code: int = field(INT16, "2-7", default=0)
-    groups: list[OffsetFetchResponseGroup] = field(
-        Array(OffsetFetchResponseGroup), "8+", default_factory=list
+    groups: Sequence[OffsetFetchResponseGroup] = field(
+        Array(OffsetFetchResponseGroup, columns=True), "8+", default_factory=list
     )
 
 

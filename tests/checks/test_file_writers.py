@@ -24,6 +24,7 @@ NOT_REPLACED = {
     "flows/lag/recording.py:check_appendable": "nothing, to that file",
     "commands/_top_log.py:_log_path": "what -v and --debug say, 0600 in kcli's private folder",
     "commands/_top_log.py:stderr_kept": "the same file",
+    "tui/driver.py:TopDriver.restore_at_once": "the terminal, opened anew so that a write to it does not block",
     # The sandbox: below a folder of mode 0700, without secrets.
     "sandbox/fetch.py:Fetcher._fetch": "a published jar, whose digest is compared before it has its name",
     "sandbox/formatting.py:_remove_private_files": "the log of a broker",

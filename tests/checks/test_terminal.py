@@ -55,10 +55,10 @@ STREAMS = (
 
 
 def shows(call: ast.Call) -> bool:
-    """Whether a call writes on stdout or stderr as it is."""
+    """Whether a call writes on stdout, stderr or a descriptor of its own for the terminal (``own``) as it is."""
     name = ast.unparse(call.func)
     if name == "os.write":
-        return ast.unparse(call.args[0]) in ("1", "2")
+        return ast.unparse(call.args[0]) in ("1", "2", "own")
     return re.fullmatch(STREAMS, name) is not None
 
 

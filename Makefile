@@ -39,7 +39,7 @@ help:
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
-	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets: 45 minutes (SEED FUZZ)'
+	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets, 1,000 examples of each property: an hour (SEED FUZZ)'
 	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
 	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
@@ -115,11 +115,13 @@ rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)
 
 # FUZZ is how many inputs, in as many processes as there are processors, and a hundredth as many over real sockets; what is
-# found is kept below .cache/fuzz.
+# found is kept below .cache/fuzz. Then the properties of hypothesis that only compute, with twenty times the examples of
+# make test (tests/conftest.py).
 FUZZ ?= 10000000
 fuzz: venv-dev
 	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED)
 	@$(PY) -m tests.hostile.live --inputs $$(($(FUZZ) / 100)) --seed $(SEED)
+	@$(PYTEST) -n auto --dist worksteal --timeout 3600 --hypothesis-profile thorough --hypothesis-seed $(SEED) -m 'hypothesis and computing' $(SUITES) $(PYTEST_ARGS)
 
 # Coverage-guided, each family of parsers for SECONDS; atheris has wheels for Python 3.11 to 3.13 on Linux.
 SECONDS ?= 60
@@ -135,9 +137,9 @@ sanitize: venv-dev
 
 check: venv-dev
 	@$(PY) -m ruff check .
-	@$(PY) -m tests.checks.traceability --check & traced=$$!; $(PY) -m mypy; typed=$$?; wait $$traced && exit $$typed
-	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
-	@$(PY) -m kcli.docgen --check
+	@{ $(PY) -m tests.checks.traceability --check && \
+	    $(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter && \
+	    $(PY) -m kcli.docgen --check; } & others=$$!; $(PY) -m mypy; typed=$$?; wait $$others && exit $$typed
 
 docs: venv
 	@$(PY) -m kcli.docgen

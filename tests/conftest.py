@@ -10,6 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".cache/hypothesis"))
 
-hypothesis.settings.register_profile("kcli", deadline=None)  # two shared cores keep no deadlines
+# Two shared cores keep no deadlines. What 50 examples do not find is looked for by `make fuzz`, among a thousand.
+hypothesis.settings.register_profile("kcli", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1_000)
 hypothesis.settings.load_profile("kcli")
 
 _FOLDERS = pytest.StashKey[Path]()
@@ -109,6 +112,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if wanted else True
 
 
+@cache  # thousands of tests are in hundreds of files
 def _below_root(path: Path) -> str:
     return path.relative_to(Path(__file__).parents[1]).as_posix()
 

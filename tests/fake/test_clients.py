@@ -5,7 +5,6 @@ import subprocess
 import time
 
 import confluent_kafka
-import kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -235,6 +234,8 @@ def test_librdkafka_admin(cluster):
 
 
 def test_kafka_python(cluster):
+    import kafka  # takes half a second, in each process that only reads this file
+
     producer = kafka.KafkaProducer(bootstrap_servers=cluster.bootstrap, compression_type="gzip")
     sent = [producer.send("t", value, partition=0) for value in VALUES]
     producer.flush(10)
@@ -250,6 +251,8 @@ def test_kafka_python(cluster):
 
 
 def test_kafka_python_group(cluster):
+    import kafka  # takes half a second, in each process that only reads this file
+
     cluster.append("t", 0, batch(b"one"))
     consumer = kafka.KafkaConsumer(
         bootstrap_servers=cluster.bootstrap, group_id="g", auto_offset_reset="earliest"

@@ -35,7 +35,7 @@ from tests.fault.consuming import fill, options, tp
 STORIES = int(os.environ.get("KCLI_INTERLEAVINGS", "500"))
 FIRST = int(os.environ.get("KCLI_INTERLEAVINGS_FROM", "0"))
 PARTS = 10
-HERE = 5
+HERE = 3
 """So many of the parts run in ``make test``, the others in ``make chaos``."""
 GRACE = 3.0
 """Seconds beyond a call's timeout, by ``Calm``; a deadlock takes longer."""

@@ -155,7 +155,7 @@ def kill_once(
         ("by hand, without waiting", "consumer"),
     ],
 )
-@pytest.mark.parametrize("kills", [7, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.soak)])
 def test_what_is_committed_was_written_whenever_the_reader_is_killed(
     tmp_path: Path, how: str, protocol: str, kills: int
 ) -> None:

@@ -137,7 +137,7 @@ def test_many_values_are_found_again(kernels: ModuleType) -> None:
 @pytest.mark.parametrize("packed_headers", [False, True])
 def test_many_rows_fill_batch_after_batch(kernels: ModuleType, packed_headers: bool) -> None:
     rows: list[Fields] = [
-        (b"k%d" % row, bytes(row * 7 % 140), [("n", b"v" * (row % 3))], NOW + row) for row in range(20_000)
+        (b"k%d" % row, bytes(row * 7 % 140), [("n", b"v" * (row % 3))], NOW + row) for row in range(6_000)
     ]
     columns = Layout(4).records(rows, packed_headers)
     start = 0

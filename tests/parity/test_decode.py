@@ -2,6 +2,7 @@
 
 import random
 import time
+from functools import cache
 from types import ModuleType
 
 import pytest
@@ -79,15 +80,22 @@ def test_values(kernels: ModuleType, rows: Rows, first: int, last: int) -> None:
 def test_values_of_one_size(kernels: ModuleType, size: int, base_time: int, first: int, last: int) -> None:
     """The shape that is decoded by strides, over the borders of one, two and three bytes of offset delta."""
     start = 0 if size < 9000 else 60
-    count = 8300 if size < 9000 else 100
-    values = [bytes([index % 251]) * size for index in range(count)]
-    payload = b"".join(
+    values, payload = of_one_size(size, base_time, start)
+    wanted = [value + b"\n" for index, value in enumerate(values, start) if first <= index <= last]
+
+    found = kernels.decode_values(payload, len(values), first, last, b"\n", b"")
+    assert found == (b"".join(wanted), len(wanted))
+
+
+@cache
+def of_one_size(size: int, base_time: int, start: int) -> tuple[list[bytes], bytes]:
+    """Values, and the records that hold them from the offset delta ``start`` on."""
+    values = [bytes([index % 251]) * size for index in range(8300 if size < 9000 else 100)]
+    records = (
         plain.record(None, value, b"\0", start + index, base_time + index % 2)
         for index, value in enumerate(values)
     )
-    wanted = [value + b"\n" for index, value in enumerate(values, start) if first <= index <= last]
-
-    assert kernels.decode_values(payload, count, first, last, b"\n", b"") == (b"".join(wanted), len(wanted))
+    return values, b"".join(records)
 
 
 @pytest.mark.parametrize("odd", [0, 15, 16, 100, 199])

@@ -329,7 +329,7 @@ def same_bytes(headers: Any) -> list[tuple[bytes, bytes | None]]:
 
 
 @pytest.mark.case("C11")
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.lists(RECORDS, max_size=8), st.integers(1, 200))
 def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step: int) -> None:
     """Any bytes, null and empty apart, order and repeats of headers, timestamps, partitions."""

@@ -36,7 +36,7 @@ def differences(found: list[Difference]) -> set[str]:
 )
 def test_two_runs_of_the_same_thing_do_not_differ_in_19_of_20_tries(how: dict[str, float]) -> None:
     random = Random(21)
-    tries = 40
+    tries = 20
     wrong = sum(
         bool(differences(compare([made_up_run(random, **how)], [made_up_run(random, **how)])))
         for _ in range(tries)

@@ -19,6 +19,11 @@ from kcli.core.producer.producer import Producer
 from kcli.output.progress import counted, size_text
 
 _ROOM = 100  # bytes of a record besides its value, at most
+UNUSED_BY_LOADS = dict.fromkeys(
+    ("transactional_id", "transaction_timeout_ms"),
+    ("the records are not sent in transactions", "leave it out"),
+)
+"""Options of a producer that have no effect on a load, with why and what to do."""
 
 
 class LoadTarget(NamedTuple):

@@ -48,8 +48,8 @@ def run(inv: Invocation, topic: str, given: Mapping[str, Any]) -> int:
     check_markable(values, "kcli perf e2e")
     check_report_flags(flags, "e2e", checked=True)
     producing, consuming = _options(inv, flags)
+    check_fits(values.high, producing, "perf e2e")
     payload = Payload(values, 0)
-    check_fits(payload.largest, producing, "perf e2e")
     target = find_topic(inv, topic, producing)
     show_plan(inv, _plan_text(target, flags, values, producing))
     if inv.dry_run:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 SLOT = 0.0001
 """Seconds: records that are due within one count from when the first of them was due."""
 TICK = 0.001
-"""Seconds: the shortest pause. A wake-up for each record would cost more CPU time than the record, and what is due meanwhile
-is handed over at once: late by less than this, which is in the corrected latencies and reported as lateness.
+"""Seconds: the shortest pause. A wake-up for each record would cost more CPU time than the record; what is due meanwhile
+is handed over at once, late by less than this, which is in the corrected latencies and reported as lateness.
 """
 _EDGE = 1e-9  # what a division in binary may lack: a record that is due now is due
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks import _kafka_tools as kafka
 from benchmarks._contenders import prebuilt_produce
+from benchmarks._injected_delay import injected_delay
 from benchmarks._measure import FailedRunError, create_topic, environment, machine
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
@@ -57,6 +58,7 @@ def main() -> Sequence[Table]:
             _agreement("perf consume, the records of these runs", status.bootstrap, CONSUMERS),
             _agreement(f"perf e2e, one record of {SIZE} B at a time", status.bootstrap, END_TO_END),
             _overhead(status.bootstrap),
+            injected_delay(_perf),
         ]
     finally:
         sandbox.down(delete=True)

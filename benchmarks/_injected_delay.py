@@ -72,4 +72,3 @@ def _run(
     verb, *more = words
     flags = ("-t", _TOPIC, "--num-records", str(RECORDS), "--warmup-records", str(RECORDS // 10))
     return measure(cluster.bootstrap, verb, *flags, *more), held[RECORDS // 10 :]
-

@@ -54,10 +54,8 @@ class Series:
 
 def series_of(item: object) -> Series:
     """From an item of a report; ValueError with a sentence if it is none. It may have been damaged, or edited."""
-    if not isinstance(item, Mapping):
-        raise ValueError("a run in it is no object")
-    if not isinstance(item.get("test"), str):
-        raise ValueError(f"test is {_shown(item.get('test'))}")
+    steps = _steps(item)
+    assert isinstance(item, Mapping)
     for name in ("records", "bytes"):
         if item.get(name) is not None:
             _amount(item, name, "")
@@ -66,11 +64,19 @@ def series_of(item: object) -> Series:
     for name in ("cpus", "load_1m"):
         if (item.get("host") or {}).get(name) is not None:
             _amount(item["host"], name, "host.")
-    intervals = item.get("intervals")
-    if not isinstance(intervals, list):
-        raise ValueError("it has no intervals")
-    steps = [_step(one, f"intervals[{number}]") for number, one in enumerate(intervals)]
     return Series(item, tuple(step for step in steps if step.seconds > 0))
+
+
+def _steps(item: object) -> list[Step]:
+    try:
+        run = _object(item, "a run")
+        if not isinstance(run.get("test"), str):
+            raise ValueError(f"test is {_shown(run.get('test'))}")
+        if not isinstance(run.get("intervals"), list):
+            raise ValueError(f"intervals is {_shown(run.get('intervals'))}")
+        return [_step(one, f"intervals[{number}]") for number, one in enumerate(run["intervals"])]
+    except ValueError as error:
+        raise ValueError(f"it has no intervals as kcli perf writes them: {error}") from None
 
 
 def _step(interval: Any, where: str) -> Step:

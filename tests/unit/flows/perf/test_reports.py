@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.circumstances import Unlike, unlike
-from kcli.flows.perf.comparison import compare
+from kcli.flows.perf.comparison import compare, intervals_missing
 from kcli.flows.perf.reports import read_runs
 from kcli.flows.perf.series import series_of
 from tests.unit.flows.perf.made_up_runs import made_up_item
@@ -126,7 +126,7 @@ LEAVES = st.sampled_from(
 
 
 @given(data=st.data(), leaf=LEAVES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_value_that_was_damaged_is_refused_or_harmless(
     tmp_path: Path, data: st.DataObject, leaf: Any
 ) -> None:
@@ -150,4 +150,5 @@ def test_a_value_that_was_damaged_is_refused_or_harmless(
     except ConfigError:
         return
     unlike(sound.item, found.item)
-    compare([sound], [found])
+    if not intervals_missing(found):
+        compare([sound], [found])

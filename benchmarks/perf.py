@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks import _kafka_tools as kafka
 from benchmarks._contenders import prebuilt_produce
+from benchmarks._injected_delay import injected_delay
 from benchmarks._measure import FailedRunError, create_topic, environment, machine
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
@@ -32,6 +33,18 @@ _ALIKE = ("acks=all", "linger.ms=5", "batch.size=16384", "enable.idempotence=tru
 _TOPIC, _END_TO_END, _SINK = "perf", "perf-e2e", "perf-sink"
 _FULL_SPEED = 3_000_000  # records
 _TARGET = 0.8
+_RAW_SENDER = (
+    sys.executable,
+    "-c",
+    """
+import sys, time
+from pathlib import Path
+from benchmarks._raw_sender import main
+wall, cpu = time.monotonic(), time.process_time()
+main(sys.argv[1], sys.argv[2], 1, Path(sys.argv[3]), "none")
+print(time.monotonic() - wall, time.process_time() - cpu)
+""",
+)
 
 Figures = Mapping[str, float]
 Tool = Callable[[str], Figures | None]
@@ -57,6 +70,7 @@ def main() -> Sequence[Table]:
             _agreement("perf consume, the records of these runs", status.bootstrap, CONSUMERS),
             _agreement(f"perf e2e, one record of {SIZE} B at a time", status.bootstrap, END_TO_END),
             _overhead(status.bootstrap),
+            injected_delay(_perf),
         ]
     finally:
         sandbox.down(delete=True)
@@ -216,31 +230,41 @@ def _output(argv: Sequence[str]) -> str:
 
 
 def _overhead(bootstrap: str) -> Table:
-    """At full speed through one connection, beside a sender of prepared batches that does nothing else. No starts."""
+    """At full speed through one connection, beside the least that encodes and sends lines, and beside a sender of
+    prepared batches, which encodes nothing. Starts do not count.
+    """
     raw: list[tuple[float, float]] = []
+    prepared: list[tuple[float, float]] = []
     own: list[tuple[float, float]] = []
     made = 0.0
     words = ("-t", _SINK, "--num-records", str(_FULL_SPEED), "--record-size", str(SIZE))
     with tempfile.TemporaryDirectory(prefix="kcli-bench-") as folder:
         lines = Path(folder) / "lines"
-        lines.write_bytes((b"x" * (SIZE - 1) + b"\n") * 15_000)
+        lines.write_bytes((b"x" * SIZE + b"\n") * _FULL_SPEED)
         for _ in range(ROUNDS):
+            seconds, cpu = map(float, _output([*_RAW_SENDER, bootstrap, _SINK, str(lines)]).split())
+            raw.append((_FULL_SPEED / seconds, _FULL_SPEED / cpu))
             argv = prebuilt_produce(bootstrap, _SINK, lines, _FULL_SPEED).argv
             records, seconds, cpu = map(float, _output(argv).split())
-            raw.append((records / seconds, records / cpu))
+            prepared.append((records / seconds, records / cpu))
             item = _perf(bootstrap, "produce", *words)
             own.append((item["records_per_second"], item["records"] / item["overhead"]["cpu_seconds"]))
             made = item["overhead"]["generator_records_per_second"]
-    ratio, cpus = (
-        statistics.median(one[at] for one in own) / statistics.median(one[at] for one in raw) for at in (0, 1)
-    )
+    ratio, cpus = _ratios(own, raw)
     rows = [
         [name, _shown([one[0] for one in rounds]), _shown([one[1] for one in rounds])]
-        for name, rounds in (("sender of prepared batches", raw), ("kcli perf produce", own))
+        for name, rounds in (
+            ("raw sender", raw),
+            ("sender of prepared batches", prepared),
+            ("kcli perf produce", own),
+        )
     ]
     notes = [
-        f"target: {_TARGET:g} × the records/s of the sender, is {ratio:.2f} × (of its records/CPU-s {cpus:.2f} ×): "
+        f"target: {_TARGET:g} × the records/s of the raw sender, is {ratio:.2f} × (of its records/CPU-s {cpus:.2f} ×): "
         + ("met" if ratio >= _TARGET else "MISSED"),
+        "of the sender of prepared batches {:.2f} × the records/s, {:.2f} × the records/CPU-s".format(
+            *_ratios(own, prepared)
+        ),
         f"kcli perf makes {made:,.0f} records/s without sending them",
     ]
     return Table(
@@ -249,3 +273,12 @@ def _overhead(bootstrap: str) -> Table:
         rows,
         notes,
     )
+
+
+def _ratios(own: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Of the medians of both figures."""
+    wall, cpu = (
+        statistics.median(one[at] for one in own) / statistics.median(one[at] for one in other)
+        for at in (0, 1)
+    )
+    return wall, cpu

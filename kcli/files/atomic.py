@@ -1,6 +1,7 @@
 """Files that are written atomically: to a temporary file, synced, renamed, and the folder synced."""
 
 import contextlib
+import errno
 import os
 
 from kcli.core.errors import KcliError
@@ -12,10 +13,13 @@ class FileError(KcliError):
 
 
 def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
-    """Writes ``data`` to ``path`` and to disk; on OSError the previous content stays.
+    """Writes ``data`` to ``path`` and to disk; on OSError the previous content stays. A device or a pipe is refused: it
+    would be replaced by a file, ``/dev/null`` for all who use it.
 
     Without ``sync``, for content that can be recreated, it does not wait for the disk. An OSError names ``path``.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
     temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)

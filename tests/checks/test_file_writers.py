@@ -50,6 +50,7 @@ READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
     "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
+    "commands/perf/_conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
     "commands/_completion_run.py:_write": "a script of this project, for a shell",
     "pipeline/spark/java.py:_wrapped": "a program of mode 0700",

@@ -39,7 +39,7 @@ OWN = (
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
     "commands/perf/_output.py:print_result", "commands/perf/_output.py:_print_latencies",
-    "commands/perf/_progress.py:Reporting._write",
+    "commands/perf/_progress.py:Reporting._write", "commands/perf/_progress.py:Reporting.add",
     "docgen/__main__.py:main",
     "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.

@@ -190,6 +190,14 @@ def test_a_duration_is_waited_for_and_is_the_time(cluster: FakeCluster) -> None:
     assert found["seconds"] >= 0.5
 
 
+def test_an_idle_timeout_before_a_duration_is_over_says_so(cluster: FakeCluster) -> None:
+    fill(cluster, SOUND)
+    done = consume(cluster, "--duration", "60s", "--idle-timeout", "200ms")
+    assert (done.code, item(done.out)["records"]) == (6, 70)
+    assert "no record came for 0.2 s, and the 60 s were not over" in done.err
+    assert "leave --idle-timeout out" in done.err
+
+
 def test_a_warm_up_that_never_ends_is_given_up_although_a_duration_follows_it(cluster: FakeCluster) -> None:
     fill(cluster, SOUND)
     done = consume(cluster, "--duration", "5s", "--warmup-records", "100", "--idle-timeout", "300ms")

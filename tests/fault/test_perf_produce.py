@@ -201,6 +201,8 @@ def test_a_file_is_sent_line_by_line(cluster: FakeCluster, tmp_path: Path) -> No
     assert done.code == 0, done.err
     assert sorted(values(cluster)) == sorted([b"one", b"two", b"three", b"one", b"two", b"three", b"one"])
     assert item(done)["bytes"] == 25
+    assert f"7 records from {file}, as fast as possible" in done.err
+    assert item(done)["overhead"]["generator_records_per_second"] is None  # nothing is made
 
 
 def test_a_throughput_in_bytes_is_one_of_records_of_the_mean_size(cluster: FakeCluster) -> None:
@@ -299,6 +301,7 @@ def test_a_request_to_stop_while_reading_back_leaves_the_records_unchecked(
     (done,) = found
     assert done.code == 130, done.err
     assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    assert "not all records were read back" in done.err
     hold.release()
 
 

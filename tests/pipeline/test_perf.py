@@ -142,6 +142,7 @@ def test_an_error_of_the_brokers_ends_the_load_and_is_reported(cluster: FakeClus
         (("--num-records", "1", "--record-size", "2MB"), 2, "max.request.size"),
         (("--num-records", "1", "--record-size", "9..3"), 2, "ends before it starts"),
         (("--num-records", "1", "--throughput", "0"), 2, "more than 0"),
+        (("--num-records", "1", "-X", "transactional.id=t"), 2, "the records are not sent in transactions"),
         (("--duration", "0"), 2, "more than 0"),
         (("--num-records", "1", "--master", "local[2]"), 2, "--master with --runner inline"),
     ],

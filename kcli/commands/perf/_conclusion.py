@@ -43,11 +43,13 @@ def conclude(
 
     ``first`` is the error of the first record that failed; its exit status counts if no record was confirmed.
     """
+    if (
+        flags["html"] is not None
+    ):  # first: stdout may be full, or closed, and the test is not to be repeated for that
+        _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
     print_result(inv, item, cluster)
     for line in summary(item):
         inv.talk.note(line)
-    if flags["html"] is not None:
-        _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
     if stop:
         inv.talk.note("stopped before its end; these are the figures until then")
     for error in (*_failures(item, first), *_differences(item)):
@@ -59,7 +61,7 @@ def conclude(
 
 def _write_page(inv: Invocation, path: str, page: str) -> None:
     try:
-        replace_file(path, page.encode("utf-8", "backslashreplace"))
+        replace_file(path, page.encode("utf-8", "backslashreplace"), mode=0o666)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         inv.failed(FileError(f"cannot write {path}", why=why, do="make room, or name another file"))

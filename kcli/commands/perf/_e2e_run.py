@@ -8,12 +8,13 @@ from typing import Any
 from kcli.commands._consume_options import unused_of_members
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import UNUSED_BY_LOADS, check_markable, check_warmup, values_of
+from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
+    UNUSED_BY_LOADS,
     LoadTarget,
     check_fits,
     find_topic,
@@ -47,8 +48,8 @@ def run(inv: Invocation, topic: str, given: Mapping[str, Any]) -> int:
     check_markable(values, "kcli perf e2e")
     check_report_flags(flags, "e2e", checked=True)
     producing, consuming = _options(inv, flags)
+    check_fits(values.high, producing, "perf e2e")
     payload = Payload(values, 0)
-    check_fits(payload.largest, producing, "perf e2e")
     target = find_topic(inv, topic, producing)
     show_plan(inv, _plan_text(target, flags, values, producing))
     if inv.dry_run:

@@ -36,6 +36,11 @@ def kafka_window(interval: Interval, seconds: float) -> str:
     )
 
 
+def kafka_sample(number: int, micros: int) -> str:
+    """What the end-to-end tool prints of every thousandth record: its number, and its latency in milliseconds."""
+    return f"{number}\t{micros / 1000}"
+
+
 def _producer(item: Mapping[str, Any]) -> list[str]:
     """With a warm-up the line for what follows it, the tool's second one: the warm-up is not measured here."""
     seconds = item["seconds"]

@@ -1,4 +1,4 @@
-"""What the options on a load mean: the values that are sent, and what its producer has no use for."""
+"""What the options on a load mean: the values that are sent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from kcli.flows.perf.marks import MARK_SIZE
 from kcli.flows.perf.payload import Values, can_be_marked
 
 DEFAULT_SIZE = 1024  # bytes of a value
-UNUSED_BY_LOADS = dict.fromkeys(
-    ("transactional_id", "transaction_timeout_ms"),
-    ("the records are not sent in transactions", "leave it out"),
-)
-"""Options of a producer that have no effect on a load, with why and what to do."""
 _MADE = (("record_size", "--record-size"), ("compressible", "--compressible"))
 
 

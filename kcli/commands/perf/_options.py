@@ -7,12 +7,26 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.params import DELIMITER, SIZE_RANGE
+from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, Word
 from kcli.commands.shared.throughput import THROUGHPUT
 from kcli.commands.shared.types import TOPIC, CountType, DurationType
 
 Decorator = Callable[[Any], Any]
 _MOST_PROCESSES = 256
+
+
+def parse_share(text: str) -> float:
+    """``0.6``; ValueError if it is no number from 0 to 1."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:  # nan, too
+        raise ValueError(f"{text!r} is not a share in the range 0 to 1, such as 0.6")
+    return share
+
+
+SHARE = Word("share", parse_share)
 
 
 def topic_option(text: str) -> Decorator:
@@ -55,7 +69,7 @@ _VALUES = (
     ),
     click.option(
         "--compressible",
-        type=click.FloatRange(0, 1),
+        type=SHARE,
         metavar="SHARE",
         help="The share of a value, 0 to 1, that compresses to nothing; the rest is random bytes.  "
         "[default: random capital letters, as Kafka's tool sends]",

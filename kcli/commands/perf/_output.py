@@ -92,6 +92,8 @@ def summary(item: Mapping[str, Any]) -> list[str]:
     if item["checked"] is not None:
         found = ", ".join(f"{item[name]:,} {name}" for name in ("lost", "duplicated", "reordered"))
         lines.append(f"{counted(item['checked'], 'record')} checked: {found}")
+    if item["warmup_records"]:
+        lines.append(f"not in these figures: {counted(item['warmup_records'], 'record')} of the warm-up")
     lines.append(_overhead(item))
     return lines
 

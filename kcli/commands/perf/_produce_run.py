@@ -7,13 +7,14 @@ from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import UNUSED_BY_LOADS, check_markable, check_warmup, values_of
+from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
+    UNUSED_BY_LOADS,
     LoadTarget,
     check_fits,
     find_topic,
@@ -56,6 +57,8 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             do="acks=1 or acks=all, or leave --verify out",
         )
     run_number = new_run() if can_be_marked(values) else None
+    if values.file is None:
+        check_fits(values.high, options, "perf produce")  # before so many bytes are made
     payload = Payload(values, 0, None if run_number is None else (run_number, 0))
     check_fits(payload.largest, options, "perf produce")
     target = find_topic(inv, topic, options)
@@ -63,7 +66,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     if inv.dry_run:
         return 0
     plans = _plans(topic, flags, values, payload.mean_size, run_number)
-    speed = generator_speed(payload) * len(plans)
+    speed = None if values.file else generator_speed(payload) * len(plans)  # those of a file are not made
     return _measure(inv, target, flags, options, plans, speed)
 
 
@@ -73,7 +76,7 @@ def _measure(
     flags: Mapping[str, Any],
     options: ProducerOptions,
     plans: Sequence[LoadPlan],
-    speed: float,
+    speed: float | None,
 ) -> int:
     reader = _reader(inv, target.topic) if flags["verify"] else None
     sent, warmup = flags["num_records"], flags["warmup_records"]
@@ -91,6 +94,8 @@ def _measure(
         if reader is not None and not stop:
             with inv.progress("read back", total=measured.records + measured.warmup_records) as bar:
                 measured.integrity = reader.check(measured.confirmed, stop, bar.update)
+        if reader is not None and measured.integrity is None:
+            inv.talk.note("not all records were read back, since the test was stopped: none is judged")
         about = Run(
             "produce",
             target.topic,
@@ -98,7 +103,7 @@ def _measure(
             configuration=client_configuration(inv, options, _MATTER, _test_flags(flags, plans[0].values)),
             versions=versions(),
             host=host(),
-            generator_records_per_second=round(speed),
+            generator_records_per_second=None if speed is None else round(speed),
         )
         failure = measured.failure.error() if measured.failure is not None else None
         item = perf_item(about, measured)
@@ -159,7 +164,7 @@ def _plans(
 
 
 def _plan(target: LoadTarget, flags: Mapping[str, Any], values: Values, options: ProducerOptions) -> str:
-    size = f"lines of {values.file}" if values.file else size_range_text(values.low, values.high)
+    size = f"from {values.file}" if values.file else f"of {size_range_text(values.low, values.high)}"
     by = "" if flags["processes"] == 1 else f"{flags['processes']} processes"
     warmup = flags["warmup_records"]
     more = f"; the first {warmup:,} are not measured" if warmup else ""

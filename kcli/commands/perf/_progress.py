@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from kcli.commands.perf._kafka_lines import kafka_window
+from kcli.commands.perf._kafka_lines import kafka_sample, kafka_window
 from kcli.commands.shared.context import Invocation
 from kcli.flows.perf.limits import latency_text
 from kcli.flows.perf.measurement import Interval
@@ -16,7 +16,8 @@ class Reporting:
     """Takes the intervals as they end. ``total``: the records to come after the warm-up, ``duration`` the seconds;
     None where the test has no such end. ``every``: the reporting interval in seconds.
 
-    With ``-o kafka`` the lines of a producer's test are on stdout, as those of Kafka's tool.
+    With ``-o kafka`` the lines of a producer's test, and of every thousandth record of an end-to-end test, are on stdout,
+    as those of Kafka's tools.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Reporting:
     ) -> None:
         self._inv, self._every, self._duration = inv, every, duration
         self._kafka = inv.out.kind == "kafka" and test == "produce"
+        self._samples = inv.out.kind == "kafka" and test == "e2e"
         self._bar = inv.progress(_TITLES[test], total=total)
         self._lines = self._bar.style in ("bar", "line")
         if self._bar.style == "line":
@@ -47,8 +49,13 @@ class Reporting:
         self._sum.records += interval.records
         self._sum.bytes += interval.bytes
         self._sum.errors += interval.errors
+        if self._samples and interval.samples:
+            self._inv.out.text("".join(f"{kafka_sample(*sample)}\n" for sample in interval.samples))
+            self._inv.out.flush()
         if seconds - self._began >= self._every:
             self._write(seconds)
+        if self._bar.style == "none":
+            return  # percentiles are not free, and the test shares its CPU with this
         share = None if self._duration is None else min(1.0, seconds / self._duration)
         p50, p99 = self._window.latencies.percentiles((0.50, 0.99))
         shown = {} if p50 is None or p99 is None else {"p50": latency_text(p50), "p99": latency_text(p99)}

@@ -52,10 +52,11 @@ def check_report_flags(flags: Mapping[str, Any], test: str, *, checked: bool) ->
 
     ``checked``: whether it compares the records that it reads.
     """
-    if flags["html"] is not None and not _can_be_written(flags["html"]):
+    why = None if flags["html"] is None else _unwritable(flags["html"])
+    if why is not None:
         raise usage(
-            f"perf {test}: --html {flags['html']} cannot be written",
-            why="its folder does not exist, or may not be written to",
+            f"perf {test}: --html {flags['html'] or '(empty)'} cannot be written",
+            why=why,
             do="name a file in a folder of yours; nothing was run",
         )
     for limit in flags["fail_if"]:
@@ -68,9 +69,16 @@ def check_report_flags(flags: Mapping[str, Any], test: str, *, checked: bool) ->
             )
 
 
-def _can_be_written(path: str) -> bool:
+def _unwritable(path: str) -> str | None:
+    """Why the file cannot be written; None if it can."""
+    if not path:
+        return "the name is empty; perhaps a variable is not set"
+    if os.path.exists(path) and not os.path.isfile(path):
+        return "it is not a regular file, and would be replaced by one"
     folder = os.path.dirname(os.path.abspath(path))
-    return os.path.isdir(folder) and os.access(folder, os.W_OK) and not os.path.isdir(path)
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        return "its folder does not exist, or may not be written to"
+    return None
 
 
 def _measured(test: str, *, checked: bool) -> str:

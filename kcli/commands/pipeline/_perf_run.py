@@ -15,6 +15,7 @@ from kcli.commands.pipeline._job_run import (
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
+    UNUSED_BY_LOADS,
     LoadTarget,
     check_fits,
     find_topic,
@@ -56,10 +57,10 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     check_job_flags(flags, "perf")
     low, high = flags["record_size"]
     _check(flags, low)
-    options = inv.client_options(ProducerOptions, transactional_id="")
+    options = inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
     check_fits(high, options, "pipeline perf")
     target = find_topic(inv, topic, options)
-    cluster = without(cluster_of(inv, inv.configuration), {"transactional_id"})
+    cluster = without(cluster_of(inv, inv.configuration), UNUSED_BY_LOADS.keys())
     if inv.dry_run:
         show_plan(inv, _plan(target, flags, options, flags["tasks"]))
         return 0
@@ -118,7 +119,7 @@ def _tasks(count: int, records: int | None) -> tuple[LoadTask, ...]:
 
 def _plan(target: LoadTarget, flags: Mapping[str, Any], options: ProducerOptions, tasks: int | None) -> str:
     by = "" if tasks is None else counted(tasks, "task")
-    return plan_text(target, flags, options, values=size_range_text(*flags["record_size"]), by=by)
+    return plan_text(target, flags, options, values=f"of {size_range_text(*flags['record_size'])}", by=by)
 
 
 def _finished(report: Report) -> Report:

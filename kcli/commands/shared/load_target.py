@@ -19,6 +19,11 @@ from kcli.core.producer.producer import Producer
 from kcli.output.progress import counted, size_text
 
 _ROOM = 100  # bytes of a record besides its value, at most
+UNUSED_BY_LOADS = dict.fromkeys(
+    ("transactional_id", "transaction_timeout_ms"),
+    ("the records are not sent in transactions", "leave it out"),
+)
+"""Options of a producer that have no effect on a load, with why and what to do."""
 
 
 class LoadTarget(NamedTuple):
@@ -65,8 +70,8 @@ def records_per_second(throughput: Rate, mean_size: float) -> float | None:
 def plan_text(
     target: LoadTarget, flags: Mapping[str, Any], options: ProducerOptions, *, values: str, by: str
 ) -> str:
-    """What will be sent. ``flags``: ``num_records``, ``duration`` and ``throughput``; ``values``: what values are;
-    ``by``: who sends them, empty for this process alone.
+    """What will be sent. ``flags``: ``num_records``, ``duration`` and ``throughput``; ``values``: ``of 100 bytes`` or
+    ``from FILE``; ``by``: who sends them, empty for this process alone.
     """
     records, duration = flags["num_records"], flags["duration"]
     amount = "records" if records is None else counted(records, "record")
@@ -75,7 +80,7 @@ def plan_text(
     kept = f"acks={options.acks}{', idempotent' if numbered else ''}, compression {options.compression_type}"
     return (
         f"Load {target.topic} ({counted(target.partitions, 'partition')}){f' by {by}' if by else ''}\n"
-        f"  {amount} of {values}{lasting}, {_rate_text(flags['throughput'])}; {kept}\n"
+        f"  {amount} {values}{lasting}, {_rate_text(flags['throughput'])}; {kept}\n"
         "  the records stay in the topic"
     )
 

@@ -6,6 +6,7 @@ Loaded by commands, not at start. Times and offsets are parsed by ``kcli.core.po
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 import click
@@ -90,7 +91,10 @@ def parse_size(text: str) -> int:
     factor = _SIZES.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise ValueError(f"{text!r} is not a size such as 512, 1KiB or 10MB")
-    return round(float(match[1]) * factor)
+    size = float(match[1]) * factor
+    if size == inf:
+        raise ValueError("no size is so large")
+    return round(size)
 
 
 def parse_size_range(text: str) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """``--throughput`` of performance tests: records or bytes a second, or −1 for no limit, as in Kafka's tools."""
 
 import re
+from math import inf
 
 from kcli.commands.shared.params import Rate, Word, parse_size
 
@@ -25,6 +26,8 @@ def parse_throughput(text: str) -> Rate:
         raise ValueError(f"{text!r} is not a throughput such as {_EXAMPLES}") from None
     if not (rate.records or rate.bytes):
         raise ValueError(f"a throughput is more than 0: {_EXAMPLES}")
+    if rate.records == inf:
+        raise ValueError("no throughput is so high; -1 is no limit")
     return rate
 
 

@@ -37,7 +37,7 @@ def unlike(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Unlike]:
 def _values(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name in _ALONE:
         yield name, item.get(name)
-    if item.get("records"):
+    if item.get("records") and item.get("bytes") is not None:
         yield "bytes of a record", round(item["bytes"] / item["records"])
     for part in _PARTS:
         for key, value in (item.get(part) or {}).items():

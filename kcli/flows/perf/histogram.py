@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 _BITS = 11  # 2,048 buckets: the smallest power of two at which three digits are kept
+_EXACT = 1 << _BITS
 _COARSE_BITS = 8
 
 
@@ -26,12 +27,14 @@ class Histogram:
         """Adds ``count`` values that are the same; a negative one is 0: clocks of two machines may differ."""
         if count < 1:
             return
-        micros = max(0, micros)
-        bucket = _bucket(micros)
+        if micros < 0:  # noqa: PLR1730 - here and below: this is called for each record, and calls cost more
+            micros = 0
+        bucket = micros if micros < _EXACT else _bucket(micros)
         self.counts[bucket] = self.counts.get(bucket, 0) + count
         self.total += count
         self.total_us += micros * count
-        self.largest = max(self.largest, micros)
+        if micros > self.largest:  # noqa: PLR1730
+            self.largest = micros
         if self.smallest is None or micros < self.smallest:
             self.smallest = micros
 

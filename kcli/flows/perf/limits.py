@@ -66,7 +66,7 @@ def split_condition(text: str, metrics: Mapping[str, object], examples: str) -> 
     metric = match[1].lower()
     if metric not in metrics:
         near = near_names(metric, metrics)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f" (did you mean {near[0]}?)" if near else ""
         raise ValueError(f"{match[1]!r} is not measured{hint}; there are {', '.join(metrics)}")
     return metric, match[2], match[3]
 

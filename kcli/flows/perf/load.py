@@ -22,8 +22,10 @@ from kcli.flows.perf.schedule import Schedule
 
 _LOOK = 0.1  # seconds between two reports of progress, and two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
-PORTION = 128 << 10
-"""Bytes that are handed over at once; without a rate their records have one latency."""
+PORTION = 512 << 10
+"""Bytes that are handed over at once, half a batch; without a rate their records have one latency. A hand-over costs the
+same for any number of records: docs/decisions/0111.
+"""
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
 
 

@@ -31,6 +31,8 @@ class Interval:
     """Of the process, while the interval was the current one."""
     latencies: Histogram = field(default_factory=Histogram)
     """From the intended times."""
+    samples: list[tuple[int, int]] = field(default_factory=list)
+    """Of some records of an end-to-end test: the number from 0 on, and its latency in microseconds."""
 
     def merge(self, other: Interval) -> None:
         """Adds another process's interval of the same number."""
@@ -39,6 +41,7 @@ class Interval:
         self.errors += other.errors
         self.cpu_seconds += other.cpu_seconds
         self.latencies.merge(other.latencies)
+        self.samples += other.samples
 
 
 @dataclass(slots=True, eq=False)

@@ -183,14 +183,24 @@ class _Run:
             self._figures.unassigned(now)
 
     def _idle(self, seconds: float) -> None:
-        wanted = "the end of the topic" if self._plan.records is None else f"{self._plan.records:,} records"
+        plan = self._plan
+        wanted, do = "the end of the topic had not been reached", "choose a longer --idle-timeout"
+        if plan.seconds is not None:
+            wanted, do = (
+                f"the {plan.seconds:g} s were not over",
+                "leave --idle-timeout out, or choose a longer one",
+            )
+        if plan.records is not None:
+            wanted = f"{plan.records:,} records had not been reached"
+            do = "choose fewer --num-records, or a longer --idle-timeout"
         if self._figures.began is None:
-            wanted = f"the warm-up of {self._plan.warmup:,} records"
+            wanted = f"the warm-up of {plan.warmup:,} records had not been reached"
+            do = "choose fewer --warmup-records, or a longer --idle-timeout"
         self._figures.measured.failure = Failure(
             1,
-            f"{self._plan.topic}: no record came for {seconds:g} s, and {wanted} had not been reached",
+            f"{plan.topic}: no record came for {seconds:g} s, and {wanted}",
             "the time that was waited is not part of the figures",
-            "choose fewer --num-records, or a longer --idle-timeout",
+            do,
         )
 
     def _fail(self, text: str) -> None:

@@ -19,6 +19,8 @@ from kcli.flows.perf.integrity import Integrity, Trace
 from kcli.flows.perf.marks import PREFIX_SIZE
 from kcli.flows.perf.sequences import Sequences
 
+_SAMPLED = 1_000  # of so many records the latency of one is kept, as in Kafka's tool but for its first
+
 
 class Receptions(Deliveries):
     """``head``: what the marks of the producer begin with. ``size(number)``: bytes of the value of a record.
@@ -104,7 +106,10 @@ class Receptions(Deliveries):
             size = self._value_size(number)
             interval.records += 1
             interval.bytes += size
-            interval.latencies.add(_micros(at - self.due(number)))
+            latency = _micros(at - self.due(number))
+            interval.latencies.add(latency)
+            if (place := number - self._warmup) and place % _SAMPLED == 0:
+                interval.samples.append((place, latency))
             fresh.records += 1
             fresh.bytes += size
             left = self._left_at.pop(number, None)

@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.series import KIND, Series, series_of
+from kcli.output.envelope import API
 
 STDIN = "-"
 _WRITE = "kcli perf produce … -o json > FILE writes one"
@@ -55,6 +56,8 @@ def _items(text: str) -> Iterator[dict[str, Any]]:
         kind = found.get("kind") if isinstance(found, dict) else None
         if kind != KIND:
             raise ValueError(f"its kind is {kind}" if kind else "it has no kind")
+        if (api := found.get("api", API)) != API:
+            raise ValueError(f"it is of {api}, and this kcli reads {API}")
         items = found.get("items", [found])
         if not isinstance(items, list):
             raise ValueError("its items are no list")

@@ -6,6 +6,7 @@ from intervals but from a few long batches of them.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any
 from kcli.flows.perf.histogram import Histogram
 
 KIND = "PerfReport"
+_MOST = 1e18
+_LONGEST = 40  # characters of a value in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +52,68 @@ class Series:
         return any(step.cpu_seconds for step in self.steps)
 
 
-def series_of(item: Mapping[str, Any]) -> Series:
-    """From an item of a report; ValueError with a sentence if it is none."""
+def series_of(item: object) -> Series:
+    """From an item of a report; ValueError with a sentence if it is none. It may have been damaged, or edited."""
+    steps = _steps(item)
+    assert isinstance(item, Mapping)
+    for name in ("records", "bytes"):
+        if item.get(name) is not None:
+            _amount(item, name, "")
+    for name in ("configuration", "versions", "host"):
+        _object(item.get(name) or {}, name)
+    for name in ("cpus", "load_1m"):
+        if (item.get("host") or {}).get(name) is not None:
+            _amount(item["host"], name, "host.")
+    return Series(item, tuple(step for step in steps if step.seconds > 0))
+
+
+def _steps(item: object) -> list[Step]:
     try:
-        steps = tuple(
-            Step(
-                float(one["seconds"]),
-                int(one["records"]),
-                float(one["cpu_seconds"]),
-                _rows(one["histogram_us"]),
-            )
-            for one in item["intervals"]
-        )
-        found = Series(item, tuple(step for step in steps if step.seconds > 0))
-        found.test  # noqa: B018 - KeyError, if it is not there
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"it has no intervals as kcli perf writes them ({error!r})") from None
-    return found
+        run = _object(item, "a run")
+        if not isinstance(run.get("test"), str):
+            raise ValueError(f"test is {_shown(run.get('test'))}")
+        if not isinstance(run.get("intervals"), list):
+            raise ValueError(f"intervals is {_shown(run.get('intervals'))}")
+        return [_step(one, f"intervals[{number}]") for number, one in enumerate(run["intervals"])]
+    except ValueError as error:
+        raise ValueError(f"it has no intervals as kcli perf writes them: {error}") from None
 
 
-def _rows(rows: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((int(bucket), int(count)) for bucket, count in rows)
+def _step(interval: Any, where: str) -> Step:
+    found = _object(interval, where)
+    seconds, records, cpu = (
+        _amount(found, name, f"{where}.") for name in ("seconds", "records", "cpu_seconds")
+    )
+    return Step(seconds, int(records), cpu, _rows(found.get("histogram_us"), f"{where}.histogram_us"))
+
+
+def _rows(rows: Any, where: str) -> tuple[tuple[int, int], ...]:
+    if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == 2 for row in rows):
+        raise ValueError(f"{where} is no list of pairs")
+    return tuple((int(_valid(bucket, where)), int(_valid(count, where))) for bucket, count in rows)
+
+
+def _object(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where} is no object")
+    return value
+
+
+def _amount(values: Mapping[str, Any], name: str, where: str) -> float:
+    return _valid(values.get(name), where + name)
+
+
+def _valid(value: Any, where: str) -> float:
+    """Neither negative nor infinite, and no larger than what can be added up."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        raise ValueError(f"{where} is {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """As JSON has it, and not longer than a line."""
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def by_time(series: Series, batches: int) -> Iterator[Sequence[Step]]:

@@ -112,3 +112,12 @@ def test_an_error_names_the_file_and_not_the_temporary_one(
     with pytest.raises(OSError, match="No space") as caught:
         replace_file(str(tmp_path / "file"), b"x")
     assert (caught.value.filename, list(tmp_path.iterdir())) == (str(tmp_path / "file"), [])
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="not a regular file"):
+        replace_file(str(pipe), b"data")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

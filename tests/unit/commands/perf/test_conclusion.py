@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 from pathlib import Path
@@ -99,6 +100,28 @@ def test_the_summary_has_both_latencies_what_was_checked_and_what_it_cost() -> N
     assert "latency of requests: p50 500 µs" in err
     assert "10 records checked: 0 lost, 0 duplicated, 0 reordered" in err
     assert "kcli used 1.00 s of CPU (50% of one)" in err
+
+
+def test_the_summary_counts_the_warm_up_also_where_nothing_else_was_measured() -> None:
+    assert "not in these figures: 70 records of the warm-up" in ended(Measurement(warmup_records=70))[2]
+    assert "warm-up" not in ended(measured())[2]
+
+
+def test_the_page_is_there_although_stdout_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr("kcli.commands.perf._conclusion.print_result", full)
+    with pytest.raises(OSError, match="no space"):
+        ended(measured(), html=tmp_path / "page.html")
+    assert "</html>" in (tmp_path / "page.html").read_text()
+
+
+def test_the_page_has_the_mode_of_a_new_file(tmp_path: Path) -> None:
+    """It is written to be shown to others; only the umask takes that away."""
+    (tmp_path / "other").touch()
+    ended(measured(), html=tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_result_without_records_is_one() -> None:

@@ -56,6 +56,22 @@ def test_windows_of_the_producers_tool_are_on_stdout() -> None:
     )
 
 
+@pytest.mark.parametrize(("form", "lines"), [("kafka", ["0\t2.125", "1000\t0.9"]), (None, [])])
+def test_samples_of_the_end_to_end_tool_are_on_stdout(form: str | None, lines: list[str]) -> None:
+    given = GlobalValues()
+    given.output = form
+    inv = Invocation(given)
+    out = io.BytesIO()
+    inv.out = Output(io.TextIOWrapper(out), kind=form, isatty=False)
+    inv.talk = Talk(io.StringIO(), isatty=False)
+    with Reporting(inv, "e2e", total=2_000, duration=None, every=5.0) as reporting:
+        for sample in ((0, 2_125), (1_000, 900)):
+            made = interval(1_000)
+            made.samples.append(sample)
+            reporting.add(made, 1.0)
+    assert out.getvalue().decode().splitlines() == lines
+
+
 @pytest.mark.parametrize("test", ["consume", "e2e"])
 def test_the_other_tools_have_no_windows_on_stdout(test: str) -> None:
     out, err = shown(test, form="kafka")

@@ -57,6 +57,14 @@ def test_latency_ends_at_the_reception_whatever_comes_first(confirmed_first: boo
     assert not found.missing
 
 
+def test_every_thousandth_record_after_the_warm_up_is_a_sample() -> None:
+    found = receptions(warmup=5)
+    for number in (4, 5, 6, 1_000, 1_005):
+        found.receive(came(number, number), START + number + 0.25)
+    assert found.drain().samples == [(1_000, 250_000)]
+    assert found.drain().samples == []
+
+
 def test_a_record_is_missing_from_its_confirmation_until_it_comes() -> None:
     found = receptions()
     found.add(report(range(3), left=START))

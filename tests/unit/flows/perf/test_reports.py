@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.circumstances import Unlike, unlike
+from kcli.flows.perf.comparison import compare, intervals_missing
 from kcli.flows.perf.reports import read_runs
+from kcli.flows.perf.series import series_of
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
 ITEM = made_up_item(Random(1), intervals=50, records=100)
@@ -42,6 +47,13 @@ def test_documents_and_lines_are_read_however_many(tmp_path: Path, text: str, ru
         ('{"kind":"PerfReport","items":5}', "its items are no list"),
         ('{"kind":"PerfReport","items":[5]}', "no intervals as kcli perf writes them"),
         ('{"kind":"PerfReport"}', "no intervals as kcli perf writes them"),
+        ('{"kind":"PerfReport","test":"produce"}', "intervals is null"),
+        ('{"kind":"PerfReport","api":"kcli/v2","items":[]}', "it is of kcli/v2, and this kcli reads kcli/v1"),
+        (LINE.replace('"records": 100', '"records": -1', 1), "records is -1"),
+        (LINE.replace('"host": {}', '"host": {"cpus": "many"}', 1), 'host.cpus is "many"'),
+        (LINE.replace('"intervals": [{', '"intervals": [7, {', 1), "intervals[0] is no object"),
+        (LINE.replace('"seconds": 0.1,', '"seconds": NaN,', 1), "intervals[0].seconds is NaN"),
+        (LINE.replace('"histogram_us": [[', '"histogram_us": [[-3, 1], [', 1), "histogram_us is -3"),
     ],
 )
 def test_what_is_no_report_is_refused_with_its_reason(tmp_path: Path, text: str, why: str) -> None:
@@ -90,3 +102,53 @@ def test_the_load_of_the_host_counts_where_it_is_much_more() -> None:
     assert unlike(calm, {**ITEM, "host": {"cpus": 2, "load_1m": 1.4}}) == []
     (row,) = unlike(calm, {**ITEM, "host": {"cpus": 2, "load_1m": 1.6}})
     assert row.what == "host.load_1m"
+
+
+LEAVES = st.sampled_from(
+    [
+        None,
+        -1,
+        0,
+        1.5,
+        1e300,
+        10**400,
+        float("inf"),
+        float("nan"),
+        True,
+        "",
+        "x\x1b[31m",
+        [],
+        [[]],
+        {},
+        {"a": {}},
+    ]
+)
+
+
+@given(data=st.data(), leaf=LEAVES)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_value_that_was_damaged_is_refused_or_harmless(
+    tmp_path: Path, data: st.DataObject, leaf: Any
+) -> None:
+    """Whatever stands in the place of whichever value: the file is compared, or ConfigError says what is wrong."""
+    item = json.loads(LINE)
+    for number in range(49, 51):  # some intervals, so that the places of a run are as likely as theirs
+        item["intervals"].insert(number, dict(item["intervals"][0]))
+    within: Any = item
+    while True:
+        keys = list(within) if isinstance(within, dict) else range(len(within))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(within[key], dict | list) or not within[key] or data.draw(st.integers(0, 3)) == 0:
+            within[key] = leaf
+            break
+        within = within[key]
+    path = tmp_path / "damaged"
+    path.write_text(json.dumps(item))
+    sound = series_of(json.loads(LINE))
+    try:
+        (found,) = read_runs(str(path))
+    except ConfigError:
+        return
+    unlike(sound.item, found.item)
+    if not intervals_missing(found):
+        compare([sound], [found])

@@ -386,7 +386,9 @@ def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
         src.add(1, "else: pos += 1")
         return
     uvarint, short = src.name(codec.read_uvarint), src.name(codec.short_of)
-    src.add(1, f"tags, pos = {uvarint}(buf, pos)")
+    src.add(1, "tags = buf[pos]")
+    src.add(1, "if tags < 128: pos += 1")
+    src.add(1, f"else: tags, pos = {uvarint}(buf, pos)")
     src.add(1, "for _ in range(tags):")
     src.add(2, f"tag, pos = {uvarint}(buf, pos)")
     src.add(2, f"size, pos = {uvarint}(buf, pos)")

@@ -271,6 +271,8 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
         src.add(depth + 1, f"{target} = None")
     else:
         src.add(depth + 1, f"raise {src.name(_null_array)}({row.name!r}, pos)")
+    if isinstance(element, type) and not row.type.columns:
+        src.add(depth, f"elif n == 0: {target} = []")
     src.add(depth, "else:")
     depth += 1
     if _is_fixed(element):

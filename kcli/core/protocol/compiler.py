@@ -168,6 +168,10 @@ def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: i
         write = src.name(getattr(codec, f"write_{_compact(flexible)}records"))
         src.add(depth, f"{write}(out, splices, {value})")
     else:
+        if flexible:
+            src.add(depth, f"if {value} is None: out += b'\\0'")
+            src.add(depth, "else:")
+            depth += 1
         write = src.name(getattr(codec, f"write_{_compact(flexible)}{type_}"))
         src.add(depth, f"{write}(out, {value})")
 
@@ -244,6 +248,10 @@ def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: boo
         shape = struct.Struct(">" + type_)
         src.add(depth, f"{target}, = {src.name(shape.unpack_from)}(buf, pos); pos += {shape.size}")
     else:
+        if nullable and flexible:
+            src.add(depth, f"if buf[pos] == 0: {target} = None; pos += 1")
+            src.add(depth, "else:")
+            depth += 1
         src.add(depth, f"{target}, pos = {src.name(_reader(type_, nullable, flexible))}(buf, pos)")
 
 

@@ -104,8 +104,7 @@ class Accumulator:
             if begun:
                 self._close_open(queue)
                 now = self._now()
-                room = self._rooms[tp.topic] if tp.topic in self._rooms else self._batch_size
-                builder = self._new_builder(room)
+                builder = self._new_builder(self._rooms.get(tp.topic, self._batch_size))
                 batch = ProducerBatch(tp, builder, now, now + self._delivery_timeout, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch

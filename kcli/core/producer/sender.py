@@ -351,7 +351,7 @@ class Sender:
         self._cluster.request_refresh()
 
     def _complete_request(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
-        unanswered = {batch.tp: batch for batch in delivery.batches}
+        unanswered: dict[tuple[str, int], ProducerBatch] = {batch.tp: batch for batch in delivery.batches}
         for tp, part in answers(delivery.request, answer):
             batch = unanswered.pop(tp, None)
             if batch is not None:

@@ -99,6 +99,7 @@ class Connection:
         self._work: Callable[[], Any] | None = None
         self.session = Session(login)
         self._has_versions = False
+        self._versions: dict[tuple[type[Request], int, int], int] = {}  # chosen from the offer
         self._next_id = 0
         self._queued_bytes = 0
         self._sent_bytes = 0
@@ -272,22 +273,22 @@ class Connection:
     # --- inside ----------------------------------------------------------------------------------
 
     def _write(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
-        assert self.offer is not None
         if isinstance(request, Plan):
             self._write_plan(request, future, now, deadline)
             return
-        try:
-            version = choose_version(
-                type(request),
-                self.offer.apis,
-                self.node,
-                highest=request.version_cap,
-                lowest=request.version_floor,
-            )
-        except KcliError as error:
-            self._complete((future, None, error))
-            return
-        self._write_version(request, version, future, now, deadline)
+        kind = (type(request), request.version_cap, request.version_floor)
+        if kind not in self._versions:
+            try:
+                self._versions[kind] = self._choose_version(request)
+            except KcliError as error:
+                self._complete((future, None, error))
+                return
+        self._write_version(request, self._versions[kind], future, now, deadline)
+
+    def _choose_version(self, request: Request) -> int:
+        assert self.offer is not None
+        apis, cap, floor = self.offer.apis, request.version_cap, request.version_floor
+        return choose_version(type(request), apis, self.node, highest=cap, lowest=floor)
 
     def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
@@ -382,6 +383,7 @@ class Connection:
         except StopIteration as end:
             self._handshake = None
             self.offer, lifetime = end.value
+            self._versions.clear()
             self.session.begin(now, lifetime)
             self._report_session(lifetime)
             self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")

@@ -40,7 +40,8 @@ class InFlight:
     def add(self, sent: Sent) -> None:
         """Appends a request that was just written."""
         self._queue.append(sent)
-        self.earliest = min(self.earliest, sent.deadline)
+        if sent.deadline < self.earliest:
+            self.earliest = sent.deadline
 
     def take(self, correlation_id: int, peer: object) -> Sent:
         """The request that this response belongs to; ProtocolError unless it is the oldest one."""

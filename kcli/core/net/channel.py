@@ -67,6 +67,8 @@ class Channel:
     ) -> None:
         self.connection = connection
         self.node = connection.node
+        self.is_open = True
+        """Whether it can still carry requests."""
         self.failure: KcliError | None = None
         self.last_used = 0.0
         self.closed_at = 0.0
@@ -95,11 +97,6 @@ class Channel:
     def fileno(self) -> int:
         """The socket's descriptor, −1 if there is none at the moment."""
         return self._socket.fileno() if self._socket is not None else -1
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can still carry requests."""
-        return self.connection.state is not State.CLOSED
 
     @property
     def is_ready(self) -> bool:
@@ -197,6 +194,7 @@ class Channel:
             self.closed_idle = self.connection.state is State.READY and self.connection.pending == 0
             self._drop_socket()
             self._setup_deadline = NEVER
+            self.is_open = False
             self.connection.close(error)
 
     def drop(self) -> None:

@@ -85,6 +85,14 @@ class Loop:
                 break
         return [request for request in requests if request.done]
 
+    def poll_until(self, deadline: float) -> None:
+        """``poll`` without requests, until a time on the loop's clock."""
+        if self._turning or self._owner != threading.get_ident():
+            self.check_owner()
+        while not self._turn(deadline):
+            if self.now() >= deadline:
+                break
+
     def wait(self, future: Future[Any], timeout: float | None) -> None:
         """The ``wait`` of futures of this loop."""
         self.poll(timeout, future)
@@ -270,7 +278,8 @@ class Loop:
         earliest = self._timers.next_deadline()
         for channel in self._channels:
             due = channel.next_deadline()
-            earliest = min(earliest, due)
+            if due < earliest:
+                earliest = due
         self._earliest = earliest
         if self._completed or self._calls:
             return 0.0

@@ -1,6 +1,5 @@
 """A pipe that ends a wait in the selector from another thread or a signal handler."""
 
-import contextlib
 import os
 import threading
 
@@ -26,8 +25,10 @@ class Wakeup:
         with self._lock:
             if not self._raised:
                 self._raised = True
-                with contextlib.suppress(BlockingIOError):
+                try:  # noqa: SIM105 - three calls fewer for each batch
                     os.write(self._write, b"\0")
+                except BlockingIOError:
+                    pass
 
     def drain(self) -> None:
         """Empties the pipe, then clears the flag.
@@ -36,8 +37,10 @@ class Wakeup:
         consumes that byte, and from then on the flag is set over an empty pipe. A wake between the read and the
         clearing of the flag writes nothing, but the loop is awake and checks its queues after this.
         """
-        with contextlib.suppress(BlockingIOError):
+        try:  # noqa: SIM105 - as in ``wake``
             os.read(self._read, 4096)
+        except BlockingIOError:
+            pass
         self._raised = False
 
     def close(self) -> None:

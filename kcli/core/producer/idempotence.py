@@ -26,17 +26,14 @@ class Idempotence:
         self._transactional = transactional
         self.producer_id = -1
         self.epoch = -1
+        self.ready = False
+        """Whether new batches can be numbered."""
         self.renewals = 0
         self.bump_requested = False
         self.bump_reason = ""
         self._next: dict[TopicPartition, int] = {}
         self._broken: set[TopicPartition] = set()
         self._known_at: set[TopicPartition] = set()
-
-    @property
-    def ready(self) -> bool:
-        """Whether new batches can be numbered."""
-        return self.producer_id >= 0 and not self.bump_requested
 
     def number(self, batch: ProducerBatch) -> None:
         """Assigns the partition's next sequence numbers to a batch, unless it has some already."""
@@ -69,7 +66,7 @@ class Idempotence:
     def request_bump(self, tp: TopicPartition, reason: str) -> None:
         """The sequence of ``tp`` has a gap at the broker: no later batch can be accepted."""
         self._broken.add(tp)
-        self.bump_requested = True
+        self.bump_requested, self.ready = True, False
         self.bump_reason = self.bump_reason or reason
 
     def may_bump(self, in_flight: int, queued: list[ProducerBatch]) -> bool:
@@ -90,6 +87,7 @@ class Idempotence:
         self.producer_id, self.epoch = producer_id, epoch
         self.renewals += 1
         self.bump_requested, self.bump_reason = False, ""
+        self.ready = producer_id >= 0
         self._next.clear()
         self._broken.clear()
         for batch in queued:

@@ -22,8 +22,10 @@ class Counters:
         """Counts a response, its latency and its throttle time."""
         self.answers += 1
         self.latency_sum += latency
-        self.latency_max = max(self.latency_max, latency)
-        self.throttle_max = max(self.throttle_max, throttle)
+        if latency > self.latency_max:
+            self.latency_max = latency
+        if throttle > self.throttle_max:
+            self.throttle_max = throttle
 
 
 class ProducerMetrics(NamedTuple):

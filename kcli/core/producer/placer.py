@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kcli.core.cluster.metadata import ClusterView, no_partition
+from kcli.core.cluster.metadata import ClusterView, TopicView, no_partition
 from kcli.core.errors import KcliError
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.accumulator import Accumulator, Fill
@@ -46,6 +46,7 @@ class Placer:
         self._view = view
         self._sticky_bytes = sticky_bytes
         self._sticky: dict[str, tuple[TopicPartition, int]] = {}
+        self._choices: dict[str, tuple[TopicView, list[TopicPartition]]] = {}
 
     def add_record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
         """Adds one record; ``future`` is bound to its batch."""
@@ -163,13 +164,20 @@ class Placer:
         """Like ``sticky_partition``, with the topic."""
         tp, sent = self._sticky.get(topic, (None, 0))
         if tp is None or sent >= self._sticky_bytes:
-            partitions = self._view().topics[topic].partitions
-            led = [p.partition for p in partitions if p.leader >= 0]
-            some = led or [p.partition for p in partitions]
-            tp, sent = TopicPartition(topic, some[int(random.random() * len(some))]), 0
+            view = self._view().topics[topic]
+            if topic not in self._choices or self._choices[topic][0] is not view:
+                self._choices[topic] = (view, _with_leader(topic, view))
+            some = self._choices[topic][1]
+            tp, sent = some[int(random.random() * len(some))], 0
         self._sticky[topic] = (tp, sent + size)
         return tp
 
     def unstick(self, topic: str) -> None:
         """Moves records without a key to another partition."""
         self._sticky.pop(topic, None)
+
+
+def _with_leader(topic: str, view: TopicView) -> list[TopicPartition]:
+    """The partitions that have a leader, or all if none has."""
+    led = [p for p in view.partitions if p.leader >= 0]
+    return [TopicPartition(topic, p.partition) for p in led or view.partitions]

@@ -17,7 +17,6 @@ from kcli.core.protocol.messages.produce import (
     TopicProduceData,
 )
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.types import TopicPartition
 
 _LAST_VERSION_BY_NAME = 12
 
@@ -42,12 +41,12 @@ def produce_request(
 
 def answers(
     request: ProduceRequest, answer: ProduceResponse
-) -> Iterator[tuple[TopicPartition, PartitionProduceResponse]]:
-    """The response for each partition it names."""
+) -> Iterator[tuple[tuple[str, int], PartitionProduceResponse]]:
+    """The response for each partition it names; the name of the topic and the number equal a TopicPartition."""
     for topic in answer.responses:
         name = topic.name or _name(request, topic.topic_id)
         for part in topic.partition_responses:
-            yield TopicPartition(name, part.index), part
+            yield (name, part.index), part
 
 
 def _name(request: ProduceRequest, topic_id: bytes) -> str:

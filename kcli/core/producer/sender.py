@@ -137,7 +137,7 @@ class Sender:
         try:
             while not self.stop_now and not (self.stop_when_idle and self.idle):
                 self.turn(loop.now())
-                loop.poll(self._wake_at - loop.now())
+                loop.poll_until(self._wake_at)
         finally:
             self._abandon()
             if self.transactions is not None:
@@ -170,11 +170,17 @@ class Sender:
         if now >= self._expire_at:
             self._expire(now)
         ready, wake = self._accumulator.ready(now)
-        self._wake_at = min(now + _LONGEST_WAIT, self._expire_at, wake)
+        self._wake_at = wake
+        if self._expire_at < wake:
+            self._wake_at = self._expire_at
+        if now + _LONGEST_WAIT < self._wake_at:
+            self._wake_at = now + _LONGEST_WAIT
         if ready:
             self._send_ready(ready, now)
         if self._identity is not None:  # last: what could not be sent determines which request is due
-            self._wake_at = min(self._wake_at, self._identity.turn(now))
+            due = self._identity.turn(now)
+            if due < self._wake_at:
+                self._wake_at = due
 
     # --- leaders ------------------------------------------------------------------------------------
 
@@ -261,7 +267,8 @@ class Sender:
             batches, partitions, wake = self._accumulator.take_batches(
                 partitions, now, may_send, _REQUEST_BYTES
             )
-            self._wake_at = min(self._wake_at, wake)
+            if wake < self._wake_at:
+                self._wake_at = wake
             if not batches:
                 return
             self._send(leader, batches)
@@ -344,7 +351,7 @@ class Sender:
         self._cluster.request_refresh()
 
     def _complete_request(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
-        unanswered = {batch.tp: batch for batch in delivery.batches}
+        unanswered: dict[tuple[str, int], ProducerBatch] = {batch.tp: batch for batch in delivery.batches}
         for tp, part in answers(delivery.request, answer):
             batch = unanswered.pop(tp, None)
             if batch is not None:

@@ -70,8 +70,10 @@ class TextPlacer:
             straight = partition is not None
         position, row = region.start, region.first_row
         while position < end:
-            size = line_length(text, position, end, how.delimiter)
-            if size > how.longest:
+            if (
+                end - position > how.longest
+                and (size := line_length(text, position, end, how.delimiter)) > how.longest
+            ):
                 self._refuse(range(row, row + 1), size, line_too_long(topic, size, how.longest))
                 position, row = min(end, position + size + len(how.delimiter)), row + 1
                 continue

@@ -4,6 +4,7 @@ A response is read with the version of its request; ApiVersions responses always
 read the rejection of an unsupported version (KIP-511).
 """
 
+import functools
 import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -18,7 +19,7 @@ R = TypeVar("R", bound="Response")
 API_VERSIONS = 18
 
 _HEADER = struct.Struct(">ihhi")
-_INT32 = struct.Struct(">i")
+_SIZE = _CORRELATION_ID = struct.Struct(">i")
 
 
 class Releasable(Protocol):
@@ -114,16 +115,22 @@ def choose_version(
 def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> list[Buffer]:
     """The whole frame, prefixed with its length, as buffers to be sent in order."""
     flexible = version >= request.flexible
-    head = bytearray(_HEADER.pack(0, request.api_key, version, correlation_id))
-    codec.write_string(head, client_id)
-    if flexible:
-        head += b"\0"
+    head = bytearray(_head(request.api_key, version, flexible, client_id))
     frame, splices = compiler.encode(request, version, flexible=flexible, head=head)
     size = len(frame)
     for _, buffers in splices:
         size += sum(map(len, buffers))
-    frame[:4] = _INT32.pack(size - 4)
+    _SIZE.pack_into(frame, 0, size - 4)
+    _CORRELATION_ID.pack_into(frame, 8, correlation_id)
     return codec.join_splices(frame, splices)
+
+
+@functools.lru_cache(64)
+def _head(api_key: int, version: int, flexible: bool, client_id: str) -> bytes:
+    """The header of a request; its size and its correlation id are 0."""
+    head = bytearray(_HEADER.pack(0, api_key, version, 0))
+    codec.write_string(head, client_id)
+    return bytes(head + b"\0" if flexible else head)
 
 
 def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:
@@ -132,7 +139,7 @@ def decode_response(request: type[Request], version: int, frame: memoryview) -> 
     pos = 4
     if flexible and request.api_key != API_VERSIONS:
         try:
-            pos = codec.skip_tagged(frame, pos)
+            pos = codec.skip_tagged(frame, pos) if frame[pos] else pos + 1
         except IndexError:
             raise ProtocolError(
                 f"malformed response: {request.api_name} v{version} ends in its header"

@@ -168,6 +168,10 @@ def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: i
         write = src.name(getattr(codec, f"write_{_compact(flexible)}records"))
         src.add(depth, f"{write}(out, splices, {value})")
     else:
+        if flexible:
+            src.add(depth, f"if {value} is None: out += b'\\0'")
+            src.add(depth, "else:")
+            depth += 1
         write = src.name(getattr(codec, f"write_{_compact(flexible)}{type_}"))
         src.add(depth, f"{write}(out, {value})")
 
@@ -244,6 +248,10 @@ def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: boo
         shape = struct.Struct(">" + type_)
         src.add(depth, f"{target}, = {src.name(shape.unpack_from)}(buf, pos); pos += {shape.size}")
     else:
+        if nullable and flexible:
+            src.add(depth, f"if buf[pos] == 0: {target} = None; pos += 1")
+            src.add(depth, "else:")
+            depth += 1
         src.add(depth, f"{target}, pos = {src.name(_reader(type_, nullable, flexible))}(buf, pos)")
 
 
@@ -271,6 +279,8 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
         src.add(depth + 1, f"{target} = None")
     else:
         src.add(depth + 1, f"raise {src.name(_null_array)}({row.name!r}, pos)")
+    if isinstance(element, type) and not row.type.columns:
+        src.add(depth, f"elif n == 0: {target} = []")
     src.add(depth, "else:")
     depth += 1
     if _is_fixed(element):
@@ -403,7 +413,9 @@ def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
         src.add(1, "else: pos += 1")
         return
     uvarint, short = src.name(codec.read_uvarint), src.name(codec.short_of)
-    src.add(1, f"tags, pos = {uvarint}(buf, pos)")
+    src.add(1, "tags = buf[pos]")
+    src.add(1, "if tags < 128: pos += 1")
+    src.add(1, f"else: tags, pos = {uvarint}(buf, pos)")
     src.add(1, "for _ in range(tags):")
     src.add(2, f"tag, pos = {uvarint}(buf, pos)")
     src.add(2, f"size, pos = {uvarint}(buf, pos)")

@@ -316,7 +316,7 @@ class BatchBuilder:
             header,
             0,
             0,
-            self.wire_size - LENGTH_END,
+            self._packed_size - LENGTH_END,
             -1,
             MAGIC,
             0,

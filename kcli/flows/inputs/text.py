@@ -37,6 +37,7 @@ class TextReader:
     def __init__(self, source: Source, delimiter: bytes, longest: int) -> None:
         self._source = source
         self._delimiter = delimiter
+        self._overlap = len(delimiter) - 1
         self._capacity = max(BUFFER_BYTES, longest + len(delimiter) + 1)
         self._buffer = bytearray(min(_FIRST_BYTES, self._capacity))
         self._begin = self._filled = 0
@@ -53,7 +54,7 @@ class TextReader:
             state = self._fill()
             buffer, filled = self._buffer, self._filled
             # The rest of the last round contains no delimiter: only one that ends after it can be new.
-            scan = self._begin + max(0, known - len(self._delimiter) + 1)
+            scan = self._begin if known < self._overlap else self._begin + known - self._overlap
             end = last_line_end(buffer, scan, filled, self._delimiter)
             if end > scan:
                 if self._dropped:
@@ -103,7 +104,7 @@ class TextReader:
 
     def _drop(self) -> None:
         """The line is too long: keeps only what a delimiter could begin with."""
-        keep = len(self._delimiter) - 1
+        keep = self._overlap
         self._dropped += self._filled - keep
         self._buffer[:keep] = self._buffer[self._filled - keep : self._filled]
         self._filled = keep

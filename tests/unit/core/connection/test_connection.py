@@ -57,6 +57,15 @@ def test_the_version_is_the_newest_that_this_broker_offers() -> None:
     assert peer.sent() == [(3, 7, 1)]
 
 
+def test_the_cap_of_one_request_concerns_no_other() -> None:
+    peer = Peer().ready()
+    capped = MetadataRequest(topics=[])
+    capped.cap_version(9)
+    for request in (None, capped, None):
+        peer.ask(request)
+    assert peer.sent() == [(3, 12, 1), (3, 9, 2), (3, 12, 3)]
+
+
 def test_a_refusal_is_read_as_version_0_and_the_request_repeated() -> None:
     peer = Peer()
     peer.connection.connected(0.0, 10.0)

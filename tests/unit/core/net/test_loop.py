@@ -42,6 +42,13 @@ def test_without_requests_it_waits_once(loop: Loop, selector: FakeSelector) -> N
     assert selector.waits == [5.0]
 
 
+def test_until_a_time_it_waits_for_what_is_left_of_it(loop: Loop, selector: FakeSelector) -> None:
+    end = selector.clock() + 5.0
+    loop.poll_until(end)
+    loop.poll_until(end)
+    assert selector.waits == [5.0, 0.0]
+
+
 def test_it_waits_no_longer_in_one_go_than_epoll_can(loop: Loop, selector: FakeSelector) -> None:
     """Which takes milliseconds in 32 bits, and raises OverflowError for more."""
     loop.poll(1e8)

@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "man": ("kcli.commands.man:man", "show the manual page of a command or a concept"),
     "help": (
         "kcli.commands.help:help_command",
-        "help on a command, on client options, on profiles, on exit codes",
+        "help on a command, on client options, on concepts",
     ),
 }
 

@@ -1,7 +1,7 @@
 """Holds that JSON which kcli has printed in a test is as its schema says. Not a test.
 
 ``tests/command.py`` and ``tests/in_process.py`` pass on what they read. Stricter than the schema: a property that it does
-not have is a fault, too. With ``KCLI_KEEP_JSON=FOLDER`` a document of each kind and shape is kept, for
+not have is a fault, too. With ``KEEP_JSON=FOLDER`` a document of each kind and shape is kept, for
 ``tests/golden/schemas``.
 """
 
@@ -41,7 +41,7 @@ def check_document(document: Mapping[str, Any]) -> None:
     for error in strict(kind).iter_errors(document):
         where = "/".join(map(str, error.absolute_path))
         raise AssertionError(f"{kind}: {where}: {error.message[:500]}: see kcli/schemas/{kind}.json")
-    if folder := os.environ.get("KCLI_KEEP_JSON"):
+    if folder := os.environ.get("KEEP_JSON"):
         _keep(Path(folder), kind, document)
 
 

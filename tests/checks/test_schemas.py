@@ -157,13 +157,9 @@ def test_a_document_without_a_required_property_is_invalid(kind: str) -> None:
     ]:
         assert not list(judge.iter_errors(whole))
         schema = schema_of(kind)
-        of = (
-            schema["then"]
-            if "if" in schema and "items" in whole
-            else schema["$defs"]["item"]
-            if "if" in schema
-            else schema
-        )
+        of = schema
+        if "if" in schema:
+            of = schema["then"] if "items" in whole else schema["$defs"]["item"]
         assert of["required"] or kind in (*OPEN, "PipelinePartition", "QueryRow")
         for key in of["required"]:
             without = {name: value for name, value in whole.items() if name != key}

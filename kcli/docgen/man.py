@@ -80,9 +80,9 @@ def concept_page(title: str, concept: Concept, manual: Manual) -> str:
     lines = [*_head(title, "7", manual.version), f"{_text(title)} \\- {_text(concept.summary)}"]
     for section in concept.sections:
         lines.append(f".SH {_text(section.heading.upper())}" if section.heading else ".SH DESCRIPTION")
-        for line in section.lines:
+        for number, line in enumerate(section.lines):
             if isinstance(line, str):
-                lines += [".PP", _text(line)]
+                lines += [*([".PP"] if number else []), _text(line)]
             elif isinstance(line, Example):
                 lines += _example(line)
             else:

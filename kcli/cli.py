@@ -46,9 +46,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "kcli.commands.completion:completion",
         "print or install the completion script of a shell",
     ),
+    "schema": ("kcli.commands.schema:schema", "print the JSON Schema of what -o json prints"),
+    "man": ("kcli.commands.man:man", "show the manual page of a command or a concept"),
     "help": (
         "kcli.commands.help:help_command",
-        "help on a command, on client options, on profiles, on exit codes",
+        "help on a command, on client options, on concepts",
     ),
 }
 

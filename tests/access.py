@@ -18,6 +18,7 @@ from unittest import mock
 from kcli.__main__ import run
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.printed_json import check_printed
 
 
 class Done(NamedTuple):
@@ -50,6 +51,7 @@ class Kcli:
         assert isinstance(raw, io.BytesIO)
         done = Done(found, raw.getvalue().decode(), err.getvalue())
         assert done.code == code, done
+        check_printed(done.out, done.err)
         return done
 
     def items(self, line: str, code: int = 0) -> list[dict[str, Any]]:

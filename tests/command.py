@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.printed_json import check_printed
 from tests.warm_kcli import KCLI, WarmPopen
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,7 @@ def run(
         except BaseException:
             process.kill()
             raise
+    check_printed(out, err)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

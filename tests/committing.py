@@ -10,6 +10,7 @@ from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.printed_json import check_printed
 from tests.warm_kcli import WarmPopen
 
 STAMP = 1_700_000_000_000
@@ -51,6 +52,7 @@ class Kcli:
         out, err = process.communicate(timeout=60)
         assert process.returncode == code, (process.returncode, out, err)
         assert "Traceback" not in err
+        check_printed(out, err)
         return subprocess.CompletedProcess(arguments, code, out, err)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":

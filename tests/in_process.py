@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from kcli.__main__ import run
 from tests.command import environment
+from tests.printed_json import check_printed
 
 
 class Done(NamedTuple):
@@ -35,4 +36,6 @@ def kcli(*arguments: str, bootstrap: str = "", **variables: str) -> Done:
     given = environment(bootstrap, **variables)
     with patch.dict(os.environ, given, clear=True), redirect_stdout(out), redirect_stderr(err):
         code = run(list(arguments))
-    return Done(code, out.text(), err.text())
+    done = Done(code, out.text(), err.text())
+    check_printed(done.out, done.err)
+    return done

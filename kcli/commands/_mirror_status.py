@@ -47,7 +47,7 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
         )
     now = wall_ms()
     rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))
-    print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorPartition")
+    print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorJob")
     return 0
 
 

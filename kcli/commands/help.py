@@ -1,19 +1,15 @@
-"""``kcli help``: the help of a command, the table of client options, the table of exit codes."""
-
-import textwrap
+"""``kcli help``: the help of a command, a page on a concept, the table of client options."""
 
 import click
 
 from kcli.commands._options_help import options_text
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.help import show_help
+from kcli.commands.shared.help import concept_text, show_help
 from kcli.commands.shared.types import OfferedType
 from kcli.commands.shared.usage import unknown_command
-from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.docgen.topics import CONCEPTS, OPTIONS, PROFILES, TOPICS
 from kcli.output.pager import page
-
-TOPICS = ("options", "profiles", "exit-codes")
 
 
 @command(
@@ -23,29 +19,32 @@ TOPICS = ("options", "profiles", "exit-codes")
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),
         ("kcli help profiles", "where options and secrets come from"),
+        ("kcli help offsets", "a concept; also times, formats, output, config, security"),
         ("kcli help exit-codes", "what the exit codes mean"),
     ),
 )
 @click.argument("words", nargs=-1, type=OfferedType("command", TOPICS), metavar="[COMMAND…]")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Help on a command, on client options, on profiles, on exit codes.
+    """Help on a command, on client options, on concepts.
 
-    Without a COMMAND: the same as `kcli --help`.
+    Without a COMMAND: the same as `kcli --help`, which also lists the concepts.
     """
-    if words == ("options",):
+    if words == (OPTIONS,):
         _page(ctx, options_text())
-    elif words == ("profiles",):
+    elif words == (PROFILES,):
         from kcli.commands._profiles_help import profiles_text  # only this topic
 
         _page(ctx, profiles_text())
     elif words == ("exit-codes",):
         _page(ctx, exit_codes_text())
+    elif len(words) == 1 and words[0] in CONCEPTS:
+        _page(ctx, _concept(words[0]))
     else:
-        show_help(_context_of(ctx, words))
+        show_help(context_of(ctx, words))
 
 
-def _context_of(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
+def context_of(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
     """The context in which the words' command would run."""
     here = ctx.find_root()
     for word in words:
@@ -61,11 +60,13 @@ def _context_of(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
 
 def exit_codes_text() -> str:
     """The table of exit codes."""
-    lines = ["Exit codes"]
-    for code, meaning in EXIT_CODES:
-        lines += textwrap.wrap(f"  {code:<13}{meaning}", 80, subsequent_indent=" " * 15)
-    lines.append("When several apply: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1.")
-    return "\n".join(lines)
+    return _concept("exit-codes")
+
+
+def _concept(name: str) -> str:
+    from kcli.docgen.concepts import concept  # only these topics
+
+    return concept_text(concept(name), click.get_current_context().ensure_object(GlobalValues))
 
 
 def _page(ctx: click.Context, text: str) -> None:

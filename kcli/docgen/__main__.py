@@ -3,47 +3,15 @@
 The only part of this package that imports kcli's own command tree.
 """
 
-import dataclasses
 import sys
 from pathlib import Path
 
 from kcli.cli import cli
-from kcli.core.options import ALL_OPTIONS, key_of
-from kcli.core.version import __version__
-from kcli.docgen import bash, fish, man, readme, zsh
+from kcli.docgen import bash, fish, manual, readme, zsh
 from kcli.docgen.completed import completed
 from kcli.docgen.describe import CommandDoc, walk
-from kcli.docgen.exit_codes import EXIT_CODES
-from kcli.serde.registry.options import RegistryOptions
 
 ROOT = Path(__file__).resolve().parents[2]
-
-ENVIRONMENT = (
-    ("KCLI_BOOTSTRAP_SERVER", "brokers to start from, as --bootstrap-server"),
-    ("KCLI_COMMAND_CONFIG", "a file of client options, as --command-config"),
-    ("KCLI_CLIENT_ID", "as --client-id"),
-    ("KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
-    ("KCLI_X_KEY", "one client option, as -X; KCLI_X_LINGER_MS is linger.ms"),
-    (
-        "KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*",
-        "the weakest; noted when used",
-    ),
-    ("KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
-    ("KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
-    ("KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
-    ("NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
-)
-FILES = (
-    (
-        "$XDG_STATE_HOME/kcli",
-        "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
-    ),
-    (
-        "$XDG_CACHE_HOME/kcli/completion",
-        "names of groups and topics that shells have requested, for a minute; ~/.cache/kcli by default",
-    ),
-    ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
-)
 
 
 def main(arguments: list[str]) -> int:
@@ -67,9 +35,7 @@ def main(arguments: list[str]) -> int:
 def render() -> dict[Path, str]:
     """All generated files."""
     docs = list(walk(cli, "kcli"))
-    manual = man.Manual(__version__, EXIT_CODES, ENVIRONMENT, FILES, ["-".join(doc.path) for doc in docs])
-    made = {ROOT / "man" / man.file_name(doc.path): man.command_page(doc, manual) for doc in docs}
-    made[ROOT / "man" / "kcli-options.5"] = man.options_page("kcli-options", _option_terms(), manual)
+    made = {ROOT / "man" / name: text for name, text in manual.pages(docs).items()}
     known = completed(docs)
     made[ROOT / "completions" / "kcli.bash"] = bash.script(known)
     made[ROOT / "completions" / "_kcli"] = zsh.script(known)
@@ -81,33 +47,6 @@ def _readme(docs: list[CommandDoc]) -> dict[Path, str]:
     path = ROOT / "README.md"
     text = _read(path)
     return {} if text is None else {path: readme.filled(text, docs)}
-
-
-def _option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
-    """(heading, (key, explanation)) of every option of clients and of the registry, each once."""
-    sections = []
-    seen: set[str] = set()
-    for options in (*ALL_OPTIONS, RegistryOptions):
-        terms = []
-        for field in dataclasses.fields(options):
-            if field.name not in seen:
-                seen.add(field.name)
-                terms.append((key_of(field.name), _explained(field)))
-        sections.append((options.__name__.removesuffix("Options") + " options", terms))
-    return sections
-
-
-def _explained(field: "dataclasses.Field[object]") -> str:
-    parts = [field.metadata["doc"]]
-    if field.metadata["choices"]:
-        parts.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
-    if field.metadata["aliases"]:
-        parts.append("also " + ", ".join(field.metadata["aliases"]))
-    if field.default not in (None, "") and not field.metadata["secret"]:
-        parts.append(
-            f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
-        )
-    return "; ".join(parts)
 
 
 def _generated() -> list[Path]:

@@ -8,6 +8,9 @@ from kcli.core.child_environment import child_environment
 from kcli.output.colour import is_terminal
 from kcli.output.terminal_size import terminal_size
 
+_NOT_FOUND = 127
+"""The exit status of a shell that does not find a program."""
+
 
 def page(text: str, *, pager: bool = True) -> None:
     """Prints ``text`` and a newline; pages it when stdout is a terminal with fewer lines than the text."""
@@ -24,15 +27,20 @@ def paged(data: bytes) -> bool:
     if os.environ.get("TERM") == "dumb" or not is_terminal(sys.stdin) or not _too_long(data):
         return False
     command = os.environ.get("KCLI_PAGER") or os.environ.get("PAGER") or "less"
-    return command != "cat" and _piped(command, data)
+    return command != "cat" and _piped(command, data) != _NOT_FOUND
+
+
+def shown_by(command: str, source: bytes) -> bool:
+    """Whether a command line that reads ``source``, and has a pager of its own, ended well."""
+    return _piped(command, source) == 0
 
 
 def _too_long(data: bytes) -> bool:
     return data.count(b"\n") + 1 > terminal_size(1).lines
 
 
-def _piped(command: str, data: bytes) -> bool:
-    """Runs the user's command line by the shell, as other tools do; returns whether it ran.
+def _piped(command: str, data: bytes) -> int:
+    """Gives the data to the user's command line, which the shell runs as in other tools; returns its exit status.
 
     While it runs Ctrl-C is for the pager, where it ends a search; it must not end kcli.
     """
@@ -43,7 +51,7 @@ def _piped(command: str, data: bytes) -> bool:
     try:
         done = subprocess.run(command, shell=True, input=data, env=environ, check=False)  # noqa: S602
     except BrokenPipeError:
-        return True
+        return 0
     finally:
         signal.signal(signal.SIGINT, before)
-    return done.returncode != 127
+    return done.returncode

@@ -124,7 +124,7 @@ def built(tmp_path_factory) -> Path:
 
 
 def package_files() -> set[str]:
-    kept = {".py", ".pyi", ".typed"}
+    kept = {".py", ".pyi", ".typed", ".json"}
     inside = (path for path in project_files() if path.parts[0] == "kcli")
     return {path.as_posix() for path in inside if path.suffix in kept or path.name == "py.typed"}
 

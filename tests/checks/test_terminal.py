@@ -32,7 +32,8 @@ ESCAPED = (
 """Documents, whose strings their format escapes."""
 OWN = (
     # Numbers and words of kcli's own, and what the user typed.
-    "commands/_completion_run.py:run", "commands/_demo_run.py:show_all", "commands/_demo_run.py:_throw_away_kafka",
+    "commands/_completion_run.py:run", "commands/_schema_run.py:run", "commands/_demo_run.py:show_all",
+    "commands/_demo_run.py:_throw_away_kafka",
     "commands/_demo_stage.py:Stage.command", "commands/_demo_stage.py:Stage.line",
     "commands/groups/_describe_run.py:DescribeRun._print_records",
     "commands/groups/_lag_output.py:LagOutput._show_table",

@@ -67,6 +67,8 @@ ALONE = {
     "pipeline doctor": "--java-home {dir}/none",
     "pipeline pack": "--file {dir}/none/deps.tar.gz",
     "help": "profiles",
+    "man": "groups rewind",
+    "schema": "Group",
 }
 """A line for each command that needs no cluster; some are refused."""
 JOBS = {

@@ -58,6 +58,8 @@ NO_CLUSTER = OF_PROFILES | {
     "demo",
     "completion",
     "help",
+    "man",
+    "schema",
     "perf compare",
     "pipeline doctor",  # its tasks contact one: tests/pipeline
     "pipeline pack",

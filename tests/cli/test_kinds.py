@@ -26,6 +26,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.printed_json import check_printed
 from tests.unit.flows.perf.made_up_runs import made_up_item
 from tests.warm_kcli import WarmKcli
 
@@ -128,7 +129,8 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
         out.unlink(missing_ok=True)
         words = line.format(**files).split()
         assert kcli.run([*words, "-o", form], variables, out=str(out), err=str(tmp_path / "err")) == 0
-        return out.read_text()
+        check_printed(found := out.read_text())
+        return found
 
     for line, _document, item in LINES:
         assert {json.loads(text)["kind"] for text in run(line, "ndjson").splitlines()} == {item}, line

@@ -19,6 +19,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
+from tests.printed_json import check_printed
 
 Row = dict[str, Any]
 
@@ -48,7 +49,9 @@ def command(*arguments: str) -> Done:
         with redirect_stdout(out), redirect_stderr(err):
             code = run(list(arguments))
         out.flush()
-        return Done(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+        done = Done(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+        check_printed(done.out, done.err)
+        return done
 
 
 def arguments(source: FakeCluster, target: FakeCluster, *more: str) -> list[str]:

@@ -14,6 +14,7 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups import asks
 from tests.fake.raw_client import RawClient
+from tests.printed_json import check_printed
 from tests.rewinding import QUICK, others, wait_for
 
 OLD, END, NEW = 10, 20, 3
@@ -55,6 +56,7 @@ def test_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
             )
             late.join(30)
     assert done.return_value in (6, 7), done.output
+    check_printed(done.stdout)
     (item,) = (one for one in json.loads(done.stdout)["items"] if one["partition"] == 0)
     assert [one["offset"] for one in item["commits"]] == [15]
     assert item["status"] == "unknown"

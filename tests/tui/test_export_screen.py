@@ -17,6 +17,7 @@ from kcli.tui.export import FORMATS, Contents, default_name, rendered, write
 from kcli.tui.group_columns import COLUMNS
 from kcli.tui.screens.export_name import ExportName
 from kcli.tui.screens.listing import Listing
+from tests.printed_json import check_printed
 from tests.tui.made_up import BEGIN
 from tests.tui.screens import picture, playing, recording_in, run
 
@@ -205,6 +206,7 @@ def test_every_list_is_exported(recorded: Path, key: str, item: str) -> None:
             assert found.rows
             for form in FORMATS:
                 assert rendered(form, found)
+            check_printed(rendered("json", found), rendered("ndjson", found))
 
     run(script)
 
@@ -219,6 +221,7 @@ def test_partitions_and_members_are_exported(recorded: Path) -> None:
                 app.screen.repaint()
                 assert app.snapshot is not None
                 found = app.screen.contents(app.snapshot)
+                check_printed(export.rendered("json", found))
                 rows = json.loads(export.rendered("json", found))["items"]
                 assert found.item == item
                 assert all(isinstance(row["lag_records"], int) for row in rows)

@@ -70,13 +70,8 @@ _CONSUME = {
 
 _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "users": _USER_VERBS, "consume": _CONSUME}
 
-_FUTURE = {
-    "kcli": {
-        "man": "`kcli help COMMAND` has the same text",
-        "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
-    },
-}
-"""Commands that kcli does not have yet, by group, and what to use until then."""
+_FUTURE: dict[str, dict[str, str]] = {}
+"""Commands that kcli does not have yet, by group, and what to use until then: none at present."""
 
 _OTHER_TOOLS = {
     "kcli": {

@@ -1,18 +1,25 @@
-"""The help of a command, laid out for 80 columns: usage, what it does, examples, options, global options."""
+"""The help of a command or a concept, laid out for 80 columns: usage, what it does, examples, options, global options."""
+
+from __future__ import annotations
 
 import os
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.docgen.describe import CommandDoc, OptionDoc, describe
+from kcli.docgen.describe import CommandDoc, Example, OptionDoc, describe
 from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.docgen.topics import TOPICS
 from kcli.output.colour import wants_colour
 from kcli.output.pager import page
 from kcli.output.terminal_size import terminal_size
+
+if TYPE_CHECKING:
+    from kcli.docgen.concepts import Concept
 
 COLUMN = 30
 
@@ -31,6 +38,23 @@ def help_text(ctx: click.Context, *, width: int = 0) -> str:
     return "\n".join(_laid_out(blocks, width or _width(), bold)).rstrip("\n")
 
 
+def concept_text(concept: Concept, values: GlobalValues, *, width: int = 0) -> str:
+    """The page of a concept; headings as in the help of a command."""
+    bold = wants_colour(sys.stdout, os.environ, values.color)
+    blocks = [
+        (section.heading and f"{section.heading}:", [row for line in section.lines for row in _rows(line)])
+        for section in concept.sections
+    ]
+    return "\n".join(_laid_out(blocks, width or _width(), bold)).rstrip("\n")
+
+
+def _rows(line: tuple[str, str] | str | Example) -> Iterator[tuple[str, str] | str]:
+    if isinstance(line, Example):
+        yield from (("", f"# {line.says}"), ("$", line.line))
+    else:
+        yield line
+
+
 Block = tuple[str, Iterable[tuple[str, str] | str]]
 """Heading (may be empty) and lines: (term, explanation), or text to be wrapped."""
 
@@ -42,6 +66,7 @@ def _root_blocks(doc: CommandDoc) -> Iterator[Block]:
     yield from _example_block(doc)
     yield "Global options (before or after the command):", [_row(option) for option in doc.global_options]
     yield "Exit codes:", list(EXIT_CODES)
+    yield "More, by `kcli help WORD`:", [("", ", ".join(TOPICS))]
 
 
 def _blocks(doc: CommandDoc) -> Iterator[Block]:
@@ -67,7 +92,7 @@ def _example_block(doc: CommandDoc) -> Iterator[Block]:
     if doc.examples:
         yield (
             "Examples:",
-            [text for example in doc.examples for text in (("", f"# {example.says}"), ("$", example.line))],
+            [text for example in doc.examples for text in _rows(example)],
         )
 
 
@@ -81,7 +106,7 @@ def _laid_out(blocks: Iterable[Block], width: int, bold: bool) -> Iterator[str]:
         if heading:
             yield f"\x1b[1m{heading}\x1b[0m" if bold else heading
         rows = [line for line in lines if isinstance(line, tuple)]
-        column = min(COLUMN, max((len(term) for term, _ in rows), default=0)) + 4
+        column = min(COLUMN, max((len(term) for term, _ in rows), default=0), max(width // 2 - 4, 0)) + 4
         for line in lines:
             yield from _line(line, width, column)
         yield ""
@@ -95,7 +120,9 @@ def _line(line: tuple[str, str] | str, width: int, column: int) -> Iterator[str]
     if term == "$":
         yield f"  {text}"
     elif not term:
-        yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="      ")
+        yield from textwrap.wrap(
+            text, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
+        )
     else:
         yield from _entry(term, text, width, column)
 

@@ -1,0 +1,41 @@
+"""What ``kcli schema`` does: prints a schema, or lists the kinds."""
+
+import json
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.usage import nearest, usage
+from kcli.output.tables import Column
+from kcli.schemas import catalogue
+
+COLUMNS = (Column("name"), Column("printed_by", "prose"), Column("description", "prose", wide=True))
+
+
+def run(inv: Invocation, name: str | None) -> int:
+    """Prints; returns the exit status."""
+    if name is None:
+        inv.page()
+        print_rows(inv, "SchemaList", COLUMNS, (kind._asdict() for kind in catalogue.kinds()), item="Schema")
+        return 0
+    _check(inv, name)
+    inv.page()
+    inv.out.text(json.dumps(catalogue.schema_of(name), ensure_ascii=False, indent=2) + "\n")
+    inv.out.flush()
+    return 0
+
+
+def _check(inv: Invocation, name: str) -> None:
+    known = catalogue.names()
+    if name not in known:
+        near = nearest(name, known)
+        raise usage(
+            f"schema: there is no kind {name!r}",
+            why="no JSON that kcli prints is of this kind",
+            do=(f"did you mean `kcli schema {near}`? " if near else "") + "`kcli schema` lists the kinds",
+        )
+    if inv.out.kind not in (None, "json"):
+        raise usage(
+            f"schema: -o {inv.out.kind} is for the list of kinds",
+            why="a schema is a JSON document",
+            do=f"kcli schema {name}",
+        )

@@ -1,0 +1,89 @@
+"""The manual of kcli: what its pages share, and all of them by the names of their files."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.core.version import __version__
+from kcli.docgen import man
+from kcli.docgen.concepts import concept
+from kcli.docgen.describe import CommandDoc
+from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.docgen.topics import CONCEPTS, OPTIONS
+from kcli.serde.registry.options import RegistryOptions
+
+ENVIRONMENT = (
+    ("KCLI_BOOTSTRAP_SERVER", "brokers to start from, as --bootstrap-server"),
+    ("KCLI_COMMAND_CONFIG", "a file of client options, as --command-config"),
+    ("KCLI_CLIENT_ID", "as --client-id"),
+    ("KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
+    ("KCLI_X_KEY", "one client option, as -X; KCLI_X_LINGER_MS is linger.ms"),
+    (
+        "KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*",
+        "the weakest; noted when used",
+    ),
+    ("KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
+    ("KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
+    ("KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
+    ("NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
+)
+FILES = (
+    (
+        "$XDG_STATE_HOME/kcli",
+        "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
+    ),
+    (
+        "$XDG_CACHE_HOME/kcli/completion",
+        "names of groups and topics that shells have requested, for a minute; ~/.cache/kcli by default",
+    ),
+    ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
+)
+
+
+def pages(docs: Sequence[CommandDoc]) -> dict[str, str]:
+    """All pages. ``docs`` are those of all commands."""
+    shared = shared_by_all(docs)
+    made = {man.file_name(doc.path): man.command_page(doc, shared) for doc in docs}
+    made["kcli-options.5"] = page_on(OPTIONS, shared)
+    return made | {man.concept_file_name(f"kcli-{name}"): page_on(name, shared) for name in CONCEPTS}
+
+
+def shared_by_all(docs: Sequence[CommandDoc]) -> man.Manual:
+    """What pages share."""
+    names = ["-".join(doc.path) for doc in docs]
+    concepts = [f"kcli-{name}" for name in CONCEPTS]
+    return man.Manual(__version__, EXIT_CODES, ENVIRONMENT, FILES, names, concepts)
+
+
+def page_on(topic: str, shared: man.Manual) -> str:
+    """The page on the client options, or on a concept."""
+    if topic == OPTIONS:
+        return man.options_page("kcli-options", _option_terms(), shared)
+    return man.concept_page(f"kcli-{topic}", concept(topic), shared)
+
+
+def _option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
+    """(heading, (key, explanation)) of every option of clients and of the registry, each once."""
+    sections = []
+    seen: set[str] = set()
+    for options in (*ALL_OPTIONS, RegistryOptions):
+        terms = []
+        for field in dataclasses.fields(options):
+            if field.name not in seen:
+                seen.add(field.name)
+                terms.append((key_of(field.name), _explained(field)))
+        sections.append((options.__name__.removesuffix("Options") + " options", terms))
+    return sections
+
+
+def _explained(field: "dataclasses.Field[object]") -> str:
+    parts = [field.metadata["doc"]]
+    if field.metadata["choices"]:
+        parts.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
+    if field.metadata["aliases"]:
+        parts.append("also " + ", ".join(field.metadata["aliases"]))
+    if field.default not in (None, "") and not field.metadata["secret"]:
+        parts.append(
+            f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
+        )
+    return "; ".join(parts)

@@ -1,0 +1,16 @@
+"""What ``kcli help`` explains besides commands: a word and what it is about. Loaded with every help."""
+
+OPTIONS, PROFILES = "options", "profiles"
+
+CONCEPTS = {
+    "offsets": "offsets and ranges, as --offset and --to read them",
+    "times": "instants and durations, as --since and --timeout read them",
+    "formats": "how records are printed and read: -o, -f, -i and -s",
+    "output": "lists and documents, for people and for programs",
+    "config": "where options come from, and files of other tools",
+    "security": "encryption, authentication, secrets, protected clusters",
+    "exit-codes": "what the exit codes mean",
+}
+"""Each has a page in section 7 of the manual, from ``concepts.py``."""
+
+TOPICS = (OPTIONS, PROFILES, *CONCEPTS)

@@ -1,0 +1,66 @@
+"""The kinds that have a schema, and the schema of a kind as one document that refers to no other."""
+
+import json
+from importlib import resources
+from typing import Any, NamedTuple
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+COMMENT = "Within kcli/v1 properties are only added: ignore those that you do not know."
+COMMON = "common"
+_ENDING = ".json"
+
+Schema = dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """``printed_by``: commands without ``kcli``, or options that make any command print it."""
+
+    name: str
+    printed_by: tuple[str, ...]
+    description: str
+
+
+def names() -> list[str]:
+    """The names of all kinds, in the order of the alphabet."""
+    files = (file.name for file in resources.files(__package__).iterdir())
+    stems = (name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING))
+    return sorted(stem for stem in stems if stem != COMMON)
+
+
+def kinds() -> list[Kind]:
+    """All kinds."""
+    read = ((name, _read(name)) for name in names())
+    return [Kind(name, tuple(found["x-printed-by"]), found["description"]) for name, found in read]
+
+
+def schema_of(name: str) -> Schema:
+    """The schema of a kind, with what it refers to in its ``$defs``."""
+    within: Schema = {}
+    schema = _joined(_read(name), within)
+    inner = {**schema.pop("$defs", {}), **within}
+    return {"$schema": DRAFT, "$comment": COMMENT, **schema, **({"$defs": inner} if inner else {})}
+
+
+def _joined(node: Any, within: Schema) -> Any:
+    """A copy in which references to files are references to ``within``, which gets what they refer to."""
+    if isinstance(node, list):
+        return [_joined(one, within) for one in node]
+    if not isinstance(node, dict):
+        return node
+    target = node.get("$ref", "#")
+    if target.startswith("#"):
+        return {key: _joined(value, within) for key, value in node.items()}
+    file, _, pointer = target.partition("#")
+    kind = file.removesuffix(_ENDING)
+    key = pointer.rpartition("/")[2] or kind
+    if key not in within:
+        within[key] = None  # it may refer to itself
+        found = _read(kind)
+        within[key] = _joined(found["$defs"][key] if pointer else found, within)
+    return {**node, "$ref": f"#/$defs/{key}"}
+
+
+def _read(name: str) -> Schema:
+    text = resources.files(__package__).joinpath(name + _ENDING).read_text(encoding="utf-8")
+    found: Schema = json.loads(text)
+    return found

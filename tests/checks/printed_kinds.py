@@ -1,0 +1,139 @@
+"""The kinds of JSON that kcli prints and the keys of their columns, as its sources say. Not a test.
+
+Each call of a function that prints rows is found in the sources. Most name their kind and their columns in words that
+mean the same in the whole module; ``ELSEWHERE`` has those that are known at run time only.
+"""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kcli.output.tables import Column
+from kcli.tui.screens.brokers import Brokers
+from kcli.tui.screens.events import Events
+from kcli.tui.screens.group_config import GroupConfig
+from kcli.tui.screens.group_members import GroupMembers
+from kcli.tui.screens.group_partitions import GroupPartitions
+from kcli.tui.screens.groups import Groups
+from kcli.tui.screens.topics import Topics
+from tests.checks.source_calls import places
+
+PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2, "show_plan_only": 2, "print_item": 2}
+"""The functions, with the place of the columns among their arguments."""
+
+ELSEWHERE = {
+    "commands/_cluster_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
+    "commands/_config_altering.py:Alteration.run": [
+        "TopicAlterPlan TopicAlterPlanItem view.columns('topic',status=False)",
+        "ConfigAlterPlan ConfigAlterPlanItem view.columns('name',status=False)",
+    ],
+    "commands/_config_altering.py:Alteration._report": [
+        "TopicAlterReport TopicAlterReportItem view.columns('topic',status=True)",
+        "ConfigAlterReport ConfigAlterReportItem view.columns('name',status=True)",
+    ],
+    "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*_COLUMNS,_ORIGIN)"],
+    "commands/_configs_describe.py:describe": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
+    "commands/_produce_report.py:_print": [
+        "ProduceReport ProduceReport KEYS",
+        "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
+    ],
+    "commands/_topic_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
+    "commands/_topics_run.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
+    "commands/_topics_run.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
+    "commands/_txn_describe_run.py:_describe_id": [
+        "TransactionDescriptionList TransactionDescription view.TRANSACTION"
+    ],
+    "commands/groups/_describe_run.py:DescribeRun._print_rows": [
+        "GroupDescriptionList GroupDescription view.STATES"
+    ],
+    "commands/groups/_executing.py:report_executed": [
+        "RewindReport RewindReportItem rows.REPORT",
+        "OffsetImportReport OffsetImportReportItem rows.REPORT",
+    ],
+    "commands/groups/_lag_output.py:LagOutput._rows": [
+        "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows._TREND)",
+        "GroupLagList TopicLag rows.COLUMNS['topic']",
+        "GroupLagList PartitionLag rows.COLUMNS['partition']",
+        "GroupLagList MemberLag rows.COLUMNS['member']",
+    ],
+    "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,LAG)"],
+    # A document has the keys of the item, which the golden documents have.
+    "commands/perf/_output.py:print_result": ["PerfReport PerfReport (*_RATES,*_LATENCIES,*_COUNTS,*_TIMES)"],
+    "commands/perf/_output.py:_print_latencies": [],  # a table for people
+    "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
+    "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
+    "commands/shared/plan_output.py:show_plan_only": [],  # the rest print for others
+    "commands/shared/row_output.py:print_rows": [],
+    "commands/shared/row_output.py:print_report": [],
+    "output/listing.py:print_item": [],
+    "tui/export.py:rendered": [],
+}
+"""``file:function`` below ``kcli/``, and for each kind that it prints: document, item, and columns in the names of the
+module.
+"""
+_PIPELINE = ("PipelineReport", "PipelinePartition")
+_SCREENS = (Groups, Topics, Brokers, Events, GroupPartitions, GroupMembers, GroupConfig)
+
+
+class Printed(NamedTuple):
+    """A document and its items, with the keys of their columns."""
+
+    document: str
+    item: str
+    keys: frozenset[str]
+
+
+def printed_kinds() -> Iterator[tuple[str, Printed]]:
+    """What each place prints."""
+    for place, found in places("|".join(PRINTERS), lambda call: _name(call) in PRINTERS).items():
+        module = importlib.import_module("kcli." + place.partition(".py:")[0].replace("/", "."))
+        names = dict(vars(module))
+        if place in ELSEWHERE:
+            for line in ELSEWHERE[place]:
+                document, item, columns = line.split(" ", 2)
+                yield place, Printed(document, item, _keys(eval(columns, _with_rows(names))))
+            continue
+        for call in found:
+            yield place, _printed(place, call, names)
+    for screen in _SCREENS:
+        keys = frozenset(key for column in screen.COLUMNS for key in column.data)
+        yield "tui/export.py:rendered", Printed(f"{screen.ITEM}List", screen.ITEM, keys)
+
+
+def _printed(place: str, call: ast.Call, names: dict[str, Any]) -> Printed:
+    keywords = {word.arg: word.value for word in call.keywords}
+    try:
+        keys = _keys(_value(call.args[PRINTERS[_name(call)]], names))
+        if place.startswith("commands/pipeline/") and _name(call) == "print_report":
+            return Printed(*_PIPELINE, keys)
+        if _name(call) == "show_plan_only":
+            kind = _value(keywords["kind"], names) if "kind" in keywords else "RewindPlan"
+        else:
+            kind = _value(call.args[1], names)
+        item = f"{kind}Item"
+        if _name(call) == "list_rows":
+            item = _value(call.args[2], names)
+        elif "item" in keywords:
+            item = _value(keywords["item"], names)
+    except NameError as error:
+        raise AssertionError(f"{place}: {error}: say in ELSEWHERE of {__file__} what it prints") from None
+    return Printed(kind, item, keys)
+
+
+def _keys(columns: Any) -> frozenset[str]:
+    return frozenset(column if isinstance(column, str) else column.key for column in columns)
+
+
+def _with_rows(names: dict[str, Any]) -> dict[str, Any]:
+    """``rows`` is the module of the lag's rows, where a module has no other of this name."""
+    return {"rows": importlib.import_module("kcli.commands.groups._lag_rows"), "Column": Column, **names}
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(ast.unparse(node), names)
+
+
+def _name(call: ast.Call) -> str:
+    function = call.func
+    return getattr(function, "id", getattr(function, "attr", ""))

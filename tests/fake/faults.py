@@ -9,6 +9,7 @@ from typing import Any
 from kcli.core.protocol.api import Response
 from kcli.core.types import TopicPartition
 from tests.fake.exchange import EndError, Exchange
+from tests.fake.journal import Seen
 from tests.fake.refusals import Refusal
 from tests.fake.script import Fault
 
@@ -22,6 +23,9 @@ class Fail(Fault):
         self._codes = itertools.cycle(codes)
         self._where, self._applied, self._top = where, applied, top
         self._open: dict[int, Refusal] = {}
+
+    def concerns(self, seen: Seen) -> bool:
+        return Refusal(seen, 0, where=self._where, top=self._top).concerns
 
     async def on_request(self, exchange: Exchange) -> None:
         refusal = Refusal(exchange.seen, next(self._codes), where=self._where, top=self._top)

@@ -19,6 +19,10 @@ When = Callable[[Any], bool]
 class Fault:
     """What happens to a request that a rule caught. Each method is one moment in its life; all default to nothing."""
 
+    def concerns(self, seen: Seen) -> bool:
+        """Whether it can happen to this request; what it cannot happen to is not counted."""
+        return True
+
     async def on_request(self, exchange: "Exchange") -> None:
         """Before it is applied. Setting ``exchange.answer`` keeps it from being applied."""
 
@@ -81,6 +85,8 @@ class Rule:
         if self._node is not None and seen.node != self._node:
             return False
         if self._when is not None and not self._when(seen.request):
+            return False
+        if not self.fault.concerns(seen):
             return False
         if self.passed < self._after:
             self.passed += 1

@@ -57,6 +57,16 @@ def read_back(groups: list[wire.OffsetFetchResponseGroup]) -> wire.OffsetFetchRe
 
 
 @pytest.mark.parametrize("count", [0, 1, 200])
+def test_a_table_equals_a_list_of_its_elements(count: int) -> None:
+    sent = usual_groups(count)
+    found = read_back(sent)
+    assert found.groups == sent
+    assert found.groups == read_back(sent).groups
+    assert found.groups != usual_groups(count + 1)
+    assert found.groups != tuple(sent)
+
+
+@pytest.mark.parametrize("count", [0, 1, 200])
 def test_groups_as_usual_are_a_table_of_what_was_sent(count: int) -> None:
     groups = usual_groups(count)
     found = read_back(groups)

@@ -36,6 +36,14 @@ class Table(Sequence[T]):
     def __getitem__(self, at: int | slice) -> T | list[T]:
         return self._all()[at]
 
+    def __eq__(self, other: object) -> bool:
+        """As a list of the same elements."""
+        if isinstance(other, Table | list):
+            return self._all() == list(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # mutable elements, as those of a list
+
     def __repr__(self) -> str:
         return repr(self._all())
 

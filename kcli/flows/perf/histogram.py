@@ -27,13 +27,13 @@ class Histogram:
         """Adds ``count`` values that are the same; a negative one is 0: clocks of two machines may differ."""
         if count < 1:
             return
-        if micros < 0:  # noqa: PLR1730 - here and below: this is called for each record, and calls cost more
+        if micros < 0:  # a comparison, here and below: this is called for each record, and calls cost more
             micros = 0
         bucket = micros if micros < _EXACT else _bucket(micros)
         self.counts[bucket] = self.counts.get(bucket, 0) + count
         self.total += count
         self.total_us += micros * count
-        if micros > self.largest:  # noqa: PLR1730
+        if micros > self.largest:
             self.largest = micros
         if self.smallest is None or micros < self.smallest:
             self.smallest = micros

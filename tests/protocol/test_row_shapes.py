@@ -58,12 +58,10 @@ def read_back(groups: list[wire.OffsetFetchResponseGroup]) -> wire.OffsetFetchRe
 
 @pytest.mark.parametrize("count", [0, 1, 200])
 def test_a_table_equals_a_list_of_its_elements(count: int) -> None:
-    sent = usual_groups(count)
-    found = read_back(sent)
-    assert found.groups == sent
-    assert found.groups == read_back(sent).groups
-    assert found.groups != usual_groups(count + 1)
-    assert found.groups != tuple(sent)
+    found = read_back(usual_groups(count)).groups
+    assert found == list(found)
+    assert found != [*found, None]
+    assert found != tuple(found)
 
 
 @pytest.mark.parametrize("count", [0, 1, 200])

@@ -140,7 +140,9 @@ NOT_OURS = [
         "named by options",
         "kcli mirror --from HOST:PORT --to HOST:PORT",
     ),
-    Row("schema Grup", 2, "no kind 'Grup'", "no JSON that kcli prints is of this kind", "`kcli schema Group`"),
+    Row(
+        "schema Grup", 2, "no kind 'Grup'", "no JSON that kcli prints is of this kind", "`kcli schema Group`"
+    ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
     Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
     Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC`"),

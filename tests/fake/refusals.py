@@ -36,7 +36,9 @@ class Refusal:
         """Whether the request names ``where``: not the one that another broker got at the same time."""
         if self._top or self._where is None or self._seen.kind is FetchRequest:  # sessions: named once
             return True
-        if isinstance(self._shape, Parts) or (isinstance(self._shape, Named) and isinstance(self._where, str)):
+        if isinstance(self._shape, Parts) or (
+            isinstance(self._shape, Named) and isinstance(self._where, str)
+        ):
             asked = list(self._asked())
             return not asked or any(self._is_meant(*place) for place in asked)
         return True

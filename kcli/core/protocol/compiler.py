@@ -296,7 +296,7 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
             table = src.name(_table_reader(element, version, flexible, columns=row.type.columns))
             src.add(depth, f"{target}, pos = {table}(buf, pos, n)")
         elif flexible and row.type.columns:
-            _emit_read_rows(src, depth, element, f"{read}(buf, pos)", target, version)
+            _emit_read_rows(src, depth, row.type, f"{read}(buf, pos)", target, version)
         else:
             _emit_read_items(src, depth, f"{read}(buf, pos)", target)
     else:
@@ -312,16 +312,13 @@ def _emit_read_items(src: _Source, depth: int, read: str, target: str) -> None:
     src.add(depth, f"{target} = items")
 
 
-def _emit_read_rows(src: _Source, depth: int, element: Any, read: str, target: str, version: int) -> None:
-    """All elements at once by the kernel; one by one if one is unusual, or where the kernel would be slower than that."""
-    from kcli.core.kernels import active  # only for long arrays
-    from kcli.core.protocol.row_shapes import row_shape
-
-    shape = row_shape(element, version)
-    if shape is None or active.IMPLEMENTATION == "pure":
+def _emit_read_rows(src: _Source, depth: int, array: Any, read: str, target: str, version: int) -> None:
+    """All elements of a LongArray at once by the kernel; one by one if one is unusual."""
+    shape = array.shape(version)
+    if shape is None:
         _emit_read_items(src, depth, read, target)
         return
-    src.add(depth, f"found = {src.name(active.read_rows)}(buf, pos, n, {shape.shape!r})")
+    src.add(depth, f"found = {src.name(array.read_rows)}(buf, pos, n, {shape.shape!r})")
     src.add(depth, "if found is None:")
     _emit_read_items(src, depth + 1, read, target)
     src.add(depth, f"else: {target}, pos = {src.name(shape.table)}(found[0]), found[1]")

@@ -7,10 +7,26 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from kcli.core.kernels import active
 from kcli.core.protocol.schema import INT16, INT32, INT64, STRING, Array, Field, Struct
 from kcli.core.protocol.table import Table
 
 _NUMBERS = (INT16, INT32, INT64)
+
+
+class LongArray(Array):
+    """An array that has thousands of elements on large clusters; a Table if its elements are as usual.
+
+    A message with such an array loads the kernels when it is imported, not when its first response is read: by then
+    connections may have taken the last file descriptor.
+    """
+
+    columns = True
+    read_rows = staticmethod(active.read_rows)
+
+    def shape(self, version: int) -> "RowShape | None":
+        """The shape of its elements; None where their field table is as fast, or they have none."""
+        return None if active.IMPLEMENTATION == "pure" else row_shape(self.element, version)
 
 
 class RowShape(NamedTuple):

@@ -20,13 +20,14 @@ _LAST = 0x7FFF
 
 
 class Array:
-    """``[]element`` of Kafka's definitions. ``columns``: read into a Table if its elements are as usual."""
+    """``[]element`` of Kafka's definitions."""
 
-    __slots__ = ("columns", "element")
+    __slots__ = ("element",)
+    columns = False
+    """Whether it is read into a Table if its elements are as usual (LongArray)."""
 
-    def __init__(self, element: Any, *, columns: bool = False) -> None:
+    def __init__(self, element: Any) -> None:
         self.element = element
-        self.columns = columns
 
 
 class Field:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.row_shapes import LongArray
 from kcli.core.protocol.schema import INT16, INT32, STRING, Array, Struct, field
 
 
@@ -16,7 +17,7 @@ class ListedGroup(Struct):
 class ListGroupsResponse(Response):
     throttle_time_ms: int = field(INT32, "1+", default=0)
     error_code: int = field(INT16)
-    groups: Sequence[ListedGroup] = field(Array(ListedGroup, columns=True))
+    groups: Sequence[ListedGroup] = field(LongArray(ListedGroup))
 
 
 class ListGroupsRequest(Request, key=16, versions=(0, 5), flexible=3, response=ListGroupsResponse):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.row_shapes import LongArray
 from kcli.core.protocol.schema import BOOL, INT16, INT32, INT64, NO_UUID, STRING, UUID, Array, Struct, field
 
 
@@ -17,7 +18,7 @@ class OffsetFetchResponsePartition(Struct):
 class OffsetFetchResponseTopic(Struct):
     name: str = field(STRING, "0-7", default="")
     partitions: Sequence[OffsetFetchResponsePartition] = field(
-        Array(OffsetFetchResponsePartition, columns=True), "0-7", default_factory=list
+        LongArray(OffsetFetchResponsePartition), "0-7", default_factory=list
     )
 
 
@@ -33,7 +34,7 @@ class OffsetFetchResponseTopics(Struct):
     name: str = field(STRING, "8-9", default="")
     topic_id: bytes = field(UUID, "10+", default=NO_UUID)
     partitions: Sequence[OffsetFetchResponsePartitions] = field(
-        Array(OffsetFetchResponsePartitions, columns=True), "8+", default_factory=list
+        LongArray(OffsetFetchResponsePartitions), "8+", default_factory=list
     )
 
 
@@ -52,7 +53,7 @@ class OffsetFetchResponse(Response):
     )
     error_code: int = field(INT16, "2-7", default=0)
     groups: Sequence[OffsetFetchResponseGroup] = field(
-        Array(OffsetFetchResponseGroup, columns=True), "8+", default_factory=list
+        LongArray(OffsetFetchResponseGroup), "8+", default_factory=list
     )
 
 

@@ -279,9 +279,9 @@ def test_an_acl_that_is_not_there_afterwards_is_reported(acls: Kcli, cluster: Fa
         answer.resources = []
 
     cluster.replace(DescribeAclsRequest, lost, times=FOREVER)
-    (item,) = acls.items(f"{CREATE} --yes --timeout 500ms", 7)
+    (item,) = acls.items(f"{CREATE} --yes --timeout 2s", 7)
     assert item["status"] == "failed"
-    assert "was created, and is not there" in acls(f"{CREATE} --yes --timeout 500ms", 7).err
+    assert "was created, and is not there" in acls(f"{CREATE} --yes --timeout 2s", 7).err
 
 
 def test_an_acl_that_brokers_show_a_moment_later_is_waited_for(acls: Kcli, cluster: FakeCluster) -> None:
@@ -397,7 +397,7 @@ def test_an_acl_that_is_there_again_is_reported(acls: Kcli, cluster: FakeCluster
         cluster.acls.update(kept)
 
     cluster.intercept(DescribeAclsRequest, restore, after=1, times=FOREVER)
-    done = acls("delete --topic orders --yes --timeout 500ms -o json", 7)
+    done = acls("delete --topic orders --yes --timeout 2s -o json", 7)
     assert [item["status"] for item in done.items] == ["failed"]
     assert "was deleted, and is there again" in done.err
 

@@ -242,7 +242,7 @@ def test_a_value_that_is_not_there_afterwards_is_reported(quotas: Kcli, cluster:
                 value.value = 1024.0
 
     cluster.replace(DescribeClientQuotasRequest, stale, times=FOREVER)
-    (item,) = quotas.items("alter --user alice --set producer_byte_rate=5 --yes --timeout 500ms", 7)
+    (item,) = quotas.items("alter --user alice --set producer_byte_rate=5 --yes --timeout 2s", 7)
     assert item["status"] == "failed"
     cluster.heal()
     cluster.quotas[ALICE][BYTES] = 1024.0

@@ -596,7 +596,7 @@ def test_what_is_not_there_afterwards_is_reported(users: Users, cluster: FakeClu
             row.credential_infos = []
 
     cluster.replace(DescribeUserScramCredentialsRequest, stale, times=FOREVER)
-    (item,) = users.items(f"{SET.format(given=given)} --timeout 500ms", 7)
+    (item,) = users.items(f"{SET.format(given=given)} --timeout 2s", 7)
     assert item["status"] == "failed"
     cluster.heal()
     cluster.replace(DescribeUserScramCredentialsRequest, stale, times=3)
@@ -605,7 +605,7 @@ def test_what_is_not_there_afterwards_is_reported(users: Users, cluster: FakeClu
 
 def test_what_is_there_again_is_reported(users: Users, cluster: FakeCluster) -> None:
     cluster.fail(AlterUserScramCredentialsRequest, Code.NONE, times=FOREVER)
-    (item,) = users.items(f"{DELETE} --timeout 500ms", 7)
+    (item,) = users.items(f"{DELETE} --timeout 2s", 7)
     assert item["status"] == "failed"
 
 

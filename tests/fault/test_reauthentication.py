@@ -69,7 +69,7 @@ def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None
             ) as producer,
         ):
             end, sent = time.monotonic() + 3, []
-            while time.monotonic() < end:
+            while time.monotonic() < end or len(cluster.seen(ProduceRequest)) <= 300 or attempts(cluster) <= 30:
                 sent += [
                     producer.send(ProducerRecord("t", b"%d" % (len(sent) + i), partition=i % 4))
                     for i in range(20)
@@ -80,8 +80,6 @@ def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None
             soon(lambda: len(got) >= len(sent), "everything was read")
         stored = [value for number in range(4) for value in cluster.log("t", number).values()]
         assert sorted(stored) == sorted(got) == sorted(b"%d" % i for i in range(len(sent)))
-        assert len(cluster.seen(ProduceRequest)) > 300
-        assert attempts(cluster) > 30
         # No connection was lost, and sessions were renewed where they were: only one that was idle for a whole session,
         # as on a busy machine, is replaced.
         assert {seen.how for seen in cluster.connections} <= {"by the client", ""}

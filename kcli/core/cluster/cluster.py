@@ -119,7 +119,8 @@ class Cluster:
         except KcliError as error:
             future.set_error(error)
             return future
-        self.brokers.send(node, purpose, request, future, self.loop.now() + seconds)
+        now = self.loop.now()
+        self.brokers.send(node, purpose, request, future, now, now + seconds)
         return future
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:

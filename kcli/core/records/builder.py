@@ -32,6 +32,7 @@ from kcli.core.types import Header
 _TRANSACTIONAL = 0x10
 _MOST_CHUNKS = 64  # beyond that, one copy is cheaper than a long list for sendmsg
 _NO_LIMIT = 1 << 62
+_CODECS = range(len(CODEC_NAMES))
 _CRC = Struct(">I")
 
 
@@ -58,8 +59,8 @@ class BatchBuilder:
         "size",
     )
 
-    def __init__(self, *, room: int, codec: int = Codec.NONE, level: int | None = None) -> None:
-        if not 0 <= codec < len(CODEC_NAMES):
+    def __init__(self, room: int, *, codec: int = Codec.NONE, level: int | None = None) -> None:
+        if codec not in _CODECS:
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
         if level is not None:
             check_level(codec, level)
@@ -229,9 +230,11 @@ class BatchBuilder:
             return
         if self.codec != Codec.NONE:
             self._chunks = [compress(self.codec, self._join(), self.level)]
-        elif len(self._chunks) > _MOST_CHUNKS:
-            self._chunks = [self._join()]
-        self._packed_size = HEADER_SIZE + sum(map(len, self._chunks))
+            self._packed_size = HEADER_SIZE + len(self._chunks[0])
+        else:
+            if len(self._chunks) > _MOST_CHUNKS:
+                self._chunks = [self._join()]
+            self._packed_size = self.size
         self._sealed = True
 
     @property

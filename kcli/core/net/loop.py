@@ -280,7 +280,7 @@ class Loop:
             self._channels[channel] = _UNWATCHED
 
     def _wait_time(self, now: float, deadline: float | None) -> float | None:
-        earliest = self._timers.next_deadline()
+        earliest = self._timers.next_deadline() if self._timers.heap else _NEVER
         for channel in self._channels:
             due = channel.next_deadline()
             if due < earliest:

@@ -234,7 +234,10 @@ class Sender:
             else:
                 if self._missing_since:
                     self._missing_since.pop(tp, None)
-                by_leader.setdefault(leader, []).append(tp)
+                if leader in by_leader:
+                    by_leader[leader].append(tp)
+                else:
+                    by_leader[leader] = [tp]
         for leader, partitions in by_leader.items():
             self._send_to(leader, partitions, now)
 

@@ -332,6 +332,26 @@ def test_of_a_large_answer_the_selector_reports_when_much_of_it_is_there(rig: Ri
     assert told[2:] == [1], "little is missing"
 
 
+def test_at_the_end_of_a_large_answer_the_socket_is_not_read_once_more(rig: Rig) -> None:
+    """What follows is rarely there yet, and will be reported: it would be a read in vain for every fetch."""
+    future = rig.connect().ask()
+    rig.turn()
+    sock, reads = made()[0], list[int]()
+    read = sock.recv_into
+
+    def counted(room: memoryview) -> int:
+        reads.append(len(room))
+        return read(room)
+
+    sock.recv_into = counted  # type: ignore[method-assign]
+    large = metadata(1, "c" * 200_000)
+    rig.receive(large[:-1])
+    assert reads == [65_536, len(large) - 65_536]
+    rig.receive(large[-1:])
+    assert reads[2:] == [1]
+    assert len(future.value.cluster_id) == 200_000
+
+
 def test_small_answers_leave_the_socket_as_it_is(rig: Rig) -> None:
     rig.connect().ask()
     rig.turn()

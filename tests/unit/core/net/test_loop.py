@@ -11,7 +11,7 @@ import pytest
 from kcli.core.errors import ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.net.loop import Loop
-from kcli.core.net.polling import READ, WRITE
+from kcli.core.net.polling import READ, WRITE, SelectorPoll
 from tests.unit.core.net.fakes import Clock, FakeChannel, FakeSelector, loop_on
 
 
@@ -403,6 +403,16 @@ def test_work_runs_on_a_thread_and_ends_in_the_loop(outcome: str) -> None:
     loop.close()
     expected = ("value", None) if outcome == "value" else (None, "no such name")
     assert seen == [(*expected, threading.get_ident())]
+
+
+def test_a_system_without_epoll_runs_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.core.net.loop.open_poll", SelectorPoll)
+    loop = Loop()
+    future: Future[int] = Future()
+    loop.poll(0)
+    in_thread(lambda: loop.call_threadsafe(lambda: loop.complete((future, 1, None))))
+    assert loop.poll(30, future) == [future]
+    loop.close()
 
 
 # --- reentrancy and containment -------------------------------------------------------------------------------------

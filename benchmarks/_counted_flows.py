@@ -191,7 +191,7 @@ def _lag(stage: Stage, size: int) -> list[str]:
 
 
 _ONE_SENT = ("-X", "buffer.memory=1000000")
-_ONE_FETCHED = ("-X", "fetch.max.bytes=1000000")
+_ONE_FETCHED = ("-X", "fetch.buffer.bytes=1000000")
 
 IN_STEP = (
     Flow("produce", _produce(*_ONE_SENT)),

@@ -6,6 +6,7 @@ only when the position is requested are the rows of the oldest unfinished chunk 
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from kcli.core.producer.origins import Rows
 from kcli.flows.inputs.chunk import Chunk, InputPosition
@@ -43,6 +44,9 @@ class _Open:
 
 class AckTracker:
     """``position`` is where a later run has to begin so that nothing is left out."""
+
+    tracks: ClassVar[bool] = True
+    """Whether it has to be told of completed rows."""
 
     def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
@@ -97,6 +101,8 @@ class AckTracker:
 
 class NoTracker(AckTracker):
     """For runs whose position is never asked for: without a checkpoint or transactions."""
+
+    tracks = False
 
     def add_chunk(self, chunk: Chunk) -> None:
         """Does nothing."""

@@ -168,7 +168,8 @@ class _Run:
     def flush(self) -> None:
         """Flushes everything that was written."""
         self.sink.flush()
-        self.result.positions.update({tp: place.offset for tp, place in self.written.items()})
+        for tp, place in self.written.items():
+            self.result.positions[tp] = place.offset
 
     def drain(self, merger: Merger) -> None:
         """Writes what the merger still holds, up to the limit."""

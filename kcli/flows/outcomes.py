@@ -80,8 +80,9 @@ class Outcomes:
             error = report.error
             if error is None:
                 self.confirmed += report.count
-                for _, chunk, rows in report.origins:
-                    self._tracker.complete_rows(chunk, rows)
+                if self._tracker.tracks:
+                    for _, chunk, rows in report.origins:
+                        self._tracker.complete_rows(chunk, rows)
             else:
                 for _, chunk, rows in report.origins:
                     self.add_unstored_rows(chunk, rows, error)

@@ -65,9 +65,8 @@ class Progress:
         """
         self.done, self.bytes = done, size
         if share is not None:
-            self.share = max(share, self.share or 0.0)
-        if extra:
-            self.extra.update(extra)
+            self.share = share if self.share is None or share > self.share else self.share
+        self.extra |= extra
         if self.style != "none":
             now = self._clock()
             if now >= self._next:

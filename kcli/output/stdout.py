@@ -36,6 +36,7 @@ class Output:
         height: int | None = None,
     ) -> None:
         self._stream: Any = stream if stream is not None else sys.stdout
+        self._below: Any = getattr(self._stream, "buffer", self._stream)
         self.kind = kind
         self.headers = headers
         self.isatty = is_terminal(self._stream) if isatty is None else isatty
@@ -47,9 +48,9 @@ class Output:
     @property
     def binary(self) -> BinaryIO:
         """The stream of bytes below stdout, for output in blocks."""
-        if self._stream is None:
+        if self._below is None:
             raise OSError(9, os.strerror(9))  # stdout was closed before the start: EBADF
-        below: BinaryIO = getattr(self._stream, "buffer", self._stream)
+        below: BinaryIO = self._below
         return below
 
     @property

@@ -223,10 +223,10 @@ def looked_at_the_group_before_sending(one: Rewinder, wait: Any) -> None:
     brokers = one.consumer.cluster.brokers
     send = brokers.send
 
-    def sending(node: Any, purpose: str, request: Any, future: Any, deadline: float) -> None:
+    def sending(node: Any, purpose: str, request: Any, future: Any, now: float, deadline: float) -> None:
         if isinstance(request, LeaveGroupRequest):
             wait(request)
-        send(node, purpose, request, future, deadline)
+        send(node, purpose, request, future, now, deadline)
 
     brokers.send = sending  # type: ignore[method-assign]
 

@@ -102,10 +102,15 @@ class Brokers:
                 hooks.log("warning", "conf", warning)
 
     def send(
-        self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
+        self,
+        node: Node,
+        purpose: str,
+        request: Request | Plan,
+        future: Future[Any],
+        now: float,
+        deadline: float,
     ) -> None:
         """Queues ``request``; all errors are reported through ``future``."""
-        now = self._loop.now()
         route = self._route(node, purpose)
         channel = self._usable(route)
         if channel is None:
@@ -187,7 +192,7 @@ class Brokers:
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""
         key = (node.id, purpose)
-        route = self._routes.get(key)
+        route = self._routes[key] if key in self._routes else None  # noqa: SIM401 - not a call
         if route is not None and route.place == (node.host, node.port):
             return route
         address = self._address(node)

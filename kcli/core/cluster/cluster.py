@@ -115,11 +115,13 @@ class Cluster:
             return future
         seconds = self.options.request_timeout_ms / 1000 if timeout is None else timeout
         try:
-            node = self.node(node_id, purpose)
+            known = self.view.nodes
+            node = known[node_id] if node_id in known else self.node(node_id, purpose)
         except KcliError as error:
             future.set_error(error)
             return future
-        self.brokers.send(node, purpose, request, future, self.loop.now() + seconds)
+        now = self.loop.now()
+        self.brokers.send(node, purpose, request, future, now, now + seconds)
         return future
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
@@ -127,6 +129,11 @@ class Cluster:
         futures = [self.send(r) if isinstance(r, Request) else r for r in requests]
         self.maybe_refresh(self.loop.now())
         return self.loop.poll(timeout, *futures)
+
+    def poll_until(self, now: float, deadline: float) -> None:
+        """``poll`` without requests, until a time on the loop's clock."""
+        self.maybe_refresh(now)
+        self.loop.poll_until(deadline)
 
     def node(self, node_id: int, purpose: str = CONTROL) -> Node:
         """The broker that ``node_id``, ANY or CONTROLLER refers to; ConnectError for an unknown broker."""
@@ -456,7 +463,7 @@ def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError
 
 def check_timeout(timeout: Any) -> None:
     """Rejects values that are no timeout: NaN, which compares with no clock, would wait indefinitely."""
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    number = type(timeout) is float or (isinstance(timeout, int | float) and not isinstance(timeout, bool))
     if not number or not timeout >= 0:
         raise ConfigError(
             f"timeout must be a non-negative number of seconds, got {timeout!r}",

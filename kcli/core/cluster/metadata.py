@@ -49,8 +49,10 @@ class TopicView(NamedTuple):
 
     def partition(self, number: int) -> PartitionView | None:
         """The partition of this number. Brokers list partitions from 0 on, without gaps."""
-        if 0 <= number < len(self.partitions) and self.partitions[number].partition == number:
-            return self.partitions[number]
+        if 0 <= number < len(self.partitions):
+            found = self.partitions[number]
+            if found.partition == number:
+                return found
         return next((p for p in self.partitions if p.partition == number), None)
 
 
@@ -65,8 +67,9 @@ class ClusterView(NamedTuple):
 
     def leader(self, tp: TopicPartition) -> Node | None:
         """The broker that leads the partition; None if there is none or it is not known."""
-        topic = self.topics.get(tp.topic)
-        partition = topic.partition(tp.partition) if topic else None
+        if tp.topic not in self.topics:
+            return None
+        partition = self.topics[tp.topic].partition(tp.partition)
         return self.nodes.get(partition.leader) if partition else None
 
     def topic_name(self, topic_id: bytes) -> str | None:

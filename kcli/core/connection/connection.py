@@ -39,7 +39,6 @@ from kcli.core.hooks import Hooks
 from kcli.core.protocol.api import (
     API_VERSIONS,
     Request,
-    Response,
     choose_version,
     decode_response,
     encode_request,
@@ -88,15 +87,15 @@ class Connection:
         self._complete = complete
         self._hooks = hooks
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
-        self._frames = FrameReader(str(node), max_frame_bytes)
-        self.writable = self._frames.writable
-        """The buffer for the socket's next bytes."""
+        self.frames = FrameReader(str(node), max_frame_bytes)
+        """Has the buffer for the socket's next bytes."""
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
         self._handshake: Handshake | None = None
         self._handshake_deadline = NEVER
         self._setup_timeout = setup_timeout
-        self._work: Callable[[], Any] | None = None
+        self.work: Callable[[], Any] | None = None
+        """The function to run in the worker thread, once; its result belongs to ``computed``."""
         self.session = Session(login)
         self._has_versions = False
         self._versions: dict[tuple[type[Request], int, int], int] = {}  # chosen from the offer
@@ -154,8 +153,8 @@ class Connection:
         return now - last_used >= self.session.lifetime and self.pending == 0
 
     def take_work(self) -> Callable[[], Any] | None:
-        """The function to run in the worker thread, once; its result belongs to ``computed``."""
-        work, self._work = self._work, None
+        """Removes and returns ``work``."""
+        work, self.work = self.work, None
         return work
 
     def computed(self, value: Any, error: BaseException | None, now: float) -> None:
@@ -223,14 +222,9 @@ class Connection:
 
     # --- bytes -----------------------------------------------------------------------------------
 
-    @property
-    def missing(self) -> int:
-        """Bytes still missing from a large response, of which a part is of no use; 0 if none has begun."""
-        return self._frames.missing
-
     def received(self, count: int, now: float) -> None:
-        """``count`` bytes were written to ``writable()``. Any error raised here must close the connection."""
-        for frame in self._frames.received(count):
+        """``count`` bytes were written to ``frames``. Any error raised here must close the connection."""
+        for frame in self.frames.received(count):
             self._response(frame, now)
 
     def wrote(self, count: int) -> None:
@@ -241,7 +235,7 @@ class Connection:
             count = 0
         while count > 0:
             head = self.outgoing.popleft()
-            count -= len(head)
+            count -= head.nbytes
             if count < 0:
                 self.outgoing.appendleft(head[count:])
         while self._awaiting_write and self._awaiting_write[0][0] <= self._sent_bytes:
@@ -252,7 +246,7 @@ class Connection:
         error = error or ConnectError(f"the connection to {self.node} was closed")
         self._cell.apply(Event.CLOSE, str(error))
         self.outgoing.clear()
-        self._handshake = self._work = None
+        self._handshake = self.work = None
         unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None
         for sent in self._in_flight.clear():
             lost = unknown or OutcomeUnknownError(
@@ -273,7 +267,7 @@ class Connection:
     # --- inside ----------------------------------------------------------------------------------
 
     def _write(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
-        if isinstance(request, Plan):
+        if type(request) is Plan:
             self._write_plan(request, future, now, deadline)
             return
         kind = (type(request), request.version_cap, request.version_floor)
@@ -329,8 +323,11 @@ class Connection:
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
+        request, version = sent.request, sent.version
+        if request.api_key == API_VERSIONS and _is_unsupported(frame.data):
+            version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         try:
-            response = self._decode(sent, frame.data)
+            response = decode_response(type(request), version, frame.data)
         except ProtocolError as error:
             unreadable = ProtocolError(f"{self.node}: {error.what}", why=error.why, do=error.do)
             self._complete((sent.future, None, unreadable))
@@ -351,15 +348,6 @@ class Connection:
         self._in_flight.postpone(pause_ms / 1000)
         what = f"{self.node} asks for a pause of {pause_ms} ms after {api_name}: a quota is exceeded"
         self._hooks.log("info", "proto", what)
-
-    def _decode(self, sent: Sent, data: memoryview) -> Response:
-        version = sent.version
-        if (
-            sent.request.api_key == API_VERSIONS
-            and int.from_bytes(data[4:6], "big", signed=True) == UNSUPPORTED_VERSION
-        ):
-            version = 0  # a broker that does not support the version responds in v0 (KIP-511)
-        return decode_response(type(sent.request), version, data)
 
     def _begin_handshake(self, steps: Handshake, now: float, deadline: float) -> None:
         self._handshake, self._handshake_deadline = steps, deadline
@@ -390,7 +378,7 @@ class Connection:
             self._flush_waiting(now)
         else:
             if isinstance(step, Compute):
-                self._work = step.fn
+                self.work = step.fn
             else:
                 self._has_versions = step.request.api_key != API_VERSIONS
                 self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
@@ -417,3 +405,8 @@ class Connection:
     def _report_state(self, old: State, new: State, why: str) -> None:
         self.state = new
         self._hooks.log("debug", "proto", f"{self.node}: {old.value} → {new.value} ({why})")
+
+
+def _is_unsupported(response: memoryview) -> bool:
+    """Whether a response to ApiVersions says that the broker does not support its version."""
+    return int.from_bytes(response[4:6], "big", signed=True) == UNSUPPORTED_VERSION

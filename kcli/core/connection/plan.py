@@ -5,7 +5,7 @@ versions is sent on the connection that reported them. No socket, no clock.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.future import Future
@@ -30,6 +30,7 @@ class Broker(NamedTuple):
         return api.api_key in self.offer.apis
 
 
+@final
 class Plan:
     """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises fails the plan.
 

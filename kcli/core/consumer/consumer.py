@@ -530,10 +530,12 @@ class Consumer:
         self._poll_buffer.end_open()
         loop = self.cluster.loop
         deadline = _NEVER if timeout is None else self.cluster.deadline(timeout)
-        self._auto_commit.polled(loop.now())
+        now = loop.now()
+        self._auto_commit.polled(now)
         if self._poll_buffer.empty:
             self._poll_buffer.release()
-        self.cluster.poll(0.0)  # drive rebalances and commits even while the buffer still holds batches
+        # drives rebalances and commits even while the buffer still holds batches
+        self.cluster.poll_until(now, now)
         while not self._woken:
             batches = self._take_batches()
             if batches or self.done or loop.now() >= deadline:
@@ -545,7 +547,8 @@ class Consumer:
     def _take_batches(self) -> list[FetchedBatch]:
         now = self.cluster.loop.now()
         self._advance(now)
-        self._out_of_range.pump(now)
+        if self._out_of_range.lookups:
+            self._out_of_range.pump(now)
         batches = self._poll_buffer.take_batches(self._poll_limit)
         while not batches:
             try:
@@ -565,14 +568,13 @@ class Consumer:
         ``polls=False``: the application has not finished with the batches it holds, so nothing may be revoked or
         committed.
         """
-        loop = self.cluster.loop
-        self._advance(loop.now(), polls=polls)
+        now = self.cluster.loop.now()
+        self._advance(now, polls=polls)
         wakes = [self._fetcher.wake_at, self._positions.wake_at, self._out_of_range.wake_at, deadline]
         if self._group is not None:
             # work that only a poll may do can be long overdue: no reason to wake up
             wakes.append(self._group.wake_at if polls else self._group.commits.wake_at)
-        until = min(wakes)
-        self.cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
+        self.cluster.poll_until(now, min(wakes))
 
     def _advance(self, now: float, *, polls: bool = True) -> None:
         group = self._group

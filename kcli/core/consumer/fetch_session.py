@@ -66,7 +66,8 @@ class FetchSession:
         if ask.topic_id == NO_UUID:
             self._without_id.add(tp)
         else:
-            self._without_id.discard(tp)
+            if self._without_id:
+                self._without_id.discard(tp)
             self._names[ask.topic_id] = tp.topic
 
     def drop(self, tp: TopicPartition) -> None:
@@ -94,7 +95,8 @@ class FetchSession:
         asks, forgotten = self._changes(by_id)
         request.session_id, request.session_epoch = self.id, self.epoch
         request.topics = _topics(asks, max_bytes)
-        request.forgotten_topics_data = _forgotten(forgotten)
+        if forgotten:
+            request.forgotten_topics_data = _forgotten(forgotten)
         if not by_id:
             request.cap_version(_LAST_BY_NAME)
 
@@ -132,8 +134,8 @@ class FetchSession:
                 forgotten[tp] = sent
             elif ask is not None and ask != sent:
                 asks[tp] = ask
-        self._news.clear()
-        self._sent.update(asks)
+        self._news = {}
+        self._sent |= asks
         for tp in forgotten:
             del self._sent[tp]
         return asks, forgotten
@@ -152,11 +154,10 @@ class FetchSession:
 def _topics(asks: Asks, max_bytes: int) -> list[FetchTopic]:
     topics: dict[tuple[str, bytes], FetchTopic] = {}
     for tp, ask in asks.items():
-        row = topics.get((tp.topic, ask.topic_id))
-        if row is None:
-            row = FetchTopic(topic=tp.topic, topic_id=ask.topic_id, partitions=[])
-            topics[tp.topic, ask.topic_id] = row
-        row.partitions.append(
+        key = (tp.topic, ask.topic_id)
+        if key not in topics:
+            topics[key] = FetchTopic(topic=tp.topic, topic_id=ask.topic_id, partitions=[])
+        topics[key].partitions.append(
             FetchPartition(
                 partition=tp.partition,
                 current_leader_epoch=ask.leader_epoch,

@@ -98,23 +98,25 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
     if not isinstance(records, memoryview) or not len(records):
         return found
     found.bytes = len(records)
-    aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+    aborted: list[tuple[int, int]] = []
+    if data.aborted_transactions:
+        aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions]
     committed_only = options.isolation_level == "read_committed"
     split = split_batches(records)
     whole = _whole(state.tp, split, records, options, found, joins=0 if aborted else joins)
     position, stop = state.fetch_from, state.stop
+    shown: list[tuple[BatchView, int, int]] = []
     try:
         for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
             if stop is not None and position >= stop:
                 break
-            if batch.next_offset <= position:
+            after, base = batch.next_offset, batch.base_offset
+            if after <= position:
                 continue
-            end = batch.next_offset if stop is None else min(stop, batch.next_offset)
-            shown = visible or (batch.is_control and options.show_control_batches)
-            if shown and batch.base_offset < end:
-                first = max(position, batch.base_offset)
-                found.batches.append(FetchedBatch(state.tp, batch, first, end, end))
-            position = batch.next_offset
+            end = after if stop is None or after < stop else stop
+            if base < end and (visible or (batch.is_control and options.show_control_batches)):
+                shown.append((batch, position if base < position else base, end))
+            position = after
             found.epoch = batch.leader_epoch
     except (
         CorruptRecordsError
@@ -123,9 +125,11 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
     if found.skipped is not None:
         position = max(position, found.skipped[0].next_offset)
         found.epoch = found.skipped[0].leader_epoch
-    if found.batches:
-        then = position if stop is None else min(position, stop)
-        found.batches[-1] = found.batches[-1]._replace(then=then, epoch=found.epoch)
+    if shown:
+        last, first, end = shown.pop()
+        found.batches = [FetchedBatch(state.tp, *one, one[2]) for one in shown]
+        then = position if stop is None or position < stop else stop
+        found.batches.append(FetchedBatch(state.tp, last, first, end, then, found.epoch))
     found.position, found.needed = position, split.needed
     return found
 
@@ -142,7 +146,7 @@ def _whole(
     """The batches before a damaged one, which is reported after they have been returned."""
     check, limit = options.check_crcs, options.max_decompressed_batch_bytes
     try:
-        while True:
+        while split.position < records.nbytes:
             run = (
                 plain_run(records, split.position, transactional=True, verify=check, enough=joins)
                 if joins

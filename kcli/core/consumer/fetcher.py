@@ -108,11 +108,21 @@ class Fetcher:
 
     def pump(self, now: float) -> None:
         """Sends a fetch to every broker with partitions to read, no fetch in flight and room for the response."""
-        self._update_sources(now)
+        if self._changed or self._cluster.view is not self._view or self._recovery.wake_at <= now:
+            self._update_sources(now)
         self.wake_at = self._recovery.wake_at
         if self.open_transactions is not None:
-            self.open_transactions.pump(now)
-            self.wake_at = min(self.wake_at, self.open_transactions.wake_at)
+            waiting = self.open_transactions.waiting
+            if waiting.wake_at <= now:
+                self.open_transactions.pump(now)
+            if waiting.wake_at < self.wake_at:
+                self.wake_at = waiting.wake_at
+        for source in self._sources.values():
+            if source.session.wanted and not source.in_flight:
+                self._send_fetches(now)
+                return
+
+    def _send_fetches(self, now: float) -> None:
         busy = [source for source in self._sources.values() if source.session.wanted]
         sent = False
         for source in busy:

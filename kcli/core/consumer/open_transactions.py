@@ -25,47 +25,44 @@ from kcli.core.types import TopicPartition
 
 
 class OpenTransactions:
-    """``update`` after every fetch of a partition, ``pump`` at ``wake_at``, ``forget`` for unread partitions."""
+    """``update`` after every fetch of a partition, ``pump`` when one of ``waiting`` is due, ``forget`` for unread
+    partitions.
+    """
 
     def __init__(self, cluster: Cluster, subscription: Subscription) -> None:
         self._cluster = cluster
         self._subscription = subscription
-        self._waiting = Waiting()
-
-    @property
-    def wake_at(self) -> float:
-        """When ``pump`` is due."""
-        return self._waiting.wake_at
+        self.waiting = Waiting()
 
     def update(self, state: PartitionState, now: float) -> None:
         """Updates the partition's bounds after a fetch; usually there is nothing to do."""
         stable, offset = state.last_stable, state.fetch_from
         waits = 0 <= stable <= offset < state.high_watermark
-        if not waits and not self._waiting:
+        if not waits and not self.waiting:
             return
-        wait = self._waiting.get(state.tp)
+        wait = self.waiting.get(state.tp)
         if wait is not None and not (waits and wait.is_for(offset, stable)):
             self._moved(wait)
             wait = None
         if waits and wait is None:
-            self._waiting.start(state.tp, offset, stable, now, clock.wall_ms())
+            self.waiting.start(state.tp, offset, stable, now, clock.wall_ms())
 
     def forget(self, tp: TopicPartition) -> None:
         """The partition is not being read at present."""
-        self._waiting.end(tp)
+        self.waiting.end(tp)
 
     def close(self) -> None:
         """Drops all waits."""
-        self._waiting = Waiting()
+        self.waiting = Waiting()
 
     def pump(self, now: float) -> None:
         """Asks the leaders of the partitions that have been blocked for long."""
         by_leader: dict[int, list[Wait]] = {}
-        for wait in self._waiting.take_due(now):
+        for wait in self.waiting.take_due(now):
             state = self._state(wait)
             leader = self._cluster.view.leader(wait.tp)
             if state is None or leader is None or state.position < wait.offset:
-                self._waiting.postpone(wait, now)  # usually the application still has records to process
+                self.waiting.postpone(wait, now)  # usually the application still has records to process
             else:
                 by_leader.setdefault(leader.id, []).append(wait)
         for node_id, waits in by_leader.items():
@@ -73,7 +70,7 @@ class OpenTransactions:
 
     def snapshot(self) -> dict[TopicPartition, OpenTransaction]:
         """The partitions that are blocked now."""
-        states = ((wait, self._state(wait)) for wait in self._waiting)
+        states = ((wait, self._state(wait)) for wait in self.waiting)
         return {wait.tp: _described(wait, state) for wait, state in states if state is not None}
 
     def _state(self, wait: Wait) -> PartitionState | None:
@@ -100,10 +97,10 @@ class OpenTransactions:
                     {TopicPartition(topic.name, row.partition_index): row for row in topic.partitions}
                 )
         for wait in waits:
-            if self._waiting.get(wait.tp) is not wait:
+            if self.waiting.get(wait.tp) is not wait:
                 continue  # it has advanced since
             if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next fetch
-                self._waiting.postpone(wait, now)
+                self.waiting.postpone(wait, now)
                 continue
             self._explain(wait, failure or _error(wait, rows.get(wait.tp)), rows.get(wait.tp), now)
 
@@ -112,21 +109,21 @@ class OpenTransactions:
     ) -> None:
         if error is not None and classify_error(error).retriable and not wait.failures:
             wait.failures += 1
-            self._waiting.postpone(wait, now)
+            self.waiting.postpone(wait, now)
             return
         writer = UNKNOWN_WRITER if error is not None or row is None else _first_writer(row, wait.stable)
         if writer is None:  # it has ended, and the next fetch will return its records
-            self._waiting.postpone(wait, now)
+            self.waiting.postpone(wait, now)
             return
         if error is not None:
             self._cluster.hooks.log(
                 "debug", "fetch", f"{error}; the producer of the open transaction is not known"
             )
-        if self._waiting.set_writer(wait, writer, now):
+        if self.waiting.set_writer(wait, writer, now):
             self._cluster.hooks.log("warning", "fetch", _sentence(wait))
 
     def _moved(self, wait: Wait) -> None:
-        if self._waiting.end(wait.tp):
+        if self.waiting.end(wait.tp):
             text = f"{wait.tp}: read_committed no longer waits at offset {wait.offset}"
             self._cluster.hooks.log("info", "fetch", text)
 

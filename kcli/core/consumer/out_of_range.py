@@ -37,8 +37,8 @@ class _Lookup:
 
 
 class OutOfRange:
-    """``wake_at`` is when ``pump`` is due. ``reset`` applies the reset policy to a partition. ``exact``: it is always an
-    error, as where ranges are read.
+    """``wake_at`` is when ``pump`` is due; without ``lookups`` it has nothing to do. ``reset`` applies the reset policy
+    to a partition. ``exact``: it is always an error, as where ranges are read.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class OutOfRange:
         self._options = options
         self._subscription = subscription
         self._reset = reset
-        self._lookups: list[_Lookup] = []
+        self.lookups: list[_Lookup] = []
         self.exact = False
         self.wake_at = _NEVER
 
@@ -66,7 +66,7 @@ class OutOfRange:
             self._cluster.hooks.log("warning", "fetch", f"{error}: continuing by {policy}")
             self._reset(error.tp)
             return
-        self._lookups.append(_Lookup(error, state.version, now, now))
+        self.lookups.append(_Lookup(error, state.version, now, now))
         self.wake_at = now
 
     def pump(self, now: float) -> None:
@@ -74,12 +74,12 @@ class OutOfRange:
         ``on.out.of.range`` says where to continue.
         """
         self.wake_at = _NEVER
-        for lookup in list(self._lookups):
+        for lookup in list(self.lookups):
             state = self._subscription.get(lookup.error.tp)
             wanted = state is not None and state.version == lookup.version
             error = self._explained(lookup, now) if wanted else None
             if not wanted or error is not None:
-                self._lookups.remove(lookup)
+                self.lookups.remove(lookup)
             if error is not None:
                 self._continue_or_raise(error)
 

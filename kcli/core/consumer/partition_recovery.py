@@ -70,28 +70,29 @@ class PartitionRecovery:
         self._pause = options.retry_backoff_ms / 1000
         self._patience = options.default_api_timeout_ms / 1000
         self._due: list[tuple[float, TopicPartition]] = []
+        self.wake_at = _NEVER
+        """When the next partition is due."""
         self._since: dict[TopicPartition, float] = {}
         self._suspected: dict[TopicPartition, int] = {}
         self._stalls = StallReporter(cluster.hooks, "fetch")
 
-    @property
-    def wake_at(self) -> float:
-        """When the next partition is due."""
-        return self._due[0][0] if self._due else _NEVER
-
     def schedule(self, tp: TopicPartition, at: float) -> None:
         """Schedules the partition for time ``at``."""
         heappush(self._due, (at, tp))
+        self.wake_at = self._due[0][0]
 
     def wake(self, now: float) -> None:
         """Marks the partitions that are due as changed."""
         while self._due and self._due[0][0] <= now:
             self._changed[heappop(self._due)[1]] = None
+        self.wake_at = self._due[0][0] if self._due else _NEVER
 
     def mark_recovered(self, tp: TopicPartition) -> None:
         """The partition has recovered, or is no longer read."""
-        self._since.pop(tp, None)
-        self._stalls.over(tp)
+        if tp in self._since:
+            del self._since[tp]
+        if self._stalls.since:
+            self._stalls.over(tp)
 
     def record_problem(self, state: PartitionState, error: KcliError, now: float) -> None:
         """Records a problem of the partition's broker; the retry waits for the broker."""

@@ -29,7 +29,7 @@ _PriorPositions = list[_PriorPosition]
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Item:
-    """A batch to be returned, or (None) an offset range without visible records."""
+    """A batch to be returned, or (None) an offset range without visible records, up to ``then``."""
 
     tp: TopicPartition
     version: int
@@ -89,9 +89,8 @@ class PollBuffer:
         self.release()
         self._arrived = arrived
         for tp, version, cut in arrived.parts:
-            self._items.extend(_Item(tp, version, b, b.then, b.then_epoch) for b in cut.batches)
-            if not cut.batches:
-                self._items.append(_Item(tp, version, None, cut.position, cut.epoch))
+            for batch in cut.batches or (None,):
+                self._items.append(_Item(tp, version, batch, cut.position, cut.epoch))
 
     def release(self) -> None:
         """Discards what is left and releases its bytes: batches returned before are no longer valid."""
@@ -123,16 +122,26 @@ class PollBuffer:
             else:
                 taken.append(batch)
                 self._items.popleft()
-                limit -= min(batch.stop - batch.first, batch.batch.count)
+                limit -= _count(batch)
         return taken
 
     def mark_returned(self, batches: list[FetchedBatch]) -> None:
         """Marks ``batches``, taken last, as returned to the application; ``take_back`` undoes this."""
-        states = {batch.tp: state for batch in batches if (state := self._state_of(batch))}
-        self._moving = (batches, [(state, state.position, state.epoch) for state in states.values()])
+        before: _PriorPositions = []
+        seen: dict[TopicPartition, PartitionState | None] = {}
         for batch in batches:
-            self._advance(batch.tp, batch.then, batch.then_epoch)
-        self.records += sum(min(batch.stop - batch.first, batch.batch.count) for batch in batches)
+            if batch.tp not in seen:
+                state = seen[batch.tp] = self._subscription.get(batch.tp)
+                if state is not None:
+                    before.append((state, state.position, state.epoch))
+        self._moving = (batches, before)
+        records = 0
+        for batch in batches:
+            state = seen[batch.tp]
+            if state is not None:
+                state.position, state.epoch = batch.then, batch.then_epoch
+            records += _count(batch)
+        self.records += records
         self._open = []
 
     def take_back(self, batches: list[FetchedBatch]) -> None:
@@ -195,10 +204,11 @@ class PollBuffer:
 
     def end_open(self, versions: dict[TopicPartition, int] | None = None) -> None:
         """Batches that were taken last and not returned are read again later."""
-        for tp in {batch.tp for batch in self._open}:
-            state = self._subscription.get(tp)
-            if state is not None and (versions is None or state.version == versions.get(tp)):
-                self._subscription.step_back(tp)
+        if self._open:
+            for tp in {batch.tp for batch in self._open}:
+                state = self._subscription.get(tp)
+                if state is not None and (versions is None or state.version == versions.get(tp)):
+                    self._subscription.step_back(tp)
         self._open = []
         self._moving = ([], [])
 
@@ -226,3 +236,9 @@ class PollBuffer:
         state = self._subscription.get(tp)
         if state is not None:
             state.position, state.epoch = position, epoch
+
+
+def _count(batch: FetchedBatch) -> int:
+    """The records of the part of a batch: at most its offsets."""
+    offsets, records = batch.stop - batch.first, batch.batch.count
+    return offsets if offsets < records else records

@@ -132,7 +132,10 @@ class Positions:
     def pump(self, now: float) -> None:
         """Sends the requests that are due."""
         self.wake_at = _NEVER
-        self._look_for_truncation()
+        if self._changed or self._cluster.view is not self._view:
+            self._look_for_truncation()
+        if not self._subscription.unsettled:
+            return
         self._ask_committed(now)
         asked = {tp for sent in self._asking for tp in sent.versions}
         for phase in (Phase.RESET, Phase.VALIDATE):

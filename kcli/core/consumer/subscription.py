@@ -22,6 +22,9 @@ class Phase(TableKey):
     FAILED = "failed"
 
 
+_SETTLED = (Phase.READING, Phase.FAILED)
+
+
 class Span(NamedTuple):
     """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
@@ -146,11 +149,14 @@ class Subscription:
     """The assigned partitions and their positions.
 
     Of thousands of assigned partitions few change at a time: components that act on changes use ``watch_changes``, and
-    ``in_phase`` examines no other partitions.
+    ``in_phase`` examines no other partitions. ``unsettled`` are those that cannot be read before something is known.
     """
 
     def __init__(self) -> None:
         self._states: dict[TopicPartition, PartitionState] = {}
+        self.get: Callable[[TopicPartition], PartitionState | None] = self._states.get
+        """The state of an assigned partition."""
+        self.unsettled: dict[TopicPartition, None] = {}
         self._in_phase: dict[Phase, dict[TopicPartition, PartitionState]] = {phase: {} for phase in Phase}
         self._versions = itertools.count()
         self._watched: list[Changes] = []
@@ -194,6 +200,7 @@ class Subscription:
         if state is not None:
             for others in self._in_phase.values():
                 others.pop(tp, None)
+            self.unsettled.pop(tp, None)
             self._note(tp)
 
     def seek(self, tp: TopicPartition, offset: int, *, epoch: int = -1) -> None:
@@ -244,10 +251,6 @@ class Subscription:
         """The assigned partitions of a topic."""
         return [state for tp, state in self._states.items() if tp.topic == topic]
 
-    def get(self, tp: TopicPartition) -> PartitionState | None:
-        """The state of an assigned partition."""
-        return self._states.get(tp)
-
     def items(self) -> Iterable[tuple[TopicPartition, PartitionState]]:
         """All assigned partitions with their states."""
         return self._states.items()
@@ -297,6 +300,10 @@ class Subscription:
             for others in self._in_phase.values():
                 others.pop(tp, None)
             self._in_phase[state.phase][tp] = state
+            if state.phase in _SETTLED:
+                self.unsettled.pop(tp, None)
+            else:
+                self.unsettled[tp] = None
         self._note(tp)
 
     def _note(self, tp: TopicPartition) -> None:

@@ -138,7 +138,7 @@ class HeartbeatThread:
             future = Future(self._cluster.loop.wait)
             self._asked = (next_request, future)
             brokers = self._cluster.brokers
-            brokers.send(node, HEARTBEAT, next_request, future, now + self._timeout)
+            brokers.send(node, HEARTBEAT, next_request, future, now, now + self._timeout)
         return now
 
     def _start_leaving(self, now: float) -> None:

@@ -66,6 +66,7 @@ class Channel:
         receive_buffer: int = -1,
     ) -> None:
         self.connection = connection
+        self._frames = connection.frames
         self.node = connection.node
         self.is_open = True
         """Whether it can still carry requests."""
@@ -225,7 +226,7 @@ class Channel:
         else:
             while self.is_open and self._decrypted_waits and self._read_once(now):
                 pass  # the selector does not report bytes that the TLS layer has buffered
-        if self._tls is None and _CAN_WAIT and self._socket is not None:
+        if (self._frames.missing or self._least > 1) and self._tls is None and self._socket is not None:
             self._wait_for_many(self._socket)
 
     def flush(self, now: float) -> None:
@@ -254,9 +255,9 @@ class Channel:
 
     def _wait_for_many(self, sock: socket.socket) -> None:
         """During a large response the selector reports a megabyte at a time, not every segment (SO_RCVLOWAT)."""
-        missing = self.connection.missing
+        missing = self._frames.missing
         least = min(missing, _MOST_AT_ONCE) if missing >= _WORTH_WAITING else 1
-        if least != self._least:
+        if least != self._least and _CAN_WAIT:
             self._least = least
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
 
@@ -339,7 +340,7 @@ class Channel:
 
     def _read_once(self, now: float) -> bool:
         assert self._socket is not None
-        room = self.connection.writable()
+        room, missing = self._frames.writable(), self._frames.missing
         try:
             count = self._socket.recv_into(room)
         except (BlockingIOError, InterruptedError):
@@ -358,8 +359,10 @@ class Channel:
         except KcliError as error:
             self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
-        self._after_step()
-        return count == len(room) or self._tls is not None
+        if self._setup_deadline != NEVER or self.connection.work is not None:
+            self._after_step()
+        # A large response has been received to its end: what follows it is rarely there yet, and will be reported.
+        return (not missing and count == room.nbytes) or self._tls is not None
 
     def _after_step(self) -> None:
         """The connection may be ready now, or have work for the worker thread."""

@@ -12,8 +12,6 @@ without a check of timers and interest: any other event ends the wait (``tests/u
 from __future__ import annotations
 
 import contextlib
-import functools
-import selectors
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -25,13 +23,13 @@ from kcli.core.errors import KcliError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel
+from kcli.core.net.polling import READ, WRITE, open_poll
 from kcli.core.net.timers import Timer, Timers
 from kcli.core.net.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from kcli.core.net.worker import Worker
 
-_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
 _NEVER = float("inf")
 _LONGEST_WAIT = 86_400.0  # seconds; epoll accepts no more than 24 days
@@ -43,11 +41,13 @@ class Loop:
     def __init__(self, *, hooks: Hooks = NO_HOOKS, now: Callable[[], float] = clock.monotonic) -> None:
         self.now = now
         self._hooks = hooks
-        self._selector = selectors.DefaultSelector()
+        self._poll = open_poll()
         self._wakeup = Wakeup()
-        self._selector.register(self._wakeup, _READ, None)
+        self._wakeup_fd = self._wakeup.fileno()
+        self._poll.register(self._wakeup_fd, READ)
         self._timers = Timers()
-        self._channels: dict[Channel, int] = {}  # channel -> events that the selector watches
+        self._channels: dict[Channel, int] = {}  # channel -> events that are watched
+        self._watched: dict[int, Channel] = {}  # descriptor -> channel
         self._completed: deque[Completion] = deque()
         self._calls: deque[Callable[[], None]] = deque()
         self._worker: Worker | None = None
@@ -127,7 +127,7 @@ class Loop:
                 channel.close()
             self._run_completions()
         finally:
-            self._selector.close()
+            self._poll.close()
             self._wakeup.close()
 
     def drop(self) -> None:
@@ -135,7 +135,7 @@ class Loop:
         if self._closed:
             return
         self._closed = True
-        self._selector.close()  # first: then no socket needs to be unregistered
+        self._poll.close()  # first: then no socket needs to be unregistered
         self._wakeup.close()
         for channel in self._channels:
             channel.drop()
@@ -211,21 +211,23 @@ class Loop:
     def _wait(self, now: float, wait: float | None) -> tuple[bool, float]:
         """Waits once, and continues for the rest of that time as long as only bytes of a response arrive.
 
-        They change nothing that the selector or the waiting time depends on, and a large response arrives in many
+        They change nothing that is watched or that the waiting time depends on, and a large response arrives in many
         pieces. Returns False if it ended with only bytes sent or received, and the time of the last event.
         """
         end = None if wait is None else now + wait
         while True:
-            ready = self._selector.select(wait)
+            ready = self._poll.poll(wait)
             now = self.now()
             happened, wrote = not ready, False
-            for key, events in ready:
-                if key.data is None:
+            for fd, events in ready:
+                if fd == self._wakeup_fd:
                     self._wakeup.drain()
                     happened = True
-                else:
-                    happened |= self._serve(key.data, events, now)
-                    wrote |= bool(events & _WRITE)
+                elif fd in self._watched:  # not closed since, by what was served before it
+                    channel = self._watched[fd]
+                    writable = bool(events & ~READ and self._channels[channel] & WRITE)
+                    happened |= self._serve(channel, bool(events & ~WRITE), writable, now)
+                    wrote |= writable
             if happened or wrote or self._completed or self._calls:
                 return happened, now
             if end is not None:
@@ -234,20 +236,20 @@ class Loop:
                 if wait <= 0:
                     return False, now
 
-    def _serve(self, channel: Channel, events: int, now: float) -> bool:
-        """Whether more happened than bytes that moved."""
+    def _serve(self, channel: Channel, readable: bool, writable: bool, now: float) -> bool:
+        """Whether more happened than bytes that moved. An error or a hang-up is reported as both."""
         was_ready = channel.is_ready
         # A refused connect is readable and writable at once; after the first event the channel may be at its next
         # address already, and the second event does not belong to that socket.
         served = channel.attempt
-        if events & _READ and channel.is_open:
+        if readable and channel.is_open:
             channel.on_readable(now)
-        if events & _WRITE and channel.is_open and channel.attempt == served:
+        if writable and channel.is_open and channel.attempt == served:
             channel.on_writable(now)
         return not (was_ready and channel.is_ready)
 
     def _flush_and_watch(self, now: float) -> bool:
-        """Writes queued bytes before waiting, then updates the selector. Returns whether a channel has closed."""
+        """Writes queued bytes before waiting, then updates what is watched. Returns whether a channel has closed."""
         closed = False
         for channel in list(self._channels):
             wants_write = channel.wants_write
@@ -258,24 +260,27 @@ class Loop:
                 del self._channels[channel]
                 closed = True
                 continue
-            events = _READ | (_WRITE if wants_write else 0)
+            events = READ | WRITE if wants_write else READ
             watched = self._channels[channel]
             if watched == events or (fd := channel.fileno()) < 0:
                 continue
             if watched == _UNWATCHED:
-                self._selector.register(fd, events, channel)
+                self._poll.register(fd, events)
+                self._watched[fd] = channel
             else:
-                self._selector.modify(fd, events, channel)
+                self._poll.modify(fd, events)
             self._channels[channel] = events
         return closed
 
     def _forget(self, channel: Channel) -> None:
         if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
-            self._selector.unregister(channel.fileno())
+            fd = channel.fileno()
+            self._poll.unregister(fd)
+            del self._watched[fd]
             self._channels[channel] = _UNWATCHED
 
     def _wait_time(self, now: float, deadline: float | None) -> float | None:
-        earliest = self._timers.next_deadline()
+        earliest = self._timers.next_deadline() if self._timers.heap else _NEVER
         for channel in self._channels:
             due = channel.next_deadline()
             if due < earliest:
@@ -306,16 +311,19 @@ class Loop:
         try:
             callback()
         except Exception as error:  # noqa: BLE001 - the loop continues in any case, and the first error is kept
-            self._hooks.log("warning", "proto", f"internal error in a callback: {error!r}")
-            self._defect = self._defect or error
+            self._note_defect(error)
+
+    def _note_defect(self, error: Exception) -> None:
+        self._hooks.log("warning", "proto", f"internal error in a callback: {error!r}")
+        self._defect = self._defect or error
 
     def _run_completions(self) -> None:
         while self._completed:
             future, value, error = self._completed.popleft()
-            if error is not None:
-                self._contain(functools.partial(future.set_error, error))
-            else:
-                self._contain(functools.partial(future.set_result, value))
+            try:
+                future.complete(value, error)
+            except Exception as raised:  # noqa: BLE001 - as in ``_contain``, whose calls are saved for each response
+                self._note_defect(raised)
         if self._defect is not None:
             defect, self._defect = self._defect, None
             raise defect

@@ -15,7 +15,7 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from kcli.core.errors import ClosedError, KcliError
@@ -26,6 +26,7 @@ from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
 
 NEVER = float("inf")
+_NOTHING_HELD = frozenset[TopicPartition]()
 
 Fill = Callable[[ProducerBatch], int]
 """Puts records into an open batch and returns how many; 0 means that the batch is full, which it may also set."""
@@ -63,8 +64,14 @@ class Accumulator:
         self.memory = BufferMemory(self._lock, memory, max_block, now)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._parked = ParkedRecords()
+        self.parked_queues = self._parked.queues
+        """What waits for the partitions of its topic: others only look whether something is there, without the lock.
+
+        For a caller: once a topic is not parked, only this caller, or another one at the same time, can park it. For the
+        sender: a wakeup follows each call of ``park``.
+        """
         self._rooms: dict[str, int] = {}
-        self._held: set[TopicPartition] = set()
+        self._held: Set[TopicPartition] = _NOTHING_HELD
         self._must_wake = False
         self._incomplete: set[ProducerBatch] = set()
         self._flush_before = -1.0
@@ -96,15 +103,18 @@ class Accumulator:
                 raise ClosedError("the producer is closed")
             memory = self.memory
             was_exhausted = memory.used >= memory.size
-            queue = self._queues.get(tp)
-            if queue is None:
-                queue = self._queues[tp] = PartitionQueue()
+            if tp not in self._queues:
+                self._queues[tp] = PartitionQueue()
+            queue = self._queues[tp]
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             begun = taken == 0
             if begun:
-                self._close_open(queue)
-                now = self._now()
-                builder = self._new_builder(self._rooms.get(tp.topic, self._batch_size))
+                if queue.open is not None:
+                    self._close_open(queue)
+                now, room = self._now(), self._batch_size
+                if tp.topic in self._rooms:
+                    room = self._rooms[tp.topic]
+                builder = self._new_builder(room)
                 batch = ProducerBatch(tp, builder, now, now + self._delivery_timeout, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch
@@ -157,13 +167,6 @@ class Accumulator:
             self._parked.append(topic, parked)
             self.memory.used += parked.size
 
-    def is_parked(self, topic: str) -> bool:
-        """Whether earlier records of the topic still wait: later ones must queue after them.
-
-        Without the lock: once a topic is not parked, only this caller, or another one at the same time, can park it.
-        """
-        return topic in self._parked.queues
-
     def flush(self) -> None:
         """Sends everything appended so far without lingering."""
         with self._lock:
@@ -180,8 +183,8 @@ class Accumulator:
 
     @property
     def parked_topics(self) -> list[str]:
-        """Topics whose partitions are not known yet. Without the lock: a wakeup follows each call of ``park``."""
-        return list(self._parked.queues)
+        """Topics whose partitions are not known yet."""
+        return list(self.parked_queues)
 
     def unpark(self, topic: str) -> None:
         """The partitions are known now: places the parked records, in order. Runs in the sender's thread."""
@@ -202,8 +205,7 @@ class Accumulator:
         """The partitions whose first batch may be sent now, and when the next one is due. Clears all holds."""
         ready, wake = [], NEVER
         with self._lock:
-            if self._held:
-                self._held.clear()
+            self._held = _NOTHING_HELD
             for tp, queue in self._queues.items():
                 if not queue.batches:
                     continue
@@ -217,7 +219,7 @@ class Accumulator:
     def hold_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Their leader accepts no more until it responds, which triggers a check anyway: new records need no wakeup."""
         with self._lock:
-            self._held.update(partitions)
+            self._held = {*self._held, *partitions}
 
     def take_batches(
         self,
@@ -375,7 +377,7 @@ class Accumulator:
         first = queue.batches[0]
         if first is not queue.open:
             return first.not_before
-        hurry = self.memory.waiters > 0 or self.memory.exhausted
+        hurry = self.memory.waiters > 0 or self.memory.used >= self.memory.size
         lingered = hurry or first.created <= self._flush_before
         due = now if lingered else first.created + self._linger
         return due if due > first.not_before else first.not_before

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
+from kcli.core.producer.waiters import Waiters
 
 _SLICE = 0.2  # seconds between a waiter's checks for an interrupt
 
@@ -19,7 +20,7 @@ class BufferMemory:
         self.used = 0
         self.waiters = 0
         self.closed: KcliError | None = None
-        self._changed = threading.Condition(lock)
+        self._waiters = Waiters(lock)
         self._lock = lock
         self.size = size
         # wakes waiters only below this, so that they can add several batches
@@ -27,16 +28,6 @@ class BufferMemory:
         self._max_block = max_block
         self._now = now
         self._interrupted = False
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether there is no room for more records."""
-        return self.used >= self.size
-
-    @property
-    def has_room(self) -> bool:
-        """Whether records need not wait. Without the lock: others may use the room in any case."""
-        return self.used < self.size and self.closed is None
 
     def wait_for_room(self) -> None:
         """Returns when there is room for records; BufferFullError after ``max_block`` seconds. Acquires the lock."""
@@ -47,7 +38,7 @@ class BufferMemory:
             self.waiters += 1
             deadline = self._now() + self._max_block
             try:
-                while not self._changed.wait_for(self._has_room, min(_SLICE, self._max_block)):
+                while not self._waiters.wait_for(self._has_room, min(_SLICE, self._max_block)):
                     if self._now() < deadline:
                         continue
                     raise BufferFullError(
@@ -57,7 +48,7 @@ class BufferMemory:
                     )
             finally:
                 self.waiters -= 1
-            if self._interrupted and self.exhausted:
+            if self._interrupted and self.used >= self.size:
                 raise ClosedError("stopped while waiting for memory", why="records waited to be confirmed")
             self.refuse_if_closed()
 
@@ -72,13 +63,13 @@ class BufferMemory:
     def release(self, size: int) -> None:
         """Frees ``size`` bytes; wakes threads that wait for room, if there is enough."""
         self.used -= size
-        if self.waiters and self._has_room():
-            self._changed.notify_all()
+        if self._waiters.waiting:
+            self._waiters.wake()
 
     def close(self, error: KcliError) -> None:
         """Waiting callers, and later ones, get ``error``."""
         self.closed = error
-        self._changed.notify_all()
+        self._waiters.wake()
 
     def refuse_if_closed(self) -> None:
         """Raises the error of ``close``."""

@@ -1,7 +1,6 @@
 """Counts and reports completed records, and runs the application's callbacks. Mostly in the sender's thread."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
@@ -40,7 +39,8 @@ class Completions:
         self._count_and_report(report)
         with self._thread.lock:  # last: a flush must find the batch counted and reported
             delivery.reported = True
-            self._thread.notify_waiting()
+            if self._thread.waiters.waiting:
+                self._thread.waiters.wake()
         if delivery.watchers:
             with self._thread.lock:
                 watchers, delivery.watchers = delivery.watchers, []
@@ -58,11 +58,17 @@ class Completions:
         try:
             callback()
         except BaseException as error:  # noqa: BLE001 - any error of the application is logged
-            self._hooks.log("warning", "proto", f"a callback raised {error!r}")
+            self._log(error)
+
+    def _log(self, error: BaseException) -> None:
+        self._hooks.log("warning", "proto", f"a callback raised {error!r}")
 
     def _count_and_report(self, report: Report) -> None:
         with self._thread.lock:
             self.totals.add_report(report)
-        on_delivery = self._on_delivery
-        if on_delivery is not None:
-            self.run_callback(partial(on_delivery, report))
+        if self._on_delivery is None:
+            return
+        try:  # as in ``run_callback``
+            self._on_delivery(report)
+        except BaseException as error:  # noqa: BLE001 - any error of the application is logged
+            self._log(error)

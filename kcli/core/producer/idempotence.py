@@ -38,14 +38,14 @@ class Idempotence:
     def number(self, batch: ProducerBatch) -> None:
         """Assigns the partition's next sequence numbers to a batch, unless it has some already."""
         if batch.sequence == NO_SEQUENCE:
-            first = self._next.get(batch.tp, 0)
-            batch.number(self.producer_id, self.epoch, first)
+            first = self._next[batch.tp] if batch.tp in self._next else 0  # noqa: SIM401 - not a call
+            batch.producer_id, batch.epoch, batch.sequence = self.producer_id, self.epoch, first
             batch.transactional = self._transactional
             self._next[batch.tp] = (first + batch.builder.count) % SEQUENCES
 
     def confirmed(self, batch: ProducerBatch) -> None:
         """The partition's leader has stored a batch, and so is aware of the producer id."""
-        if batch.producer_id == self.producer_id:
+        if batch.producer_id == self.producer_id and batch.tp not in self._known_at:
             self._known_at.add(batch.tp)
 
     def pipelines(self, tp: TopicPartition) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.core import clock
@@ -88,7 +89,7 @@ class Producer:
             memory=self.options.buffer_memory,
             max_block=self.options.max_block_ms / 1000,
             delivery_timeout=self.options.delivery_timeout_ms / 1000,
-            new_builder=lambda room: BatchBuilder(room=room, codec=codec, level=level),
+            new_builder=partial(BatchBuilder, codec=codec, level=level),
             now=self._cluster.loop.now,
         )
         self._placer = Placer(
@@ -124,6 +125,7 @@ class Producer:
             self._completions,
             None if self._transactions is None else self._transactions.refuse_send,
         )
+        self._text_format = TextFormat()
         self._closed = False
 
     def __enter__(self) -> Producer:
@@ -269,7 +271,10 @@ class Producer:
         else:
             check_timestamp(timestamp)
         most = self.options.max_request_size if longest is None else longest
-        how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
+        fields = (delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
+        how = self._text_format
+        if how != fields:  # usually the same in every call
+            how = self._text_format = TextFormat(*fields)
         return self._submission.submit_text(topic, text, start, stop, how, partition, timestamp, origin)
 
     def send_arrow(

@@ -39,6 +39,10 @@ class ProducerIds:
         self._asking = False
         self._not_before = 0.0
         self._backoff = Backoff.of_requests(cluster.options)
+        self.may_send = numbers.may_send
+        """Whether a batch may be sent as far as its sequence number is concerned."""
+        self.number_batch = numbers.number
+        """The batch is being sent: numbers it."""
 
     def turn(self, now: float) -> float:
         """Requests an id when one is needed and possible; returns when to be called again."""
@@ -64,14 +68,6 @@ class ProducerIds:
         self._asking = True
         self._cluster.send(request).on_done(self._answered)
         return NEVER
-
-    def may_send(self, batch: ProducerBatch) -> bool:
-        """Whether a batch may be sent as far as its sequence number is concerned."""
-        return self._numbers.may_send(batch)
-
-    def number_batch(self, batch: ProducerBatch) -> None:
-        """The batch is being sent: numbers it."""
-        self._numbers.number(batch)
 
     def batch_failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A batch has failed: if it was numbered, its sequence may now have a gap."""

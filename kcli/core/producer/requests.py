@@ -26,16 +26,19 @@ def produce_request(
 ) -> ProduceRequest:
     """One request with one batch per partition."""
     topics: dict[str, TopicProduceData] = {}
-    request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[])
+    by_id = True
     for batch in batches:
         name, partition = batch.tp
-        if name not in topics:
+        part = PartitionProduceData(index=partition, records=batch.wire())
+        if name in topics:
+            topics[name].partition_data.append(part)
+        else:
             topic_id = view.topics[name].id
-            topics[name] = TopicProduceData(name=name, topic_id=topic_id, partition_data=[])
-            request.topic_data.append(topics[name])
-            if topic_id == NO_UUID:
-                request.cap_version(_LAST_VERSION_BY_NAME)
-        topics[name].partition_data.append(PartitionProduceData(index=partition, records=batch.wire()))
+            by_id = by_id and topic_id != NO_UUID
+            topics[name] = TopicProduceData(name=name, topic_id=topic_id, partition_data=[part])
+    request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
+    if not by_id:
+        request.cap_version(_LAST_VERSION_BY_NAME)
     return request
 
 

@@ -21,7 +21,8 @@ numbers are in use, and only the response shows whether the numbers have a gap. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ class Sender:
         self._identity: ProducerIds | TransactionSteps | None = None
         self._numbers: Idempotence | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
-        self._requests_to: dict[int, int] = {}
+        self._requests_to: defaultdict[int, int] = defaultdict(int)
         self._refusals = Refusals(cluster)
         self._stalls = StallReporter(cluster.hooks, "proto")
         self.counters = Counters()
@@ -165,8 +166,9 @@ class Sender:
         self._cluster.maybe_refresh(now)
         if self._wanted:
             self._fail_lost_topics(now)
-        for topic in self._accumulator.parked_topics:
-            self._place_parked(topic)
+        if self._accumulator.parked_queues:
+            for topic in self._accumulator.parked_topics:
+                self._place_parked(topic)
         if now >= self._expire_at:
             self._expire(now)
         ready, wake = self._accumulator.ready(now)
@@ -232,7 +234,10 @@ class Sender:
             else:
                 if self._missing_since:
                     self._missing_since.pop(tp, None)
-                by_leader.setdefault(leader, []).append(tp)
+                if leader in by_leader:
+                    by_leader[leader].append(tp)
+                else:
+                    by_leader[leader] = [tp]
         for leader, partitions in by_leader.items():
             self._send_to(leader, partitions, now)
 
@@ -252,7 +257,7 @@ class Sender:
 
     def _send_to(self, leader: Node, partitions: list[TopicPartition], now: float) -> None:
         limit = self._options.max_in_flight_requests_per_connection
-        if self._requests_to.get(leader.id, 0) >= limit:
+        if self._requests_to[leader.id] >= limit:
             self._accumulator.hold_partitions(partitions)
             return
         brokers = self._cluster.brokers
@@ -263,7 +268,7 @@ class Sender:
             self._stalls.met(partitions[0], failure, now)
             return
         may_send = partial(self._may_send, leader)
-        while partitions and self._requests_to.get(leader.id, 0) < limit:
+        while partitions and self._requests_to[leader.id] < limit:
             batches, partitions, wake = self._accumulator.take_batches(
                 partitions, now, may_send, _REQUEST_BYTES
             )
@@ -278,7 +283,7 @@ class Sender:
     def _may_send(self, leader: Node, first: ProducerBatch) -> bool:
         """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
         tp = first.tp
-        flying = self._in_flight.get(tp)
+        flying = self._in_flight[tp] if tp in self._in_flight else None  # noqa: SIM401 - not a call
         if self._identity is None or self._numbers is None:
             return not flying
         if flying and flying[0].sent_to != leader.id:
@@ -297,7 +302,10 @@ class Sender:
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
             batch.sent_to = leader.id
-            self._in_flight.setdefault(batch.tp, []).append(batch)
+            if batch.tp in self._in_flight:
+                self._in_flight[batch.tp].append(batch)
+            else:
+                self._in_flight[batch.tp] = [batch]
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
             self.transactions.mark_request(request)
@@ -307,7 +315,7 @@ class Sender:
             self.counters.bytes_sent += batch.builder.wire_size
         self.counters.requests += 1
         self.counters.batches += len(batches)
-        self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
+        self._requests_to[leader.id] += 1
         delivery = _Delivery(leader, request, sent_at, batches)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(partial(self._answered, delivery))
@@ -351,12 +359,18 @@ class Sender:
         self._cluster.request_refresh()
 
     def _complete_request(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
-        unanswered: dict[tuple[str, int], ProducerBatch] = {batch.tp: batch for batch in delivery.batches}
+        unanswered: dict[tuple[str, int], ProducerBatch] = {}
+        for batch in delivery.batches:
+            unanswered[batch.tp] = batch
         for tp, part in answers(delivery.request, answer):
-            batch = unanswered.pop(tp, None)
-            if batch is not None:
-                self._complete_part(batch, part, now)
-        for batch in unanswered.values():  # missing from the response: never treated as success
+            if tp in unanswered:
+                self._complete_part(unanswered.pop(tp), part, now)
+        if unanswered:
+            self._handle_omitted(delivery, unanswered.values(), now)
+
+    def _handle_omitted(self, delivery: _Delivery, batches: Iterable[ProducerBatch], now: float) -> None:
+        """Batches that are missing from the response: never treated as success."""
+        for batch in batches:
             batch.outcome_unknown = True
             error = OutcomeUnknownError(f"{delivery.node} omitted {batch.tp} from its response to Produce")
             if batch.state is BatchState.FAILED:
@@ -457,7 +471,8 @@ class Sender:
             self._identity.batch_failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
-        self._stalls.over(batch.tp)
+        if self._stalls.since:
+            self._stalls.over(batch.tp)
         self._complete(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.release(batch)
 

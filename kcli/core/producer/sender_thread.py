@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable
 
 from kcli.core.errors import ClosedError, KcliError
+from kcli.core.producer.waiters import Waiters
 
 
 class SenderThread:
     """``run`` is the body of the thread, ``on_start`` is called when it starts, ``on_crash`` with what ended it.
 
-    ``notify_waiting`` is called, under its ``lock``, whenever something that a caller may wait for has completed.
+    ``notify_waiting`` is called, under its ``lock``, whenever something that a caller may wait for has completed; it may
+    be left out while none of ``waiters`` is waiting. ``crash`` is what ended the thread.
     """
 
     def __init__(
@@ -18,12 +20,11 @@ class SenderThread:
         self._body = run
         self._on_start = on_start
         self._on_crash = on_crash
-        self._crash: BaseException | None = None
+        self.crash: BaseException | None = None
         self._ended = False
         self.thread: threading.Thread | None = None
         self.lock = threading.Lock()
-        self._completed = threading.Condition(self.lock)
-        self._waiting = 0
+        self.waiters = Waiters(self.lock)
 
     @property
     def is_current(self) -> bool:
@@ -48,11 +49,7 @@ class SenderThread:
                 why="it runs in the sender's thread, which would wait for itself",
             )
         with self.lock:
-            self._waiting += 1
-            try:
-                self._completed.wait_for(lambda: done() or self._ended, timeout)
-            finally:
-                self._waiting -= 1
+            self.waiters.wait_for(lambda: done() or self._ended, timeout)
         if not done() and self._ended:
             self.raise_crash()
             raise ClosedError("the producer is closed")
@@ -65,22 +62,22 @@ class SenderThread:
 
     def notify_waiting(self) -> None:
         """Like ``notify``, for callers that hold the lock."""
-        if self._waiting:
-            self._completed.notify_all()
+        if self.waiters.waiting:
+            self.waiters.wake()
 
     def raise_crash(self) -> None:
         """Raises what ended the thread, if anything did."""
-        if self._crash is None:
+        if self.crash is None:
             return
-        if isinstance(self._crash, KcliError):
-            raise self._crash.with_traceback(None)
-        raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+        if isinstance(self.crash, KcliError):
+            raise self.crash.with_traceback(None)
+        raise KcliError("the sender thread has died", why=repr(self.crash)) from self.crash
 
     def forked(self) -> None:
         """Called in the child after a fork: the thread exists only in the parent, and its locks may be held."""
         self.lock = threading.Lock()
-        self._completed = threading.Condition(self.lock)
-        self._crash = KcliError(
+        self.waiters = Waiters(self.lock)
+        self.crash = KcliError(
             "this producer belongs to the process that made it",
             why="a fork has no sender thread",
             do="make a producer after the fork",
@@ -92,7 +89,7 @@ class SenderThread:
         try:
             self._body()
         except BaseException as crash:  # noqa: BLE001 - raised in every caller, see raise_crash
-            self._crash = crash
+            self.crash = crash
             self._on_crash(KcliError("the sender thread has died", why=repr(crash)))
         finally:
             self._ended = True

@@ -170,7 +170,9 @@ class Submission:
 
     def _must_park(self, topic: str) -> bool:
         """Whether records must wait for the topic's partitions. Raises if nothing can be sent; waits for memory."""
-        self._thread.raise_crash()
+        thread, memory = self._thread, self._memory
+        if thread.crash is not None:
+            thread.raise_crash()
         if self._must_be_allowed is not None:
             self._must_be_allowed()
         if topic in self._sender.lost_topics:
@@ -179,10 +181,11 @@ class Submission:
         if view is None:
             check_topic(topic)
         # a callback that sends must not wait for its own thread
-        if not self._memory.has_room and not self._thread.is_current:
-            self._memory.wait_for_room()
-        self._thread.ensure_started()
-        return view is None or not view.partitions or self._accumulator.is_parked(topic)
+        if (memory.used >= memory.size or memory.closed is not None) and not thread.is_current:
+            memory.wait_for_room()
+        if thread.thread is None:
+            thread.ensure_started()
+        return view is None or not view.partitions or topic in self._accumulator.parked_queues
 
     def _place(self, place: Callable[[], T]) -> T:
         try:

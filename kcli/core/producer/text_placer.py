@@ -4,6 +4,7 @@ Runs in the same thread as the ``Placer``. A single pass if all lines go to one 
 if keys choose the partition, the lines are indexed first and then encoded partition by partition.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcli.core.errors import KcliError
@@ -29,7 +30,8 @@ class TextFormat(NamedTuple):
     longest: int = 1 << 30
 
 
-class Region(NamedTuple):
+@dataclass(slots=True, eq=False, repr=False)
+class Region:
     """``text[start:end]``, whole lines. ``first_row``: the number of its first line among the rows of ``token``."""
 
     text: Text

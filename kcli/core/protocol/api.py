@@ -19,7 +19,7 @@ R = TypeVar("R", bound="Response")
 API_VERSIONS = 18
 
 _HEADER = struct.Struct(">ihhi")
-_SIZE = _CORRELATION_ID = struct.Struct(">i")
+"""Size, API, version, correlation id."""
 
 
 class Releasable(Protocol):
@@ -115,20 +115,19 @@ def choose_version(
 def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> list[Buffer]:
     """The whole frame, prefixed with its length, as buffers to be sent in order."""
     flexible = version >= request.flexible
-    head = bytearray(_head(request.api_key, version, flexible, client_id))
+    head = bytearray(_head(flexible, client_id))
     frame, splices = compiler.encode(request, version, flexible=flexible, head=head)
     size = len(frame)
     for _, buffers in splices:
         size += sum(map(len, buffers))
-    _SIZE.pack_into(frame, 0, size - 4)
-    _CORRELATION_ID.pack_into(frame, 8, correlation_id)
+    _HEADER.pack_into(frame, 0, size - 4, request.api_key, version, correlation_id)
     return codec.join_splices(frame, splices)
 
 
-@functools.lru_cache(64)
-def _head(api_key: int, version: int, flexible: bool, client_id: str) -> bytes:
-    """The header of a request; its size and its correlation id are 0."""
-    head = bytearray(_HEADER.pack(0, api_key, version, 0))
+@functools.lru_cache(8)
+def _head(flexible: bool, client_id: str) -> bytes:
+    """The header of a request; its numbers are 0."""
+    head = bytearray(_HEADER.size)
     codec.write_string(head, client_id)
     return bytes(head + b"\0" if flexible else head)
 

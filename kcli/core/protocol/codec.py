@@ -17,6 +17,9 @@ _INT32 = struct.Struct(">i")
 
 MAX_UVARINT_BYTES = 5
 
+ONE_BYTE = tuple(bytes((number,)) for number in range(256))
+"""Each byte by itself: added to a message without a call."""
+
 
 def short_of(what: str, size: int, buf: memoryview, pos: int) -> ProtocolError:
     """The error for a length that exceeds the message."""
@@ -149,9 +152,9 @@ def skip_tagged(buf: memoryview, pos: int) -> int:
 
 def write_uvarint(out: bytearray, value: int) -> None:
     while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
+        out += ONE_BYTE[value & 0x7F | 0x80]
         value >>= 7
-    out.append(value)
+    out += ONE_BYTE[value]
 
 
 def write_string(out: bytearray, value: str | None) -> None:
@@ -196,7 +199,7 @@ def write_count(out: bytearray, count: int) -> None:
 
 def write_compact_count(out: bytearray, count: int) -> None:
     if count < 0x7F:  # of one byte, the usual case
-        out.append(count + 1)
+        out += ONE_BYTE[count + 1]
     else:
         write_uvarint(out, count + 1)
 
@@ -230,8 +233,6 @@ def join_splices(out: bytearray, splices: list[Splice]) -> list[Buffer]:
         return [out]
     view, parts, start = memoryview(out), list[Buffer](), 0
     for place, buffers in splices:
-        parts.append(view[start:place])
-        parts.extend(buffers)
+        parts += (view[start:place], *buffers)
         start = place
-    parts.append(view[start:])
-    return parts
+    return [*parts, view[start:]]

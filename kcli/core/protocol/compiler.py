@@ -145,7 +145,7 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
             depth += 1
         if flexible:
             src.add(depth, f"n = len({value})")
-            src.add(depth, "if n < 127: out.append(n + 1)")
+            src.add(depth, f"if n < 127: out += {src.name(codec.ONE_BYTE)}[n + 1]")
             src.add(depth, f"else: {count}(out, n)")
         else:
             src.add(depth, f"{count}(out, len({value}))")
@@ -168,8 +168,9 @@ def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: i
         write = src.name(getattr(codec, f"write_{_compact(flexible)}records"))
         src.add(depth, f"{write}(out, splices, {value})")
     else:
-        if flexible:
+        if flexible:  # null and empty, the usual cases
             src.add(depth, f"if {value} is None: out += b'\\0'")
+            src.add(depth, f"elif not {value}: out += b'\\x01'")
             src.add(depth, "else:")
             depth += 1
         write = src.name(getattr(codec, f"write_{_compact(flexible)}{type_}"))
@@ -181,25 +182,28 @@ def _emit_write_tags(src: _Source, tagged: list[Field], version: int) -> None:
     if not tagged:
         src.add(1, "out += b'\\0'")
         return
-    uvarint, differs = src.name(codec.write_uvarint), src.name(_differs)
+    uvarint = src.name(codec.write_uvarint)
     src.add(1, "outer, sections = out, []")
     for row in sorted(tagged, key=lambda r: r.tag or 0):
-        default = src.name(row.default_value())
-        src.add(1, f"if {differs}(self.{row.name}, {default}):")
+        src.add(1, f"if {_differs(src, f'self.{row.name}', row.default_value())}:")
         src.add(2, "out = bytearray()")
         _emit_write(src, 2, row, f"self.{row.name}", version, True)
         src.add(2, f"sections.append(({row.tag}, out))")
-    src.add(1, f"{uvarint}(outer, len(sections))")
-    src.add(1, "for tag, section in sections:")
-    src.add(2, f"{uvarint}(outer, tag)")
-    src.add(2, f"{uvarint}(outer, len(section))")
-    src.add(2, "outer += section")
+    src.add(1, "if not sections: out += b'\\0'")
+    src.add(1, "else:")
+    src.add(2, f"{uvarint}(outer, len(sections))")
+    src.add(2, "for tag, section in sections:")
+    src.add(3, f"{uvarint}(outer, tag)")
+    src.add(3, f"{uvarint}(outer, len(section))")
+    src.add(3, "outer += section")
 
 
-def _differs(value: Any, default: Any) -> bool:
-    if isinstance(value, Struct) and isinstance(default, Struct):
-        return any(_differs(getattr(value, r.name), getattr(default, r.name)) for r in value.fields)
-    return bool(value != default)
+def _differs(src: _Source, value: str, default: Any) -> str:
+    """The expression for whether a value differs from its default; of a struct each field is compared."""
+    if not isinstance(default, Struct):
+        return f"{value} != {src.name(default)}"
+    fields = [_differs(src, f"{value}.{row.name}", getattr(default, row.name)) for row in default.fields]
+    return " or ".join([f"{value} is None", *fields])
 
 
 @_memoised
@@ -308,7 +312,7 @@ def _emit_read_items(src: _Source, depth: int, read: str, target: str) -> None:
     src.add(depth, "items = []")
     src.add(depth, "for _ in range(n):")
     src.add(depth + 1, f"item, pos = {read}")
-    src.add(depth + 1, "items.append(item)")
+    src.add(depth + 1, "items += (item,)")  # unlike append not a call
     src.add(depth, f"{target} = items")
 
 

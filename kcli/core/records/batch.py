@@ -28,6 +28,7 @@ LENGTH_END = 12  # base offset and length: the length counts the bytes after the
 _MAGIC_AT = 16
 _SMALLEST = {0: 14, 1: 22, MAGIC: HEADER_SIZE - LENGTH_END}
 _FRAME = Struct(">qi")
+_LAST_CODEC = max(Codec)
 
 
 class RecordBatch(BatchView):
@@ -77,9 +78,10 @@ class RecordBatch(BatchView):
             self._refuse(f"offsets {self.base_offset} to {self.last_offset} cannot be")
         if count < 0 or last < 0 or count > last + 1:
             self._refuse(f"record count {count} and last offset delta {last} contradict each other")
-        if self.codec > max(Codec):
-            self._refuse(f"{codec_name(self.codec)}: Kafka knows 0 to {max(Codec)}")
-        if self.codec == Codec.NONE and count > room // SMALLEST_RECORD:
+        codec = self.codec
+        if codec > _LAST_CODEC:
+            self._refuse(f"{codec_name(codec)}: Kafka knows 0 to {_LAST_CODEC:d}")
+        if codec == Codec.NONE and count > room // SMALLEST_RECORD:
             self._refuse(f"{count} records do not fit into {room} bytes")
 
     def payload(self, limit: int | None = None) -> memoryview:

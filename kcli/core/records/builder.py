@@ -32,6 +32,7 @@ from kcli.core.types import Header
 _TRANSACTIONAL = 0x10
 _MOST_CHUNKS = 64  # beyond that, one copy is cheaper than a long list for sendmsg
 _NO_LIMIT = 1 << 62
+_CODECS = range(len(CODEC_NAMES))
 _CRC = Struct(">I")
 
 
@@ -39,13 +40,13 @@ class BatchBuilder:
     """An open batch of at most ``room`` bytes before compression, including its header.
 
     The first record always fits, so that no record waits indefinitely; callers that limit record sizes check before.
+    ``wire_size`` is that of the batch as sent; before it is sealed, its uncompressed ``size``.
     """
 
     __slots__ = (
         "_checked",
         "_chunks",
         "_limit",
-        "_packed_size",
         "_produced",
         "_sealed",
         "_wire",
@@ -56,10 +57,11 @@ class BatchBuilder:
         "max_timestamp",
         "room",
         "size",
+        "wire_size",
     )
 
-    def __init__(self, *, room: int, codec: int = Codec.NONE, level: int | None = None) -> None:
-        if not 0 <= codec < len(CODEC_NAMES):
+    def __init__(self, room: int, *, codec: int = Codec.NONE, level: int | None = None) -> None:
+        if codec not in _CODECS:
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
         if level is not None:
             check_level(codec, level)
@@ -67,14 +69,13 @@ class BatchBuilder:
         self.codec = codec
         self.level = level
         self.count = 0
-        self.size = HEADER_SIZE
+        self.size = self.wire_size = HEADER_SIZE
         self.base_timestamp = -1
         self.max_timestamp = -1
         self._chunks: list[Buffer] = []
         self._checked: tuple[int, Buffer] | None = None
         self._sealed = False
         self._limit = 0
-        self._packed_size = 0
         self._produced: tuple[int, int, int, bool] | None = None
         self._wire: list[Buffer] = []
 
@@ -99,7 +100,7 @@ class BatchBuilder:
         builder.count, builder.size = count, HEADER_SIZE + len(payload)
         builder.base_timestamp, builder.max_timestamp = base_timestamp, max_timestamp
         builder._chunks, builder._sealed, builder._limit = [payload], True, limit
-        builder._packed_size = builder.size
+        builder.wire_size = builder.size
         builder._checked = checked
         return builder
 
@@ -229,15 +230,10 @@ class BatchBuilder:
             return
         if self.codec != Codec.NONE:
             self._chunks = [compress(self.codec, self._join(), self.level)]
+            self.wire_size = HEADER_SIZE + len(self._chunks[0])
         elif len(self._chunks) > _MOST_CHUNKS:
             self._chunks = [self._join()]
-        self._packed_size = HEADER_SIZE + sum(map(len, self._chunks))
         self._sealed = True
-
-    @property
-    def wire_size(self) -> int:
-        """The size of the batch as sent; before it is sealed, its uncompressed size."""
-        return self._packed_size if self._sealed else self.size
 
     def wire(
         self,
@@ -303,6 +299,7 @@ class BatchBuilder:
         self._chunks.append(records)
         self.count += count
         self.size += size
+        self.wire_size = self.size
         return count
 
     def _join(self) -> bytes:
@@ -316,7 +313,7 @@ class BatchBuilder:
             header,
             0,
             0,
-            self._packed_size - LENGTH_END,
+            self.wire_size - LENGTH_END,
             -1,
             MAGIC,
             0,

@@ -5,7 +5,7 @@ batches of that producer are dropped, up to its abort marker. Sorted here, becau
 KIP-98; set semantics as in the Java client.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.view import BatchView
@@ -17,13 +17,13 @@ _LARGEST_MARKER = (
 
 
 def visible_batches(
-    batches: Iterable[BatchView], aborted: Iterable[tuple[int, int]], *, committed_only: bool
+    batches: Iterable[BatchView], aborted: Sequence[tuple[int, int]], *, committed_only: bool
 ) -> Iterator[tuple[BatchView, bool]]:
     """Each batch with whether its records are visible; ``aborted`` has (producer id, first offset).
 
     A run of batches (``records/run.py``) has no marker and no aborted records: it is visible.
     """
-    waiting = sorted(((first, producer) for producer, first in aborted), reverse=True)
+    waiting = sorted([(first, producer) for producer, first in aborted], reverse=True) if aborted else []
     dropped: set[int] = set()
     for batch in batches:
         while waiting and waiting[-1][0] <= batch.last_offset:

@@ -100,9 +100,8 @@ class Contacts:
         for contact in found:
             self._began[contact.node.id] = contact, now
             future: Future[Any] = Future(self._loop.wait)
-            self._brokers.send(
-                contact.node, CONTROL, MetadataRequest(topics=[]), future, now + self._seconds + _MORE
-            )
+            deadline = now + self._seconds + _MORE
+            self._brokers.send(contact.node, CONTROL, MetadataRequest(topics=[]), future, now, deadline)
             future.on_done(partial(self._ended, contact))
             futures.append(future)
         if futures:

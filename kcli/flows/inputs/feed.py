@@ -5,7 +5,7 @@ One input is open at a time. Plain lines are normally not parsed.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kcli.flows.inputs.chunk import Chunk, InputPosition, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint
@@ -146,4 +146,4 @@ def _without(region: TextRegion, count: int, delimiter: bytes) -> tuple[TextRegi
         found = region.text.find(delimiter, at, region.end)
         at = region.end if found < 0 else found + len(delimiter)
         skipped += 1
-    return region._replace(start=at), skipped
+    return replace(region, start=at), skipped

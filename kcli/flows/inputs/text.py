@@ -5,7 +5,7 @@ accepted line if that is more.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
@@ -17,7 +17,8 @@ _USUAL_BYTES = 1 << 20
 _ENOUGH = 1 << 18  # bytes after which a region is returned although more input is ready
 
 
-class TextRegion(NamedTuple):
+@dataclass(slots=True, eq=False, repr=False)
+class TextRegion:
     """``text[start:end]``, whole lines; valid until the next region is requested. Empty: nothing arrived for a while.
 
     ``dropped`` is set instead of lines: a line of more than that many bytes, of which nothing was kept. ``more``: more

@@ -48,7 +48,13 @@ class ScriptedBrokers:
         """What all of them offer, for plans."""
 
     def send(
-        self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
+        self,
+        node: Node,
+        purpose: str,
+        request: Request | Plan,
+        future: Future[Any],
+        now: float,
+        deadline: float,
     ) -> None:
         if isinstance(request, Plan):
             self._carry_out(node, purpose, request, future, deadline)
@@ -74,7 +80,7 @@ class ScriptedBrokers:
             self._later(self.delay, (future, None, error))
             return
         for request, answer in parts:
-            self.send(node, purpose, request, answer, deadline)
+            self.send(node, purpose, request, answer, self.loop.now(), deadline)
         if not parts:
             self._later(self.delay, (future, [], None))
 

@@ -77,7 +77,7 @@ class ScriptedChannel:
         self.feed(offers())
 
     def feed(self, data: bytes) -> None:
-        self.connection.writable()[: len(data)] = data
+        self.connection.frames.writable()[: len(data)] = data
         self.connection.received(len(data), 0.0)
 
 
@@ -97,7 +97,8 @@ class Rig:
 
     def ask(self, node: Node = NODE, purpose: str = CONTROL) -> Future[Any]:
         future: Future[Any] = Future()
-        self.brokers.send(node, purpose, MetadataRequest(topics=[]), future, self.clock() + 30)
+        now = self.clock()
+        self.brokers.send(node, purpose, MetadataRequest(topics=[]), future, now, now + 30)
         return future
 
     def turn(self, seconds: float = 0.0) -> None:

@@ -209,10 +209,10 @@ def test_failing_refreshes_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_refresh_that_must_wait_sets_one_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, clock = connected(monkeypatch)
     timers = cluster.loop._timers
-    before = len(timers._heap)
+    before = len(timers.heap)
     for _ in range(1000):
         cluster.request_refresh()
-    assert len(timers._heap) <= before + 1
+    assert len(timers.heap) <= before + 1
     assert timers.next_deadline() > clock()
 
 

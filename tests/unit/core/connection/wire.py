@@ -76,7 +76,7 @@ class Peer:
         """Hands over bytes as a socket would, at most ``step`` at a time."""
         pos = 0
         while pos < len(data):
-            room = self.connection.writable()
+            room = self.connection.frames.writable()
             count = min(step, len(room), len(data) - pos)
             room[:count] = data[pos : pos + count]
             pos += count

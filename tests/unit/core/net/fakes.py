@@ -1,10 +1,11 @@
 """A clock and a selector made of plain values, so that a loop can be turned without time passing. Not a test."""
 
 import select
-import selectors
 from typing import Any
 
+from kcli.core.net import loop as loop_module
 from kcli.core.net.loop import Loop
+from kcli.core.net.polling import READ
 
 NEVER = float("inf")
 
@@ -20,39 +21,40 @@ class Clock:
 
 
 class FakeSelector:
-    """Waits on the clock; what is ready is what a test says, and the wakeup pipe when it was written to."""
+    """Waits on the clock; what is ready is what a test says, and the wakeup pipe when it was written to.
+
+    ``events`` are what it watches each descriptor for; the first one is that of the wakeup pipe.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.keys: dict[int, selectors.SelectorKey] = {}
+        self.events: dict[int, int] = {}
         self.ready: list[tuple[int, int]] = []
         self.waits: list[float | None] = []
         self.during_wait: list[Any] = []
         self.closed = False
 
-    def register(self, file: Any, events: int, data: Any) -> None:
-        fd = file if isinstance(file, int) else file.fileno()
-        assert fd not in self.keys, "registered twice"
-        self.keys[fd] = selectors.SelectorKey(file, fd, events, data)
+    def register(self, fd: int, events: int) -> None:
+        assert fd not in self.events, "registered twice"
+        self.events[fd] = events
 
-    def modify(self, fd: int, events: int, data: Any) -> None:
-        self.keys[fd] = self.keys[fd]._replace(events=events, data=data)
+    def modify(self, fd: int, events: int) -> None:
+        assert fd in self.events
+        self.events[fd] = events
 
     def unregister(self, fd: int) -> None:
-        del self.keys[fd]
+        del self.events[fd]
 
-    def select(self, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
+    def poll(self, timeout: float | None) -> list[tuple[int, int]]:
         self.waits.append(timeout)
         for action in self.during_wait:
             action()
         self.during_wait.clear()
-        found = [(self.keys[fd], events) for fd, events in self.ready if fd in self.keys]
+        found = [(fd, events) for fd, events in self.ready if fd in self.events]
         self.ready.clear()
-        found += [
-            (key, selectors.EVENT_READ)
-            for key in self.keys.values()
-            if key.data is None and _has_bytes(key.fd)
-        ]
+        wakeup = next(iter(self.events))
+        if _has_bytes(wakeup):
+            found.append((wakeup, READ))
         if not found:
             assert timeout is not None, "the loop would wait for ever"
             self.clock.time += max(0.0, timeout)
@@ -115,5 +117,5 @@ class FakeChannel:
 
 def loop_on(selector: FakeSelector, monkeypatch: Any) -> Loop:
     """A loop whose waits are those of ``selector``."""
-    monkeypatch.setattr(selectors, "DefaultSelector", lambda: selector)
+    monkeypatch.setattr(loop_module, "open_poll", lambda: selector)
     return Loop(now=selector.clock)

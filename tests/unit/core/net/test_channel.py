@@ -1,7 +1,6 @@
 """One socket's life with a made-up socket: the next address, partial writes, ends, and what TLS holds back."""
 
 import errno
-import selectors
 import socket as socket_module
 import ssl
 import struct
@@ -16,12 +15,12 @@ from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownE
 from kcli.core.future import Future
 from kcli.core.net.channel import Channel
 from kcli.core.net.loop import Loop
+from kcli.core.net.polling import READ, WRITE
 from kcli.core.net.resolve import Address
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from tests.unit.core.connection.wire import Peer, metadata, offers
 from tests.unit.core.net.fakes import Clock, FakeSelector, loop_on
 
-READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 ADDRESSES = [Address(2, (f"10.0.0.{n}", 9092)) for n in (1, 2, 3)]
 
 
@@ -218,12 +217,12 @@ def test_partial_writes_continue_when_there_is_room(rig: Rig) -> None:
     rig.ask()
     rig.turn()
     assert len(sock.written) == before + 5
-    assert rig.selector.keys[sock.fd].events == READ | WRITE
+    assert rig.selector.events[sock.fd] == READ | WRITE
     sock.room = 1 << 30
     rig.turn(WRITE)
     rig.turn()
     assert not rig.channel.wants_write
-    assert rig.selector.keys[sock.fd].events == READ
+    assert rig.selector.events[sock.fd] == READ
 
 
 def test_an_answer_completes_its_future(rig: Rig) -> None:
@@ -333,6 +332,26 @@ def test_of_a_large_answer_the_selector_reports_when_much_of_it_is_there(rig: Ri
     assert told[2:] == [1], "little is missing"
 
 
+def test_at_the_end_of_a_large_answer_the_socket_is_not_read_once_more(rig: Rig) -> None:
+    """What follows is rarely there yet, and will be reported: it would be a read in vain for every fetch."""
+    future = rig.connect().ask()
+    rig.turn()
+    sock, reads = made()[0], list[int]()
+    read = sock.recv_into
+
+    def counted(room: memoryview) -> int:
+        reads.append(len(room))
+        return read(room)
+
+    sock.recv_into = counted  # type: ignore[method-assign]
+    large = metadata(1, "c" * 200_000)
+    rig.receive(large[:-1])
+    assert reads == [65_536, len(large) - 65_536]
+    rig.receive(large[-1:])
+    assert reads[2:] == [1]
+    assert len(future.value.cluster_id) == 200_000
+
+
 def test_small_answers_leave_the_socket_as_it_is(rig: Rig) -> None:
     rig.connect().ask()
     rig.turn()
@@ -346,7 +365,7 @@ def test_closing_twice_keeps_the_first_reason(rig: Rig) -> None:
     rig.channel.close(KcliError("second"))
     assert str(rig.channel.failure) == "first"
     rig.turn()
-    assert made()[0].fd not in rig.selector.keys
+    assert made()[0].fd not in rig.selector.events
 
 
 # --- TLS ----------------------------------------------------------------------------------------------------------
@@ -414,7 +433,7 @@ def test_the_tls_handshake_waits_for_what_it_wants(tls: Rig) -> None:
     )
     tls.turn(WRITE)
     tls.turn(READ)
-    assert tls.selector.keys[tls.channel.fileno()].events & READ
+    assert tls.selector.events[tls.channel.fileno()] & READ
     tls.turn(WRITE)
     tls.turn(READ)
     assert tls.channel.connection.state is State.HANDSHAKE

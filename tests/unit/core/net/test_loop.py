@@ -1,7 +1,7 @@
 """The contract of ``Loop.poll`` on a clock that passes only by waiting, and on pipes instead of sockets."""
 
 import contextlib
-import selectors
+import select
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +11,8 @@ import pytest
 from kcli.core.errors import ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.net.loop import Loop
+from kcli.core.net.polling import READ, WRITE, SelectorPoll
 from tests.unit.core.net.fakes import Clock, FakeChannel, FakeSelector, loop_on
-
-READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
 @pytest.fixture
@@ -166,19 +165,44 @@ def test_it_watches_for_room_only_while_there_is_something_to_write(
 ) -> None:
     channel = watched(loop, FakeChannel(wants_write=True))
     loop.poll(0)
-    assert selector.keys[10_000].events == READ | WRITE
+    assert selector.events[10_000] == READ | WRITE
     channel.wants_write = False
     loop.poll(0)
-    assert selector.keys[10_000].events == READ
+    assert selector.events[10_000] == READ
 
 
 @pytest.mark.case("S0-18")
 def test_ready_channels_are_served(loop: Loop, selector: FakeSelector) -> None:
-    channel = watched(loop, FakeChannel())
+    channel = watched(loop, FakeChannel(wants_write=True))
     loop.poll(0)
     selector.ready = [(10_000, READ | WRITE)]
     loop.poll(0)
-    assert channel.events == ["read", "write"]
+    assert channel.events == ["flush", "flush", "read", "write"]
+
+
+@pytest.mark.parametrize("bit", [select.EPOLLERR, select.EPOLLHUP])
+def test_an_error_or_a_hang_up_is_read(loop: Loop, selector: FakeSelector, bit: int) -> None:
+    """And written to as well, where there is something to write: either finds the reason."""
+    reading, writing = (
+        watched(loop, FakeChannel(10_001)),
+        watched(loop, FakeChannel(10_002, wants_write=True)),
+    )
+    loop.poll(0)
+    selector.ready = [(10_001, bit), (10_002, bit)]
+    loop.poll(0)
+    assert reading.events == ["read"]
+    assert writing.events[2:] == ["read", "write"]
+
+
+def test_an_event_of_a_channel_that_another_one_has_closed_is_dropped(
+    loop: Loop, selector: FakeSelector
+) -> None:
+    first, second = watched(loop, FakeChannel(10_001)), watched(loop, FakeChannel(10_002))
+    loop.poll(0)
+    first.on_event = lambda _name: second.close()
+    selector.ready = [(10_001, READ), (10_002, READ)]
+    loop.poll(0)
+    assert second.events == ["close"]
 
 
 def test_bytes_alone_do_not_end_a_wait(loop: Loop, selector: FakeSelector) -> None:
@@ -239,7 +263,7 @@ def test_a_channel_that_closes_while_it_reads_is_not_written_to(loop: Loop, sele
     loop.poll(0)
     assert channel.events == ["read", "close"]
     loop.poll(0)
-    assert 10_000 not in selector.keys
+    assert 10_000 not in selector.events
 
 
 def test_a_channel_whose_socket_changed_while_it_read_is_not_written_to(
@@ -263,10 +287,10 @@ def test_a_channel_whose_socket_changed_while_it_read_is_not_written_to(
 def test_a_channel_without_a_socket_is_not_watched_yet(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel(-1))
     loop.poll(0)
-    assert len(selector.keys) == 1
+    assert len(selector.events) == 1
     channel.fd = 10_005
     loop.poll(0)
-    assert 10_005 in selector.keys
+    assert 10_005 in selector.events
 
 
 def test_a_new_socket_of_the_same_channel_is_watched_instead(loop: Loop, selector: FakeSelector) -> None:
@@ -275,7 +299,7 @@ def test_a_new_socket_of_the_same_channel_is_watched_instead(loop: Loop, selecto
     channel.forget(channel)
     channel.fd = 10_002
     loop.poll(0)
-    assert {10_002} == set(selector.keys) - {fd for fd, key in selector.keys.items() if key.data is None}
+    assert list(selector.events)[1:] == [10_002]
 
 
 def test_an_overdue_channel_is_reported(loop: Loop, selector: FakeSelector) -> None:
@@ -379,6 +403,16 @@ def test_work_runs_on_a_thread_and_ends_in_the_loop(outcome: str) -> None:
     loop.close()
     expected = ("value", None) if outcome == "value" else (None, "no such name")
     assert seen == [(*expected, threading.get_ident())]
+
+
+def test_a_system_without_epoll_runs_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.core.net.loop.open_poll", SelectorPoll)
+    loop = Loop()
+    future: Future[int] = Future()
+    loop.poll(0)
+    in_thread(lambda: loop.call_threadsafe(lambda: loop.complete((future, 1, None))))
+    assert loop.poll(30, future) == [future]
+    loop.close()
 
 
 # --- reentrancy and containment -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PATH = Path(__file__).with_name("calls.toml")
-_SLACK = 0.85
+_SLACK = 0.8
 
 
 class Limit(NamedTuple):

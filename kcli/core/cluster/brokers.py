@@ -192,7 +192,7 @@ class Brokers:
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""
         key = (node.id, purpose)
-        route = self._routes[key] if key in self._routes else None  # noqa: SIM401 - not a call
+        route = self._routes.get(key)
         if route is not None and route.place == (node.host, node.port):
             return route
         address = self._address(node)

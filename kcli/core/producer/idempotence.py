@@ -38,7 +38,7 @@ class Idempotence:
     def number(self, batch: ProducerBatch) -> None:
         """Assigns the partition's next sequence numbers to a batch, unless it has some already."""
         if batch.sequence == NO_SEQUENCE:
-            first = self._next[batch.tp] if batch.tp in self._next else 0  # noqa: SIM401 - not a call
+            first = self._next.get(batch.tp, 0)
             batch.producer_id, batch.epoch, batch.sequence = self.producer_id, self.epoch, first
             batch.transactional = self._transactional
             self._next[batch.tp] = (first + batch.builder.count) % SEQUENCES

@@ -162,7 +162,7 @@ class Placer:
 
     def sticky(self, topic: str, size: int) -> TopicPartition:
         """Like ``sticky_partition``, with the topic."""
-        tp, sent = self._sticky[topic] if topic in self._sticky else (None, 0)  # noqa: SIM401 - not a call
+        tp, sent = self._sticky.get(topic, (None, 0))
         if tp is None or sent >= self._sticky_bytes:
             view = self._view().topics[topic]
             if topic not in self._choices or self._choices[topic][0] is not view:

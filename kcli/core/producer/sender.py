@@ -283,7 +283,7 @@ class Sender:
     def _may_send(self, leader: Node, first: ProducerBatch) -> bool:
         """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
         tp = first.tp
-        flying = self._in_flight[tp] if tp in self._in_flight else None  # noqa: SIM401 - not a call
+        flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
         if flying and flying[0].sent_to != leader.id:

@@ -83,7 +83,11 @@ class Shell:
                 raise self._error(text, "did not end")
             if _QUESTION.search(self._line()):
                 self._answer(text, left)
-        return int(end[1]), [line.rstrip() for line in self._terminal.text.rstrip().splitlines()]
+        return int(end[1]), self._lines()
+
+    def _lines(self) -> list[str]:
+        """The whole screen."""
+        return [line.rstrip() for line in self._terminal.text.rstrip().splitlines()]
 
     def _line(self) -> str:
         """The line with the cursor, up to it."""
@@ -101,4 +105,4 @@ class Shell:
 
     def _error(self, text: str, what: str) -> StepError:
         self._lost = True
-        return StepError(f"{text}{what}:\n{self._terminal.text.rstrip()}")
+        return StepError("\n".join([f"{text}{what}:", *self._lines()]))

@@ -12,6 +12,9 @@ import click
 from kcli.cli import cli
 from kcli.commands.shared.command import Command
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.profiles.profile import MARKS
+from kcli.profiles.resolve import resolve
+from kcli.profiles.sources import Sources
 
 PLACEHOLDER = "x"
 """Stands for what a command substitution prints."""
@@ -115,8 +118,8 @@ class _Words:
 
 
 def parsed(words: list[str]) -> click.Command:
-    """The command that these words call; an error of click's where its parser refuses them, and for an ``-o`` that the
-    command does not have.
+    """The command that these words call; an error of click's where its parser refuses them, also for an ``-o`` that the
+    command does not have, and a ConfigError for an ``-X`` that no client has.
     """
     values = GlobalValues()
     ctx: click.Context | None = None
@@ -133,4 +136,6 @@ def parsed(words: list[str]) -> click.Command:
         name, found = child, found_child
     if isinstance(found, Command) and values.output not in (None, *found.outputs):
         raise click.UsageError(f"there is no output format {values.output!r}", ctx)
+    properties = [text for text in values.command_property if text.partition("=")[0] not in MARKS]
+    resolve(Sources(properties=properties), need_broker=False)
     return found

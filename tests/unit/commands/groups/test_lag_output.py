@@ -9,7 +9,14 @@ from kcli.commands.shared.context import Invocation
 from kcli.output.stdout import Output
 
 RATES = {"consumed_per_second": 12.5, "produced_per_second": 100.0, "net_per_second": -87.5}
-KNOWN = {"state": "Stable", "partitions": 12, "lag_seconds": 7_200.0, "eta_seconds": 60, "verdict": "slow", **RATES}
+KNOWN = {
+    "state": "Stable",
+    "partitions": 12,
+    "lag_seconds": 7_200.0,
+    "eta_seconds": 60,
+    "verdict": "slow",
+    **RATES,
+}
 ROWS = [{"group": f"g{number}", "lag_records": 1_000_000 - number, **KNOWN} for number in range(60)]
 
 

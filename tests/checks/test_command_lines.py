@@ -42,7 +42,7 @@ def in_blocks(text: str, *, of_docs: bool) -> Iterator[list[str]]:
     """
     for _, info, block in FENCE.findall(text):
         language = info.split(" ")[0]
-        if language == "sh":
+        if language in ("sh", "bash", "shell"):
             yield from invocations(block)
         elif language in ("", "text") or (language == "console" and not of_docs):
             lines = [line.removeprefix("$ ") for line in block.splitlines()]

@@ -13,6 +13,7 @@ from xdist.scheduler import LoadFileScheduling
 SHARED = ("kafka3", "secure_kafka")
 """Fixtures; each is the name of the unit of work that all its files are."""
 LONG = (
+    "test_stories.py",
     "test_sandbox.py",
     "test_groups.py",
     "test_group_zookeeper.py",

@@ -162,15 +162,19 @@ def _check_order(since: int, until: int) -> None:
 
 
 def echo_times(inv: Invocation, spec: RangeSpec) -> None:
-    """Notes the times of the range in UTC and local time: a time without a zone is local."""
+    """Notes the times of the range in UTC, and in local time where that differs: a time without a zone is local."""
     for word, end in (("from", spec.start), ("until", spec.stop)):
         if end is not None and end.kind == "timestamp":
-            try:
-                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=end.value)
-                local = moment.astimezone().isoformat(sep=" ", timespec="milliseconds")
-            except OverflowError:
-                local = "out of range for a calendar"
-            inv.talk.note(f"{word} {rfc3339(end.value) or end.value} ({local})")
+            inv.talk.note(f"{word} {rfc3339(end.value) or end.value}{_local_time(end.value)}")
+
+
+def _local_time(ms: int) -> str:
+    """In parentheses; empty where it is UTC."""
+    try:
+        local = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).astimezone()
+    except OverflowError:
+        return " (out of range for a calendar)"
+    return f" ({local.isoformat(sep=' ', timespec='milliseconds')})" if local.utcoffset() else ""
 
 
 def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tuple[Selection, Where | None]":

@@ -1,7 +1,7 @@
 """The columns of a table for which a terminal has room, and their widths. Pure.
 
-A number is never cut. What does not fit gives way in this order: prose wraps, headings break at their hyphens, columns
-that are ``spare`` go (first those without a value in any row, prose among them), names are shortened.
+A number is never cut. What does not fit gives way in this order: prose wraps, ``spare`` columns and prose without a value
+in any row go, headings break at their hyphens, the other columns that are ``spare`` go, names are shortened.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,13 @@ def layout(columns: Sequence[Column], widest: Sequence[int], width: int | None) 
     natural = {column: max(cell, len(column.heading)) for column, cell in cells.items()}
     if width is None or _sum(natural) <= width:
         return natural
-    least = {column: _least(column, cell) for column, cell in cells.items()}
-    while _sum(least) > width and (
-        spare := [c for c in least if c.spare or (c.kind == "prose" and not cells[c])]
-    ):
-        del least[max(reversed(spare), key=lambda column: (not cells[column], column.spare))]
+    wrapped = {
+        column: _least(column, cell) if column.kind == "prose" else natural[column]
+        for column, cell in cells.items()
+    }
+    _drop_spare(wrapped, [c for c in wrapped if not cells[c] and (c.spare or c.kind == "prose")], width)
+    least = {column: _least(column, cells[column]) for column in wrapped}
+    _drop_spare(least, [c for c in least if c.spare], width)
     if _sum(least) > width:
         return _shortened(least, width)
     return _widened(least, natural, width - _sum(least))
@@ -41,6 +43,13 @@ def heading_lines(column: Column, width: int) -> list[str]:
         else:
             lines[-1] += piece
     return lines
+
+
+def _drop_spare(widths: dict[Column, int], spare: list[Column], width: int) -> None:
+    """Columns go until the others fit: those with the highest number first, of equal ones the last."""
+    left = sorted(spare, key=lambda column: column.spare)
+    while left and _sum(widths) > width:
+        del widths[left.pop()]
 
 
 def _least(column: Column, cell: int) -> int:

@@ -34,7 +34,7 @@ class TableRows(Rows):
         self._width = None if wide else out.width
         self._screen = screen
         self._widths: dict[Column, int] = {}
-        self._left_out: list[Column] = []  # without room; not empty prose
+        self._left_out: list[Column] = []  # without room; not those without a value
         self._shown: list[tuple[int, Column, int]] = []
 
     def put(self, row: Row) -> None:
@@ -75,7 +75,7 @@ class TableRows(Rows):
         widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
         self._widths = layout(self.columns, widest, self._width)
         known = zip(self.columns, widest, strict=True)
-        self._left_out = [c for c, cell in known if c not in self._widths and (cell or c.kind != "prose")]
+        self._left_out = [c for c, cell in known if c not in self._widths and cell]
         if self._widths == layout(self.columns, widest, None):
             self._width = None  # all fits: there is nothing to fold or cut
         self._shown = [(n, c, self._widths[c]) for n, c in enumerate(self.columns) if c in self._widths]

@@ -8,6 +8,7 @@ import pytest
 
 from kcli.docgen import __main__ as driver
 from kcli.docgen.describe import CommandDoc, walk
+from tests.command_lines import invocations, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,32 +53,10 @@ def test_every_command_has_a_page_a_summary_and_examples() -> None:
 
 def test_examples_parse() -> None:
     """What help tells people to type is legal: every ``kcli …`` of an example goes through the parser."""
-    import shlex
-
-    import click
-
-    from kcli.cli import cli
-
     for doc in docs():
         for example in doc.examples:
-            lexer = shlex.shlex(example.line, posix=True, punctuation_chars="|<>")
-            lexer.whitespace_split = True
-            lexer.commenters = ""
-            tokens = list(lexer)
-            while tokens:
-                ends = [at for at, token in enumerate(tokens) if token.strip("|<>") == ""] or [len(tokens)]
-                words, tokens = tokens[: ends[0]], tokens[ends[0] + 1 :]
-                if words[:1] != ["kcli"]:
-                    continue
-                ctx: click.Context | None = None
-                found: click.Command | None = cli
-                name, rest = "kcli", words[1:]
-                while found is not None:
-                    ctx = found.make_context(name, list(rest), parent=ctx)
-                    left = [*getattr(ctx, "_protected_args", []), *ctx.args]
-                    if not isinstance(found, click.Group) or not left:
-                        break
-                    name, found, rest = found.resolve_command(ctx, left)  # type: ignore[assignment]
+            for words in invocations(example.line):
+                parsed(words)
 
 
 def test_mandoc_accepts_every_page() -> None:

@@ -1,7 +1,6 @@
 """``kcli help CONCEPT`` and ``kcli man``: examples and options that exist, lines within the width of any terminal."""
 
 import re
-import shlex
 import subprocess
 
 import click
@@ -16,24 +15,9 @@ from kcli.docgen.describe import Example, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, TOPICS
 from tests.command import KCLI, environment, run
+from tests.command_lines import invocations, parsed
 from tests.in_process import kcli
 from tests.terminal import Terminal
-
-
-def parsed(words: list[str]) -> click.Command:
-    """The command that these words call; an error of click's where its parser refuses them."""
-    ctx: click.Context | None = None
-    found: click.Command = cli
-    name, rest = words[0], words[1:]
-    while True:
-        ctx = found.make_context(name, list(rest), parent=ctx)
-        left = [*getattr(ctx, "_protected_args", []), *ctx.args]
-        if not isinstance(found, click.Group) or not left:
-            return found
-        child, found_child, rest = found.resolve_command(ctx, left)
-        assert child is not None
-        assert found_child is not None
-        name, found = child, found_child
 
 
 @pytest.mark.parametrize("name", CONCEPTS)
@@ -42,9 +26,9 @@ def test_the_examples_of_a_concept_parse(name: str) -> None:
     assert examples
     for example in examples:
         assert example.says
-        first = re.split(r" \| | < ", example.line)[0]
-        found = parsed(shlex.split(first))
-        assert not isinstance(found, click.Group), example.line
+        assert invocations(example.line)
+        for words in invocations(example.line):
+            assert not isinstance(parsed(words), click.Group), example.line
 
 
 @pytest.mark.parametrize("name", CONCEPTS)

@@ -158,6 +158,10 @@ def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
     assert done.returncode == 0
     assert b"from 2026-10-25T00:30:00.000Z (2026-10-25 02:30:00.000+02:00)" in done.stderr
     assert b"until 2026-10-25T03:00:00.000Z (2026-10-25 04:00:00.000+01:00)" in done.stderr
+    done = shell(
+        f"TZ=UTC kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
+    )
+    assert b"from 2026-10-25T02:30:00.000Z\nuntil 2026-10-25T04:00:00.000Z\n" in done.stderr
 
 
 def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster) -> None:

@@ -1,18 +1,18 @@
-"""docs/pipeline.md: its tutorial runs as a reader would type it, on a real Kafka; lines for a cluster are parsed."""
+"""docs/pipeline.md: its tutorial runs as a reader would type it, on a real Kafka.
+
+The other lines, for a cluster of Spark or other topics, are parsed like those of all pages (``tests/checks``).
+"""
 
 import json
 import re
 import shlex
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from kcli.cli import cli
 from tests.command import shell, start
 from tests.in_process import Done
 from tests.in_process import kcli as in_process
@@ -20,15 +20,10 @@ from tests.kafka import Kafka
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
 TUTORIAL, REST = PAGE.read_text().split("## On a cluster\n", 1)
-REPORTS, DETAILS = REST.split("## Reports and exit codes\n", 1)[1].split("## Export and import\n", 1)
+REPORTS = REST.split("## Reports and exit codes\n", 1)[1].split("## Export and import\n", 1)[0]
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_HERE = ("pip install", "kcli sandbox")
 """There is a Kafka already, and what kcli needs is installed."""
-
-
-def lines(text: str) -> Iterator[str]:
-    for block in re.findall(r"^```sh[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        yield from block.splitlines()
 
 
 @pytest.mark.integration
@@ -78,16 +73,3 @@ def typed(line: str, bootstrap: str) -> tuple[Done, int]:
         ran = shell(command, bootstrap=bootstrap)
         return Done(ran.returncode, ran.stdout.decode(), ran.stderr.decode()), wanted
     return in_process(*shlex.split(command)[1:], bootstrap=bootstrap), wanted
-
-
-@pytest.mark.parametrize("line", [line for line in lines(REST) if line.startswith("kcli ")])
-def test_lines_of_the_rest_of_the_page_are_valid(line: str) -> None:
-    """What needs a cluster of Spark, or other topics."""
-    _, *words = shlex.split(line, comments=True)
-    group: click.Command = cli
-    ctx = click.Context(cli)
-    while isinstance(group, click.Group):
-        found = group.get_command(ctx, words.pop(0))
-        assert found is not None, line
-        group = found
-    group.make_context(group.name, words, parent=ctx)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.commands.pipeline._replay_plan import sum_up
+from kcli.commands.pipeline._replay_plan import plan_text, sum_up
 from kcli.core.types import Header, Record
 from kcli.pipeline.redrive import (
     NO_TARGET,
@@ -105,3 +105,38 @@ def test_of_a_key_the_last_record_of_all_partitions_is_kept() -> None:
     assert found.chosen is not None
     assert [sorted(each) for each in found.chosen] == [[1, 7], [3, 7]]
     assert (found.records, found.superseded, found.too_often, found.targets) == (4, 3, 2, {"a": 7})
+
+
+def plan_rows(histogram: dict[tuple[str, str, str], int]) -> list[list[str]]:
+    """The words of each line of the plan's table."""
+    item = {"records": sum(histogram.values()), "bytes": 5, "histogram": histogram}
+    found = sum_up([item], dedupe=False)
+    flags = {"where": None, "max_replays": 3}
+    text = plan_text("dlq", "header:t", "job", [], found, continued=0, flags=flags)
+    return [line.split() for line in text.splitlines()[2:]]
+
+
+def test_a_plan_counts_by_hour_or_by_day_or_by_reason_so_that_it_stays_short() -> None:
+    hours = {
+        ("orders", "timeout", f"2026-11-{day:02}T{hour:02}:00Z"): 2 for day in (25, 26) for hour in range(24)
+    }
+    first = dict(list(hours.items())[:20])
+    assert plan_rows(first)[:2] == [
+        ["TARGET", "REASON", "HOUR", "RECORDS"], ["orders", "timeout", "2026-11-25T00:00Z", "2"]
+    ]  # fmt: skip
+    assert plan_rows(hours) == [
+        ["TARGET", "REASON", "DAY", "RECORDS"],
+        ["orders", "timeout", "2026-11-25", "48"],
+        ["orders", "timeout", "2026-11-26", "48"],
+    ]
+    days = {("orders", "timeout", f"2026-{month:02}-01T00:00Z"): 1 for month in range(1, 13)}
+    days |= {(target, reason, hour): 3 for (target, _, hour) in days for reason in ("rejected",)}
+    assert plan_rows(days) == [
+        ["TARGET", "REASON", "RECORDS"], ["orders", "rejected", "36"], ["orders", "timeout", "12"]
+    ]  # fmt: skip
+
+
+def test_a_plan_with_many_reasons_says_how_many_are_left_out() -> None:
+    rows = plan_rows({("orders", f"reason-{number:02}", "2026-11-25T00:00Z"): 1 for number in range(25)})
+    assert len(rows) == 1 + 20 + 1
+    assert rows[-1] == ["and", "5", "rows", "more"]

@@ -41,6 +41,7 @@ class LagRun:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
             if output.empty and not (self.topics or found.sample.failed):
                 self._remark_empty(found)
+        self.inv.out.release()  # on a terminal errors follow the table
         name_nearest(self.admin, found.sample.failed)
         notes, unread = self._unread_topics(found)
         for note in notes:

@@ -8,12 +8,12 @@ from kcli.commands.pipeline._job_run import spark_conf
 from kcli.commands.shared.context import Invocation
 from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS, list_rows
-from kcli.output.progress import counted
+from kcli.output.progress import Progress, counted
 from kcli.output.tables import Column
 from kcli.pipeline.result_values import item_maker, with_text_cells
 from kcli.pipeline.spark.conf import LIGHT, SQL
 from kcli.pipeline.spark.progress import shown_on
-from kcli.pipeline.spark.query import OnTurn, Query
+from kcli.pipeline.spark.query import Query
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.spark.undecoded import undecoded_warnings
@@ -48,7 +48,7 @@ def show(
             _warn_undecoded(inv, found, settings)
             inv.talk.note(f"wrote {folder}")
         else:
-            _print(inv, found, settings, cluster, stop, shown_on(bar))
+            _print(inv, found, settings, cluster, stop, bar)
         return inv.finish(done=True, also=[stop.exit_code])
 
 
@@ -76,7 +76,7 @@ def _print(
     settings: SourceSettings,
     cluster: str | None,
     stop: Stop,
-    on_turn: OnTurn,
+    bar: Progress,
 ) -> None:
     item = item_maker(found.columns)
     shown = inv.out.list_kind()
@@ -88,11 +88,19 @@ def _print(
     head = {"columns": [column.name for column in found.columns]}
     rows = list_rows(inv.out, KIND, ITEM, columns, cluster=cluster, warnings=inv.talk.warnings, head=head)
     with rows:
-        for portion in found.rows(stop, on_turn):
+        for portion in found.rows(stop, shown_on(bar)):
+            _clear_the_way(inv, bar)
             for row in portion:
                 rows.add(item(row) if shown in DOCUMENTS else with_text_cells(item(row)))
+        _clear_the_way(inv, bar)
         _warn_undecoded(inv, found, settings)  # a document of JSON ends with the warnings
     inv.talk.detail(counted(rows.count, "row"))
+
+
+def _clear_the_way(inv: Invocation, bar: Progress) -> None:
+    """On a terminal rows follow where the progress was."""
+    if inv.out.isatty:
+        bar.close()
 
 
 def _warn_undecoded(inv: Invocation, found: Query, settings: SourceSettings) -> None:

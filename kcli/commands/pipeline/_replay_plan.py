@@ -1,4 +1,4 @@
-"""The plan of a replay: how many records would go where, by reason and hour. Pure."""
+"""The plan of a replay: how many records would go where, by reason and hour, or day where that is too long. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,8 @@ from kcli.pipeline.plan import Slice
 from kcli.pipeline.redrive import NO_TARGET, TOO_OFTEN
 
 _ROWS = 20
-_COLUMNS = (Column("target"), Column("reason"), Column("hour"), Column("records", "number"))
+_PERIODS = {"hour": len("2026-11-26T09:00Z"), "day": len("2026-11-26"), "": 0}
+"""By what records are counted, and how much of the text of an hour says which; the first with few enough rows."""
 
 
 class Found(NamedTuple):
@@ -87,13 +88,7 @@ def plan_text(
         f"  {counted(found.records, 'record')} of {counted(offsets, 'offset')} in {counted(len(slices), 'partition')}"
         + ("" if found.superseded else f", {size_text(found.size)}")
     )
-    rows = [
-        {"target": row[0] or "(skipped)", "reason": row[1], "hour": row[2], "records": number}
-        for row, number in sorted(found.histogram.items(), key=lambda entry: (-entry[1], entry[0]))
-    ]
-    lines += ["  " + line for line in indented_table(_COLUMNS, rows[:_ROWS])]
-    if len(rows) > _ROWS:
-        lines.append(f"    and {counted(len(rows) - _ROWS, 'row')} more")
+    lines += ["  " + line for line in _table(found.histogram)]
     if found.superseded:
         lines.append(
             f"  left out, since a later record has the same key: {counted(found.superseded, 'record')}"
@@ -108,3 +103,25 @@ def plan_text(
             f"  skipped, since no header names their topic: {counted(found.without_target, 'record')}"
         )
     return "\n".join(lines)
+
+
+def _table(histogram: Mapping[tuple[str, str, str], int]) -> list[str]:
+    """Records by target, reason and period, the largest numbers first."""
+    counts = {period: _by_period(histogram, size) for period, size in _PERIODS.items()}
+    period = next((period for period, rows in counts.items() if len(rows) <= _ROWS), "")
+    ranked = sorted(counts[period].items(), key=lambda entry: (-entry[1], entry[0]))
+    rows = [
+        {"target": target or "(skipped)", "reason": reason, period: when, "records": number}
+        for (target, reason, when), number in ranked[:_ROWS]
+    ]
+    periods = [Column(period)] if period else []
+    lines = indented_table([Column("target"), Column("reason"), *periods, Column("records", "number")], rows)
+    rest = len(ranked) - _ROWS
+    return [*lines, f"  and {counted(rest, 'row')} more"] if rest > 0 else lines
+
+
+def _by_period(histogram: Mapping[tuple[str, str, str], int], size: int) -> Counter[tuple[str, str, str]]:
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for (target, reason, hour), number in histogram.items():
+        counts[target, reason, hour[:size]] += number
+    return counts

@@ -37,6 +37,10 @@ def test_columns_that_can_be_spared_go_one_by_one() -> None:
     assert list(widths(60)) == ["group", "lag_records", "note"]
 
 
+def test_columns_without_a_value_go_before_headings_break() -> None:
+    assert widths(70, (12, 6, 9, 0, 20)) == {"group": 12, "state": 6, "lag_records": 11, "note": 20}
+
+
 def test_columns_without_a_value_go_before_others() -> None:
     assert list(widths(64, (12, 6, 9, 0, 40))) == ["group", "state", "lag_records", "note"]
     assert list(widths(64, (12, 0, 0, 8, 40))) == ["group", "lag_records", "net_per_second", "note"]

@@ -8,7 +8,16 @@ from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.shared.context import Invocation
 from kcli.output.stdout import Output
 
-ROWS = [{"group": f"g{number}", "state": "Stable", "lag_records": 1_000_000 - number} for number in range(60)]
+RATES = {"consumed_per_second": 12.5, "produced_per_second": 100.0, "net_per_second": -87.5}
+KNOWN = {
+    "state": "Stable",
+    "partitions": 12,
+    "lag_seconds": 7_200.0,
+    "eta_seconds": 60,
+    "verdict": "slow",
+    **RATES,
+}
+ROWS = [{"group": f"g{number}", "lag_records": 1_000_000 - number, **KNOWN} for number in range(60)]
 
 
 def watched(**terminal: Any) -> str:
@@ -41,4 +50,4 @@ def test_numbers_are_whole_in_80_columns() -> None:
     assert "1,000,000" in text
     assert max(map(len, text.splitlines())) <= 80
     assert len(text.splitlines()) == 23
-    assert "no room for PARTITIONS, CONSUMED-PER-SECOND, " in text
+    assert "no room for STATE, PARTITIONS: -o wide" in text

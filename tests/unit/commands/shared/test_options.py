@@ -58,7 +58,7 @@ def single_options() -> list[tuple[str, click.Option]]:
 
 def refused(*line: str, command: click.Command = root) -> Any:
     with pytest.raises(click.UsageError) as caught:
-        command.main(line, standalone_mode=False, obj=GlobalValues())
+        command.main(line, "kcli", standalone_mode=False, obj=GlobalValues())
     return caught.value
 
 

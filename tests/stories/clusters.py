@@ -1,0 +1,61 @@
+"""The brokers of the stories: each page finds them empty, under the names that it gives to its profiles."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from kcli.core import Admin
+from kcli.core.errors import KcliError
+from tests.kafka import QUICK_JVM, Kafka, sandboxed
+
+PATIENCE = 20.0
+
+
+class Clusters:
+    """Brokers that are started when the first page asks for so many."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._started: list[Kafka] = []
+
+    def empty(self, number: int) -> list[Kafka]:
+        """So many clusters without topics and groups."""
+        while len(self._started) < number:
+            self._started.append(self._stack.enter_context(sandboxed(jvm_options=QUICK_JVM)))
+        chosen = self._started[:number]
+        for kafka in chosen:
+            _clear(kafka)
+        return chosen
+
+
+@contextmanager
+def clusters() -> Iterator[Clusters]:
+    """They end with the block."""
+    with ExitStack() as stack:
+        yield Clusters(stack)
+
+
+def write_profiles(file: Path, names: Sequence[str], kafkas: Sequence[Kafka]) -> None:
+    """A configuration of kcli with a profile for each cluster; the first one is in use."""
+    lines = [f'current = "{names[0]}"'] if names else []
+    for name, kafka in zip(names, kafkas, strict=True):
+        lines += ["", f"[profiles.{name}]", f'bootstrap.servers = "{kafka.bootstrap}"']
+    file.parent.mkdir(parents=True)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _clear(kafka: Kafka) -> None:
+    """Removes what the page before has left, also what its last processes are about to leave."""
+    until = time.monotonic() + PATIENCE
+    with Admin(bootstrap_servers=kafka.bootstrap) as admin:
+        while True:
+            topics = [topic.name for topic in admin.list_topics() if not topic.internal]
+            groups = [group.group_id for group in admin.list_groups().groups]
+            if not topics and not groups:
+                return
+            results = {**admin.delete_groups(groups), **admin.delete_topics(topics)}
+            failed = [error for error in results.values() if isinstance(error, KcliError)]
+            if failed and time.monotonic() > until:
+                raise failed[0]
+            time.sleep(0.1)

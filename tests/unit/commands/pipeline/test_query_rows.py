@@ -1,0 +1,58 @@
+"""How the rows of ``kcli pipeline query`` are printed: on a terminal they follow the progress, not on its line."""
+
+import io
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
+
+import pytest
+
+from kcli.commands.pipeline._query_rows import _print
+from kcli.commands.shared.context import Invocation
+from kcli.output.progress import Progress
+from kcli.output.stdout import Output
+from kcli.output.talk import Talk
+from kcli.pipeline.spark.query import ResultColumn
+from kcli.pipeline.spark.source_settings import SourceSettings
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_result_on_a_terminal_begins_after_the_progress(count: int) -> None:
+    screen = io.BytesIO()
+    out = Output(screen, kind="table", isatty=True, width=80)
+    stderr = io.TextIOWrapper(screen, "utf-8", write_through=True)
+    bar = Progress(Talk(stderr, isatty=True), "queried", style="bar", unit="tasks", clock=Clock())
+    inv = cast(Invocation, SimpleNamespace(out=out, talk=bar.talk))
+    settings = cast(SourceSettings, SimpleNamespace(key_serde="", value_serde=""))
+    with bar:
+        _print(inv, cast(Any, Found(count)), settings, None, cast(Any, None), bar)
+    drawn, _, rows = screen.getvalue().decode().rpartition("\r\x1b[K")
+    assert "queried 3 tasks" in drawn
+    assert "queried" not in rows
+    assert rows.count("\n") == (2 + count if count else 0)
+
+
+class Clock:
+    """A second later each time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return self.now
+
+
+class Found:
+    """A query that has been drawn once before its rows come."""
+
+    columns = (ResultColumn("status", "string"),)
+    undecoded: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def rows(self, _stop: object, on_turn: Callable[[Any], None]) -> Iterator[list[list[str]]]:
+        on_turn(SimpleNamespace(done=3, tasks=3, active=0, failed=0))
+        if self._count:
+            yield [["ok"]] * self._count

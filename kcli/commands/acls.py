@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.commands.shared.command import group
+from kcli.commands.shared.command import group, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.types import GROUP, TOPIC, OfferedType
@@ -34,9 +34,13 @@ def _selection(
     *, patterns: tuple[str, ...], topic: str, pattern: str, host: str, deny: str
 ) -> Callable[[F], F]:
     """The options that name ACLs. ``topic``, ``pattern``, ``host``, ``deny``: what they mean for the verb."""
-    options = (
+    who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
         click.option("--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OP", help="as in read"),
+        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
+        click.option("--deny", is_flag=True, help=deny),
+    )  # fmt: skip
+    resources = (
         click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="NAME", help=topic),
         click.option("--group", "groups", type=GROUP, multiple=True, metavar="NAME", help="a consumer group"),
         click.option(
@@ -45,14 +49,10 @@ def _selection(
         ),
         click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
         click.option("--pattern", type=click.Choice(patterns), help=pattern),
-        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
-        click.option("--deny", is_flag=True, help=deny),
     )  # fmt: skip
 
     def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
+        return options("Who may do what", *who)(options("With what", *resources)(function))
 
     return decorate
 

@@ -11,6 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @command(
     "completion",
     changes=False,
+    local=True,
     examples=(
         ("kcli completion bash --install", "puts the script where bash-completion looks for it"),
         ("kcli completion zsh > ~/.zsh/_kcli", "to a file of your own"),

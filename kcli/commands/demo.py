@@ -10,6 +10,17 @@ from kcli.commands.shared.types import CountType
 @command(
     "demo",
     changes=False,
+    local=True,
+    exits={
+        1: "a step failed, or Kafka did not start",
+        5: "records were lost or changed on their way",
+        8: "what a step had to prove is false",
+    },
+    reads=(
+        "KCLI_CACHE",
+        "KCLI_JAVA",
+        "KCLI_MAVEN_REPO",
+    ),
     outputs=("table", "plain"),
     examples=(
         ("kcli demo", "a million records of 100 bytes, on a Kafka that is started for it"),

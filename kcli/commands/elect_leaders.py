@@ -12,6 +12,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "elect-leaders",
     changes=True,
+    exits={6: "some of the partitions have no such leader", 7: "none of them has"},
     examples=(
         ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),
         ("kcli elect-leaders --topic orders --yes", "one topic, in a script"),

@@ -15,6 +15,7 @@ from kcli.output.pager import page
 @command(
     "help",
     changes=False,
+    local=True,
     examples=(
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),

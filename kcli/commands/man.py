@@ -10,6 +10,7 @@ from kcli.docgen.topics import CONCEPTS, OPTIONS
 @command(
     "man",
     changes=False,
+    local=True,
     outputs=(),
     examples=(
         ("kcli man", "the first page of the manual"),

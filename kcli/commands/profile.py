@@ -27,6 +27,8 @@ def profile() -> None:
 @profile.command(
     "list",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(("kcli profile list", "all profiles"), ("kcli profile list -o name", "their names only")),
 )
 @pass_invocation
@@ -40,6 +42,8 @@ def list_profiles(inv: Invocation, /) -> int:
 @profile.command(
     "show",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(
         ("kcli profile show prod", "its options, secrets hidden"),
         ("kcli profile show", "of the current one"),
@@ -57,6 +61,8 @@ def show_profile(inv: Invocation, /, name: str | None) -> int:
 @profile.command(
     "use",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile use prod", "for all commands without --profile and KCLI_PROFILE"),),
 )
 @click.argument("name", type=PROFILE)
@@ -71,6 +77,8 @@ def use_profile(inv: Invocation, /, name: str) -> int:
 @profile.command(
     "add",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile add test -b localhost:9092", "brokers are enough"),
         (
@@ -104,6 +112,8 @@ def add_profile(inv: Invocation, /, name: str, replace: bool) -> int:
 @profile.command(
     "remove",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile remove test", "asks first"),),
 )
 @click.argument("name", type=PROFILE)
@@ -118,6 +128,8 @@ def remove_profile(inv: Invocation, /, name: str) -> int:
 @profile.command(
     "import",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile import kafkactl", "all contexts of another tool"),
         ("kcli profile import client.properties --name prod", "a file of options as one profile"),

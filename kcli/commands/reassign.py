@@ -108,6 +108,7 @@ def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
 @reassign.command(
     "status",
     changes=False,
+    exits={8: "a partition of FILE has other replicas and is not being moved"},
     examples=(
         ("kcli reassign status", "what is being moved, and how much is left"),
         ("kcli reassign status moves.json", "whether each move of the file is done"),

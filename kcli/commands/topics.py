@@ -47,6 +47,7 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
 @topics.command(
     "describe",
     changes=False,
+    exits={6: "some of the named topics do not exist"},
     examples=(
         ("kcli topics describe orders", "partitions, leaders, replicas, offsets"),
         (
@@ -109,6 +110,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 @topics.command(
     "create",
     changes=True,
+    exits={7: "the topic exists already"},
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
         (
@@ -218,6 +220,7 @@ def trim_topic(inv: Invocation, /, **flags: Any) -> int:
 @topics.command(
     "delete",
     changes=True,
+    exits={1: "a named topic does not exist"},
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
         ("kcli topics delete scratch --yes", "in a script"),

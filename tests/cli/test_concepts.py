@@ -81,7 +81,7 @@ def test_only_examples_are_wider_than_the_terminal(name: str, width: int) -> Non
 def test_help_lists_every_topic_and_shows_each() -> None:
     page = kcli("help").out
     for topic in TOPICS:
-        assert topic in page.partition("More, by")[2]
+        assert topic in page.partition("See also:")[2]
         done = kcli("help", topic)
         assert (done.code, done.err) == (0, "")
         assert done.out.strip()

@@ -17,6 +17,11 @@ BY = ("offset", "time")
 @command(
     "import",
     changes=True,
+    exits={
+        6: "the offsets of some partitions are not set",
+        7: "a group has members, or the offsets are of another cluster or topic",
+    },
+    reads=("XDG_STATE_HOME",),
     examples=(
         (
             "kcli groups import all.ndjson --dry-run",

@@ -18,6 +18,8 @@ PERCENT = Word("percentage", parse_percent)
 @command(
     "compare",
     changes=False,
+    local=True,
+    exits={8: "a condition of --fail-if is true with certainty"},
     outputs=[kind for kind in OUTPUT_KINDS if kind != "name"],
     examples=(
         ("kcli perf compare before.json after.json", "which figures differ, and by how much"),

@@ -10,6 +10,10 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "doctor",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     examples=(
         ("kcli pipeline doctor", "on this machine: libraries, Java, a session, a task, the brokers"),
         (

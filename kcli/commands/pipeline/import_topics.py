@@ -13,6 +13,10 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "import",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),

@@ -16,6 +16,10 @@ from kcli.commands.shared.types import TOPIC, CountType, DurationType
 @command(
     "perf",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline perf -t load --num-records 1M", "as fast as this machine can"),

@@ -15,6 +15,10 @@ from kcli.commands.shared.types import TOPIC, CountType
 @command(
     "query",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet"),
     examples=(
         (

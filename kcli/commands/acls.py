@@ -130,8 +130,10 @@ def create_acls(inv: Invocation, /, **flags: Any) -> int:
     """Create ACLs: after a plan and a question, and with a check afterwards.
 
     One ACL for each combination of principal, operation, resource and host. An operation has to exist for each of the
-    resources: idempotent_write and cluster_action, for example, only for --cluster. ACLs that exist already are shown as
-    such and are no failure. READ, WRITE, DELETE and ALTER include DESCRIBE; ALTER_CONFIGS includes DESCRIBE_CONFIGS.
+    resources: idempotent_write and cluster_action, for example, only for --cluster.
+
+    ACLs that exist already are shown as such and are no failure. READ, WRITE, DELETE and ALTER include DESCRIBE;
+    ALTER_CONFIGS includes DESCRIBE_CONFIGS.
     """
     from kcli.commands._acls_create import create  # clients are loaded when the command runs
 
@@ -158,10 +160,12 @@ def create_acls(inv: Invocation, /, **flags: Any) -> int:
 def delete_acls(inv: Invocation, /, **flags: Any) -> int:
     """Delete ACLs: those that are selected and shown in the plan, and no others.
 
-    The options select as in `kcli acls list`. What has to be typed, or given with --confirm, is the principal if all ACLs
-    are of one, else the name of the resource if all are of one, else the cluster's id. --yes answers, too, unless neither
-    a principal nor a resource is given: what could match every ACL requires --confirm with the cluster's id. Afterwards
-    the ACLs are read again. Nothing selected: exit code 0.
+    The options select as in `kcli acls list`.
+
+    What has to be typed, or given with --confirm, is the principal if all ACLs are of one, else the name of the
+    resource if all are of one, else the cluster's id. --yes answers, too, unless neither a principal nor a resource
+    is given: what could match every ACL requires --confirm with the cluster's id. Afterwards the ACLs are read again.
+    Nothing selected: exit code 0.
     """
     from kcli.commands._acls_delete import delete  # clients are loaded when the command runs
 

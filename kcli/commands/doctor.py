@@ -33,8 +33,9 @@ def doctor(inv: Invocation, /, topic: str | None, group: str | None) -> int:
 
     Checked are this client (versions, configuration and where it comes from, open files), the way to every bootstrap
     address and to every broker at the address that it advertises (DNS, TCP, TLS and certificate, ApiVersions, SASL,
-    metadata), the cluster (controller, versions, partitions), a topic and a group, and transactions that hang. Each step
-    has its time, and what is wrong a cause and a remedy.
+    metadata), the cluster (controller, versions, partitions), a topic and a group, and transactions that hang.
+
+    Each step has its time, and what is wrong a cause and a remedy.
 
     A chain ends at the step that fails; other brokers are checked nevertheless. Refused credentials are not sent again,
     since that could lock the account. Without --topic and --group, hanging transactions are sought in all partitions.

@@ -82,10 +82,12 @@ from kcli.commands.shared.types import DURATION, CountType
 def exporter(inv: Invocation, /, **flags: Any) -> int:
     """Export the lag of groups for Prometheus.
 
-    Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format: lag
-    in records and seconds, verdicts, states and members of groups, offsets of topics, how long brokers take to respond,
-    and its own state. One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed,
-    else 503. While the cluster is away there are no figures, and kcli_exporter_up is 0.
+    Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format:
+    lag in records and seconds, verdicts, states and members of groups, offsets of topics, how long brokers take to
+    respond, and its own state.
+
+    One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed, else 503. While
+    the cluster is away there are no figures, and kcli_exporter_up is 0.
 
     The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
     """

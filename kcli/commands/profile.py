@@ -98,11 +98,13 @@ def use_profile(inv: Invocation, /, name: str) -> int:
 def add_profile(inv: Invocation, /, name: str, replace: bool) -> int:
     """Add a profile with the options of this command line: -b, -X, -F and --client-id.
 
-    All keys are checked first. `-X read_only=true` refuses every command that changes the cluster, `-X protected=true`
-    requires --confirm NAME in place of --yes, `-X color=red` colours plans and prompts, and `-X cluster_id=ID` refuses
-    any other cluster. A password is better not written here: `-X sasl.password_file=FILE`, `-X
-    sasl.password_command=COMMAND` and `-X sasl.password=keyring:SERVICE/USER` say where it is, and without any of them
-    kcli asks. Exit code 7 if the profile exists.
+    All keys are checked first. `-X read_only=true` refuses every command that changes the cluster, `-X
+    protected=true` requires --confirm NAME in place of --yes, `-X color=red` colours plans and prompts, and `-X
+    cluster_id=ID` refuses any other cluster.
+
+    A password is better not written here: `-X sasl.password_file=FILE`, `-X sasl.password_command=COMMAND` and `-X
+    sasl.password=keyring:SERVICE/USER` say where it is, and without any of them kcli asks. Exit code 7 if the profile
+    exists.
     """
     from kcli.commands._profile_edit import add  # client options are loaded when the command runs
 

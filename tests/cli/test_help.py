@@ -54,6 +54,7 @@ def test_examples_come_first_and_what_is_looked_up_last(name: str) -> None:
     assert wanted <= set(headings)
     paragraphs = page.partition("\nExamples:")[0].strip().split("\n\n")
     assert len(paragraphs) == 2, "a usage line, and one paragraph on what it does"
+    assert len(paragraphs[1].splitlines()) <= 6, "what is longer belongs to the details"
 
 
 @pytest.mark.parametrize("name", DOCS)

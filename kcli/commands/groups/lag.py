@@ -86,10 +86,12 @@ SHORTEST_INTERVAL = 0.1
 def lag(inv: Invocation, /, **flags: Any) -> int:
     """Show how far groups are behind.
 
-    Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread record:
-    `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a line with a
-    note. VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several
-    samples appear only with --watch, which runs until it is interrupted or a limit is exceeded.
+    Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread
+    record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a
+    line with a note.
+
+    VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several samples
+    appear only with --watch, which runs until it is interrupted or a limit is exceeded.
     """
     _check(flags)
     named = bool(flags["names"])

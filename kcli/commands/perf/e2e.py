@@ -82,9 +82,10 @@ def e2e(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Send records, receive them, and measure the time between.
 
     Latency ends when the consumer has received the record. It is measured from the intended time of sending
-    (corrected), and from when the request left (raw). With --throughput a record has an intended time whatever
-    happened to those before it, so that a stall counts for every record that it has delayed; without it one record is
-    in flight, as in kafka-e2e-latency.sh.
+    (corrected), and from when the request left (raw).
+
+    With --throughput a record has an intended time whatever happened to those before it, so that a stall counts for
+    every record that it has delayed; without it one record is in flight, as in kafka-e2e-latency.sh.
 
     Every record is numbered and checked: exit status 5 if a confirmed one is lost, received twice, or in another order.
     Producer and consumer are in one process, so that one clock measures both. Records of others in the topic are passed

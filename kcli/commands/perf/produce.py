@@ -83,9 +83,11 @@ def produce(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Send made records, and measure rate and latency.
 
     Latency is measured to the confirmation: from the intended time of sending (corrected), and from when the request
-    left (raw). With --throughput a record has an intended time whatever happened to those before it, so that a stall of
-    the cluster counts for every record that it has delayed; without it, it is when the record was handed to the
-    producer, and at full speed mostly the wait in the producer's buffer.
+    left (raw).
+
+    With --throughput a record has an intended time whatever happened to those before it, so that a stall of the
+    cluster counts for every record that it has delayed; without it, it is when the record was handed to the producer,
+    and at full speed mostly the wait in the producer's buffer.
 
     The records have no key and stay in the topic. Producers are idempotent and wait for all in-sync replicas, unless -X
     says otherwise. The first Ctrl-C ends the test and prints its result so far.

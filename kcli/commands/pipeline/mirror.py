@@ -116,8 +116,10 @@ def mirror(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
     """Copy topics from one cluster to another by many tasks, exactly once.
 
     Each partition is a task. Batches are passed on as the bytes in which they were stored, where brokers accept that:
-    keys, values, headers, timestamps, order and compression are kept. Transactions that were aborted are not copied.
-    Topics that the target lacks are created with the partitions and the configuration of the source.
+    keys, values, headers, timestamps, order and compression are kept.
+
+    Transactions that were aborted are not copied. Topics that the target lacks are created with the partitions and
+    the configuration of the source.
 
     How far each partition is copied is a committed offset on the target, in the transaction of its records. So a job
     that was killed anywhere continues where it ended, with the same command, and stores nothing twice; one that is

@@ -442,12 +442,82 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children=""
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options offsets times formats output security exit-codes"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
+        "kcli man topics")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe offsets create alter trim delete"
+            aliases="" ;;
+        "kcli man groups")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list lag describe rewind export import copy create delete delete-offsets remove-members"
+            aliases="" ;;
+        "kcli man cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe"
+            aliases="" ;;
+        "kcli man configs")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe alter"
+            aliases="" ;;
+        "kcli man reassign")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="plan run status cancel"
+            aliases="" ;;
+        "kcli man acls")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list create delete"
+            aliases="" ;;
+        "kcli man txn")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe abort"
+            aliases="" ;;
+        "kcli man quotas")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list alter"
+            aliases="" ;;
+        "kcli man users")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list set delete"
+            aliases="" ;;
+        "kcli man perf")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="produce consume e2e compare"
+            aliases="" ;;
+        "kcli man pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="export import mirror query replay verify profile perf doctor pack"
+            aliases="" ;;
+        "kcli man profile")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list show use add remove import"
+            aliases="" ;;
+        "kcli man config")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="show check"
+            aliases="" ;;
+        "kcli man sandbox")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="up down status logs"
             aliases="" ;;
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema man options profiles offsets times formats output config security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options profiles offsets times formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1179,6 +1249,76 @@ _kcli_value() {
         "kcli man --profile") asked=profiles ;;
         "kcli man --color") reply="auto always never" ;;
         "kcli man --progress") reply="auto none bar json" ;;
+        "kcli man topics -F" | "kcli man topics --command-config") files=1 ;;
+        "kcli man topics -X" | "kcli man topics --command-property") keys="$_kcli_keys" ;;
+        "kcli man topics --profile") asked=profiles ;;
+        "kcli man topics --color") reply="auto always never" ;;
+        "kcli man topics --progress") reply="auto none bar json" ;;
+        "kcli man groups -F" | "kcli man groups --command-config") files=1 ;;
+        "kcli man groups -X" | "kcli man groups --command-property") keys="$_kcli_keys" ;;
+        "kcli man groups --profile") asked=profiles ;;
+        "kcli man groups --color") reply="auto always never" ;;
+        "kcli man groups --progress") reply="auto none bar json" ;;
+        "kcli man cluster -F" | "kcli man cluster --command-config") files=1 ;;
+        "kcli man cluster -X" | "kcli man cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli man cluster --profile") asked=profiles ;;
+        "kcli man cluster --color") reply="auto always never" ;;
+        "kcli man cluster --progress") reply="auto none bar json" ;;
+        "kcli man configs -F" | "kcli man configs --command-config") files=1 ;;
+        "kcli man configs -X" | "kcli man configs --command-property") keys="$_kcli_keys" ;;
+        "kcli man configs --profile") asked=profiles ;;
+        "kcli man configs --color") reply="auto always never" ;;
+        "kcli man configs --progress") reply="auto none bar json" ;;
+        "kcli man reassign -F" | "kcli man reassign --command-config") files=1 ;;
+        "kcli man reassign -X" | "kcli man reassign --command-property") keys="$_kcli_keys" ;;
+        "kcli man reassign --profile") asked=profiles ;;
+        "kcli man reassign --color") reply="auto always never" ;;
+        "kcli man reassign --progress") reply="auto none bar json" ;;
+        "kcli man acls -F" | "kcli man acls --command-config") files=1 ;;
+        "kcli man acls -X" | "kcli man acls --command-property") keys="$_kcli_keys" ;;
+        "kcli man acls --profile") asked=profiles ;;
+        "kcli man acls --color") reply="auto always never" ;;
+        "kcli man acls --progress") reply="auto none bar json" ;;
+        "kcli man txn -F" | "kcli man txn --command-config") files=1 ;;
+        "kcli man txn -X" | "kcli man txn --command-property") keys="$_kcli_keys" ;;
+        "kcli man txn --profile") asked=profiles ;;
+        "kcli man txn --color") reply="auto always never" ;;
+        "kcli man txn --progress") reply="auto none bar json" ;;
+        "kcli man quotas -F" | "kcli man quotas --command-config") files=1 ;;
+        "kcli man quotas -X" | "kcli man quotas --command-property") keys="$_kcli_keys" ;;
+        "kcli man quotas --profile") asked=profiles ;;
+        "kcli man quotas --color") reply="auto always never" ;;
+        "kcli man quotas --progress") reply="auto none bar json" ;;
+        "kcli man users -F" | "kcli man users --command-config") files=1 ;;
+        "kcli man users -X" | "kcli man users --command-property") keys="$_kcli_keys" ;;
+        "kcli man users --profile") asked=profiles ;;
+        "kcli man users --color") reply="auto always never" ;;
+        "kcli man users --progress") reply="auto none bar json" ;;
+        "kcli man perf -F" | "kcli man perf --command-config") files=1 ;;
+        "kcli man perf -X" | "kcli man perf --command-property") keys="$_kcli_keys" ;;
+        "kcli man perf --profile") asked=profiles ;;
+        "kcli man perf --color") reply="auto always never" ;;
+        "kcli man perf --progress") reply="auto none bar json" ;;
+        "kcli man pipeline -F" | "kcli man pipeline --command-config") files=1 ;;
+        "kcli man pipeline -X" | "kcli man pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli man pipeline --profile") asked=profiles ;;
+        "kcli man pipeline --color") reply="auto always never" ;;
+        "kcli man pipeline --progress") reply="auto none bar json" ;;
+        "kcli man profile -F" | "kcli man profile --command-config") files=1 ;;
+        "kcli man profile -X" | "kcli man profile --command-property") keys="$_kcli_keys" ;;
+        "kcli man profile --profile") asked=profiles ;;
+        "kcli man profile --color") reply="auto always never" ;;
+        "kcli man profile --progress") reply="auto none bar json" ;;
+        "kcli man config -F" | "kcli man config --command-config") files=1 ;;
+        "kcli man config -X" | "kcli man config --command-property") keys="$_kcli_keys" ;;
+        "kcli man config --profile") asked=profiles ;;
+        "kcli man config --color") reply="auto always never" ;;
+        "kcli man config --progress") reply="auto none bar json" ;;
+        "kcli man sandbox -F" | "kcli man sandbox --command-config") files=1 ;;
+        "kcli man sandbox -X" | "kcli man sandbox --command-property") keys="$_kcli_keys" ;;
+        "kcli man sandbox --profile") asked=profiles ;;
+        "kcli man sandbox --color") reply="auto always never" ;;
+        "kcli man sandbox --progress") reply="auto none bar json" ;;
         "kcli help -F" | "kcli help --command-config") files=1 ;;
         "kcli help -X" | "kcli help --command-property") keys="$_kcli_keys" ;;
         "kcli help --profile") asked=profiles ;;
@@ -1315,7 +1455,6 @@ _kcli_argument() {
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
         "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MirrorJob MirrorJobList MirrorPartition MirrorReport MonitorReading OffsetExport OffsetImportReport OffsetImportReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem" ;;
-        "kcli man "*) reply="options offsets times formats output config security exit-codes" ;;
         *) ;;
     esac
 }

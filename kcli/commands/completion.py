@@ -12,6 +12,7 @@ SHELLS = ("bash", "zsh", "fish")
     "completion",
     changes=False,
     local=True,
+    exits={7: "with --install: a file of another program is in its place"},
     examples=(
         ("kcli completion bash --install", "puts the script where bash-completion looks for it"),
         ("kcli completion zsh > ~/.zsh/_kcli", "to a file of your own"),

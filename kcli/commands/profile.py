@@ -78,6 +78,7 @@ def use_profile(inv: Invocation, /, name: str) -> int:
     "add",
     changes=False,
     local=True,
+    exits={7: "a profile of this name exists"},
     reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile add test -b localhost:9092", "brokers are enough"),
@@ -131,6 +132,7 @@ def remove_profile(inv: Invocation, /, name: str) -> int:
     "import",
     changes=False,
     local=True,
+    exits={7: "a profile exists that the file has too, and --replace is not given"},
     reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile import kafkactl", "all contexts of another tool"),

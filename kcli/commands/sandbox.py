@@ -72,6 +72,7 @@ def up(inv: Invocation, /, **flags: Any) -> int:
     "down",
     changes=False,
     local=True,
+    exits={7: "a newer kcli has started the sandbox"},
     reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli sandbox down", "the data stays; `up` brings it back"),
@@ -92,6 +93,7 @@ def down(inv: Invocation, name: str | None, delete: bool) -> int:
     "status",
     changes=False,
     local=True,
+    exits={7: "a newer kcli has started the sandbox"},
     reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli sandbox status", "all of them"),
@@ -111,6 +113,7 @@ def status(inv: Invocation, name: str | None) -> int:
     "logs",
     changes=False,
     local=True,
+    exits={7: "a newer kcli has started the sandbox"},
     reads=("XDG_STATE_HOME",),
     outputs=("plain",),
     examples=(

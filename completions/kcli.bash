@@ -10,13 +10,13 @@ _kcli_command() {
             children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
-            names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli consume")
-            names="-t --topic -p --partitions --offset --since --until --from-beginning --tail -e --exit -n --max-messages --idle-timeout -g --group --commit --no-commit --grep --where --key --all-partitions --merge -f --format -s --serde -J -D --delimiter --null-marker --isolation-level --print-control --rack --on-out-of-range --on-recreate --on-corrupt --raw -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -p --partitions --offset --since --until --tail -n --max-messages --idle-timeout -g --group --grep --where --key -f --format -s --serde -D --delimiter --null-marker --isolation-level --rack --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --from-beginning --tail -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions -g --group --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key -g --group -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics")
@@ -70,8 +70,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups lag")
-            names="--topic --match --only-lagging --by --time -w --watch --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic --match --by --time --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--topic --match --only-lagging --by --time -w --watch --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic --match --by --time --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups describe")
@@ -80,7 +80,7 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups rewind")
-            names="--to --to-group --from-file --topic --exclude-topic --all-topics --live --hold --wait --undo --watch --check --journal --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --group --all-groups --execute -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--to --to-group --from-file --undo --topic --exclude-topic --all-topics --all-groups --live --hold --wait --watch --journal --check --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --group --execute -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--to --to-group --from-file --topic --exclude-topic --check --to-offset --to-datetime --by-duration --shift-by --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -180,28 +180,28 @@ _kcli_command() {
             children="list create delete"
             aliases="" ;;
         "kcli acls list")
-            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls create")
-            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls delete")
-            names="--principal --operation --topic --group --transactional-id --cluster --pattern --host --deny -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --topic --group --transactional-id --pattern --host -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli top")
-            names="--interval --screen --record --replay --read-only -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--interval --screen --record --replay -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--interval --screen --record --replay --read-only -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--interval --screen --record --replay -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli exporter")
-            names="--listen --groups --topics --time --interval --max-series --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--listen --groups --topics --time --interval --max-series --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -265,8 +265,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --to -t --topic --map-topic --partitions --offset --sync-groups --exactly-once --rate --headers --checkpoint --until-caught-up --verify --verify-only --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --partitions --offset --sync-groups --rate --checkpoint --on-gap --on-recreate --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --until-caught-up --verify --verify-only --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --partitions --offset --rate --sync-groups --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf")
@@ -280,13 +280,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli perf consume")
-            names="-t --topic -g --group --num-records --duration --from-latest --warmup-records --idle-timeout --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -g --group --num-records --duration --warmup-records --idle-timeout --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -g --group --from-latest --num-records --duration --idle-timeout --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -g --group --num-records --duration --idle-timeout --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf e2e")
-            names="-t --topic -g --group --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -g --group --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf compare")
@@ -300,8 +300,8 @@ _kcli_command() {
             children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli pipeline export")
-            names="--format -p --partitions --offset --since --until --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--format -p --partitions --offset --since --until --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-p --partitions --offset --since --until --format --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-p --partitions --offset --since --until --format --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline import")
@@ -310,8 +310,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline mirror")
-            names="--from --to -t --topic --map-topic --delivery --continuous --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --delivery --slice --offset --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --map-topic --offset --since --until --delivery --continuous --slice --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --offset --since --until --delivery --slice --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline query")
@@ -320,18 +320,18 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline replay")
-            names="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--to --where --dedupe --max-replays --timestamps --since --until --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--where --dedupe --max-replays --since --until --to --timestamps --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--where --dedupe --max-replays --since --until --to --timestamps --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline verify")
-            names="--from --to -t --topic --map-topic --level --compacted --since --until --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --level --since --until --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --map-topic --since --until --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline profile")
-            names="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--since --until --offset -p --partitions --top --sample --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-p --partitions --offset --since --until --sample --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-p --partitions --offset --since --until --sample --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline perf")
@@ -440,14 +440,84 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli man")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children=""
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options offsets times formats output security exit-codes"
+            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
+        "kcli man topics")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe offsets create alter trim delete"
+            aliases="" ;;
+        "kcli man groups")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list lag describe rewind export import copy create delete delete-offsets remove-members"
+            aliases="" ;;
+        "kcli man cluster")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe"
+            aliases="" ;;
+        "kcli man configs")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe alter"
+            aliases="" ;;
+        "kcli man reassign")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="plan run status cancel"
+            aliases="" ;;
+        "kcli man acls")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list create delete"
+            aliases="" ;;
+        "kcli man txn")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe abort"
+            aliases="" ;;
+        "kcli man quotas")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list alter"
+            aliases="" ;;
+        "kcli man users")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list set delete"
+            aliases="" ;;
+        "kcli man perf")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="produce consume e2e compare"
+            aliases="" ;;
+        "kcli man pipeline")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="export import mirror query replay verify profile perf doctor pack"
+            aliases="" ;;
+        "kcli man profile")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list show use add remove import"
+            aliases="" ;;
+        "kcli man config")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="show check"
+            aliases="" ;;
+        "kcli man sandbox")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="up down status logs"
             aliases="" ;;
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema man options profiles offsets times formats output config security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options profiles offsets times formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -532,10 +602,10 @@ _kcli_value() {
         "kcli --progress") reply="auto none bar json" ;;
         "kcli produce -t" | "kcli produce --topic") asked=topics ;;
         "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv file failed" ;;
+        "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
         "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;
         "kcli produce --acks") reply="all 1 0" ;;
-        "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
         "kcli produce --failed") files=1 ;;
         "kcli produce --checkpoint") files=1 ;;
         "kcli produce --on-bad-input") reply="report fail" ;;
@@ -546,10 +616,10 @@ _kcli_value() {
         "kcli produce --color") reply="auto always never" ;;
         "kcli produce --progress") reply="auto none bar json" ;;
         "kcli consume -t" | "kcli consume --topic") asked=topics ;;
+        "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
         "kcli consume --offset") reply="earliest latest stored" ;;
         "kcli consume -g" | "kcli consume --group") asked=groups ;;
         "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
-        "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
         "kcli consume --on-out-of-range") reply="fail earliest latest" ;;
         "kcli consume --on-recreate") reply="fail restart" ;;
         "kcli consume --on-corrupt") reply="fail skip" ;;
@@ -815,7 +885,6 @@ _kcli_value() {
         "kcli top -F" | "kcli top --command-config") files=1 ;;
         "kcli top -X" | "kcli top --command-property") keys="$_kcli_keys" ;;
         "kcli top --profile") asked=profiles ;;
-        "kcli top -o" | "kcli top --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli top --color") reply="auto always never" ;;
         "kcli top --progress") reply="auto none bar json" ;;
         "kcli exporter --time") reply="exact estimate off" ;;
@@ -826,7 +895,6 @@ _kcli_value() {
         "kcli exporter -F" | "kcli exporter --command-config") files=1 ;;
         "kcli exporter -X" | "kcli exporter --command-property") keys="$_kcli_keys" ;;
         "kcli exporter --profile") asked=profiles ;;
-        "kcli exporter -o" | "kcli exporter --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli exporter --color") reply="auto always never" ;;
         "kcli exporter --progress") reply="auto none bar json" ;;
         "kcli txn -F" | "kcli txn --command-config") files=1 ;;
@@ -950,8 +1018,8 @@ _kcli_value() {
         "kcli perf consume --color") reply="auto always never" ;;
         "kcli perf consume --progress") reply="auto none bar json" ;;
         "kcli perf e2e -t" | "kcli perf e2e --topic") asked=topics ;;
-        "kcli perf e2e -g" | "kcli perf e2e --group") asked=groups ;;
         "kcli perf e2e --payload-file") files=1 ;;
+        "kcli perf e2e -g" | "kcli perf e2e --group") asked=groups ;;
         "kcli perf e2e --fail-if") reply="p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>" ;;
         "kcli perf e2e --html") files=1 ;;
         "kcli perf e2e -F" | "kcli perf e2e --command-config") files=1 ;;
@@ -972,8 +1040,8 @@ _kcli_value() {
         "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline --color") reply="auto always never" ;;
         "kcli pipeline --progress") reply="auto none bar json" ;;
-        "kcli pipeline export --format") reply="parquet ndjson csv raw" ;;
         "kcli pipeline export --offset") reply="earliest latest" ;;
+        "kcli pipeline export --format") reply="parquet ndjson csv raw" ;;
         "kcli pipeline export --runner") reply="spark processes inline" ;;
         "kcli pipeline export --java-home") files=1 ;;
         "kcli pipeline export -F" | "kcli pipeline export --command-config") files=1 ;;
@@ -993,8 +1061,8 @@ _kcli_value() {
         "kcli pipeline import --progress") reply="auto none bar json" ;;
         "kcli pipeline mirror --from") asked=profiles ;;
         "kcli pipeline mirror --to") asked=profiles ;;
-        "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
         "kcli pipeline mirror --offset") reply="earliest latest stored" ;;
+        "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
         "kcli pipeline mirror --runner") reply="spark processes inline" ;;
         "kcli pipeline mirror --java-home") files=1 ;;
         "kcli pipeline mirror -F" | "kcli pipeline mirror --command-config") files=1 ;;
@@ -1179,9 +1247,78 @@ _kcli_value() {
         "kcli man -F" | "kcli man --command-config") files=1 ;;
         "kcli man -X" | "kcli man --command-property") keys="$_kcli_keys" ;;
         "kcli man --profile") asked=profiles ;;
-        "kcli man -o" | "kcli man --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli man --color") reply="auto always never" ;;
         "kcli man --progress") reply="auto none bar json" ;;
+        "kcli man topics -F" | "kcli man topics --command-config") files=1 ;;
+        "kcli man topics -X" | "kcli man topics --command-property") keys="$_kcli_keys" ;;
+        "kcli man topics --profile") asked=profiles ;;
+        "kcli man topics --color") reply="auto always never" ;;
+        "kcli man topics --progress") reply="auto none bar json" ;;
+        "kcli man groups -F" | "kcli man groups --command-config") files=1 ;;
+        "kcli man groups -X" | "kcli man groups --command-property") keys="$_kcli_keys" ;;
+        "kcli man groups --profile") asked=profiles ;;
+        "kcli man groups --color") reply="auto always never" ;;
+        "kcli man groups --progress") reply="auto none bar json" ;;
+        "kcli man cluster -F" | "kcli man cluster --command-config") files=1 ;;
+        "kcli man cluster -X" | "kcli man cluster --command-property") keys="$_kcli_keys" ;;
+        "kcli man cluster --profile") asked=profiles ;;
+        "kcli man cluster --color") reply="auto always never" ;;
+        "kcli man cluster --progress") reply="auto none bar json" ;;
+        "kcli man configs -F" | "kcli man configs --command-config") files=1 ;;
+        "kcli man configs -X" | "kcli man configs --command-property") keys="$_kcli_keys" ;;
+        "kcli man configs --profile") asked=profiles ;;
+        "kcli man configs --color") reply="auto always never" ;;
+        "kcli man configs --progress") reply="auto none bar json" ;;
+        "kcli man reassign -F" | "kcli man reassign --command-config") files=1 ;;
+        "kcli man reassign -X" | "kcli man reassign --command-property") keys="$_kcli_keys" ;;
+        "kcli man reassign --profile") asked=profiles ;;
+        "kcli man reassign --color") reply="auto always never" ;;
+        "kcli man reassign --progress") reply="auto none bar json" ;;
+        "kcli man acls -F" | "kcli man acls --command-config") files=1 ;;
+        "kcli man acls -X" | "kcli man acls --command-property") keys="$_kcli_keys" ;;
+        "kcli man acls --profile") asked=profiles ;;
+        "kcli man acls --color") reply="auto always never" ;;
+        "kcli man acls --progress") reply="auto none bar json" ;;
+        "kcli man txn -F" | "kcli man txn --command-config") files=1 ;;
+        "kcli man txn -X" | "kcli man txn --command-property") keys="$_kcli_keys" ;;
+        "kcli man txn --profile") asked=profiles ;;
+        "kcli man txn --color") reply="auto always never" ;;
+        "kcli man txn --progress") reply="auto none bar json" ;;
+        "kcli man quotas -F" | "kcli man quotas --command-config") files=1 ;;
+        "kcli man quotas -X" | "kcli man quotas --command-property") keys="$_kcli_keys" ;;
+        "kcli man quotas --profile") asked=profiles ;;
+        "kcli man quotas --color") reply="auto always never" ;;
+        "kcli man quotas --progress") reply="auto none bar json" ;;
+        "kcli man users -F" | "kcli man users --command-config") files=1 ;;
+        "kcli man users -X" | "kcli man users --command-property") keys="$_kcli_keys" ;;
+        "kcli man users --profile") asked=profiles ;;
+        "kcli man users --color") reply="auto always never" ;;
+        "kcli man users --progress") reply="auto none bar json" ;;
+        "kcli man perf -F" | "kcli man perf --command-config") files=1 ;;
+        "kcli man perf -X" | "kcli man perf --command-property") keys="$_kcli_keys" ;;
+        "kcli man perf --profile") asked=profiles ;;
+        "kcli man perf --color") reply="auto always never" ;;
+        "kcli man perf --progress") reply="auto none bar json" ;;
+        "kcli man pipeline -F" | "kcli man pipeline --command-config") files=1 ;;
+        "kcli man pipeline -X" | "kcli man pipeline --command-property") keys="$_kcli_keys" ;;
+        "kcli man pipeline --profile") asked=profiles ;;
+        "kcli man pipeline --color") reply="auto always never" ;;
+        "kcli man pipeline --progress") reply="auto none bar json" ;;
+        "kcli man profile -F" | "kcli man profile --command-config") files=1 ;;
+        "kcli man profile -X" | "kcli man profile --command-property") keys="$_kcli_keys" ;;
+        "kcli man profile --profile") asked=profiles ;;
+        "kcli man profile --color") reply="auto always never" ;;
+        "kcli man profile --progress") reply="auto none bar json" ;;
+        "kcli man config -F" | "kcli man config --command-config") files=1 ;;
+        "kcli man config -X" | "kcli man config --command-property") keys="$_kcli_keys" ;;
+        "kcli man config --profile") asked=profiles ;;
+        "kcli man config --color") reply="auto always never" ;;
+        "kcli man config --progress") reply="auto none bar json" ;;
+        "kcli man sandbox -F" | "kcli man sandbox --command-config") files=1 ;;
+        "kcli man sandbox -X" | "kcli man sandbox --command-property") keys="$_kcli_keys" ;;
+        "kcli man sandbox --profile") asked=profiles ;;
+        "kcli man sandbox --color") reply="auto always never" ;;
+        "kcli man sandbox --progress") reply="auto none bar json" ;;
         "kcli help -F" | "kcli help --command-config") files=1 ;;
         "kcli help -X" | "kcli help --command-property") keys="$_kcli_keys" ;;
         "kcli help --profile") asked=profiles ;;
@@ -1318,7 +1455,6 @@ _kcli_argument() {
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
         "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MirrorJob MirrorJobList MirrorPartition MirrorReport MonitorReading OffsetExport OffsetImportReport OffsetImportReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem" ;;
-        "kcli man "*) reply="options offsets times formats output config security exit-codes" ;;
         *) ;;
     esac
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.printed_json import check_printed
+from tests.returned_codes import check_returned
 from tests.warm_kcli import KCLI, WarmPopen
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +57,8 @@ def run(
             process.kill()
             raise
     check_printed(out, err)
+    if list(command[: len(KCLI)]) == KCLI:
+        check_returned(list(map(str, command[len(KCLI) :])), process.returncode)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

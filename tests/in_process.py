@@ -9,6 +9,7 @@ from unittest.mock import patch
 from kcli.__main__ import run
 from tests.command import environment
 from tests.printed_json import check_printed
+from tests.returned_codes import check_returned
 
 
 class Done(NamedTuple):
@@ -38,4 +39,5 @@ def kcli(*arguments: str, bootstrap: str = "", **variables: str) -> Done:
         code = run(list(arguments))
     done = Done(code, out.text(), err.text())
     check_printed(done.out, done.err)
+    check_returned(arguments, code)
     return done

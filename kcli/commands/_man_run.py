@@ -33,9 +33,12 @@ def source_of(ctx: click.Context, words: tuple[str, ...]) -> str:
     """The page in the macros of man(7); a usage error for a command that does not exist."""
     docs = list(walk(ctx.find_root().command, "kcli"))
     shared = manual.shared_by_all(docs)
-    if len(words) == 1 and words[0] in (OPTIONS, *CONCEPTS):
+    topics = (OPTIONS, *CONCEPTS)
+    section = words[0] if words[:1] in (("1",), ("5",), ("7",)) else ""
+    words = words[1:] if section else words
+    if len(words) == 1 and words[0] in topics and section != "1":
         return manual.page_on(words[0], shared)
-    path = tuple(context_of(ctx, words).command_path.split())
+    path = tuple(context_of(ctx, words, topics).command_path.split())
     return man.command_page(next(doc for doc in docs if doc.path == path), shared)
 
 

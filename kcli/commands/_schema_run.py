@@ -17,17 +17,19 @@ def run(inv: Invocation, name: str | None) -> int:
         inv.page()
         print_rows(inv, "SchemaList", COLUMNS, (kind._asdict() for kind in catalogue.kinds()), item="Schema")
         return 0
-    _check(inv, name)
+    name = _checked(inv, name)
     inv.page()
     inv.out.text(json.dumps(catalogue.schema_of(name), ensure_ascii=False, indent=2) + "\n")
     inv.out.flush()
     return 0
 
 
-def _check(inv: Invocation, name: str) -> None:
+def _checked(inv: Invocation, given: str) -> str:
+    """The kind as it is spelt; capitals do not matter."""
     known = catalogue.names()
+    name = next((one for one in known if one.lower() == given.lower()), given)
     if name not in known:
-        near = nearest(name, known)
+        near = nearest(name, known) or _printed_by(name)
         raise usage(
             f"schema: there is no kind {name!r}",
             why="no JSON that kcli prints is of this kind",
@@ -39,3 +41,12 @@ def _check(inv: Invocation, name: str) -> None:
             why="a schema is a JSON document",
             do=f"kcli schema {name}",
         )
+    return name
+
+
+def _printed_by(word: str) -> str | None:
+    """The first kind that a command with this word prints: ``lag``."""
+    return next(
+        (kind.name for kind in catalogue.kinds() if any(word in line.split() for line in kind.printed_by)),
+        None,
+    )

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.commands.shared.command import group
+from kcli.commands.shared.command import group, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.types import GROUP, TOPIC, OfferedType
@@ -34,9 +34,13 @@ def _selection(
     *, patterns: tuple[str, ...], topic: str, pattern: str, host: str, deny: str
 ) -> Callable[[F], F]:
     """The options that name ACLs. ``topic``, ``pattern``, ``host``, ``deny``: what they mean for the verb."""
-    options = (
+    who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
         click.option("--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OP", help="as in read"),
+        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
+        click.option("--deny", is_flag=True, help=deny),
+    )  # fmt: skip
+    resources = (
         click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="NAME", help=topic),
         click.option("--group", "groups", type=GROUP, multiple=True, metavar="NAME", help="a consumer group"),
         click.option(
@@ -45,14 +49,10 @@ def _selection(
         ),
         click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
         click.option("--pattern", type=click.Choice(patterns), help=pattern),
-        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
-        click.option("--deny", is_flag=True, help=deny),
     )  # fmt: skip
 
     def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
+        return options("Who may do what", *who)(options("With what", *resources)(function))
 
     return decorate
 
@@ -130,8 +130,10 @@ def create_acls(inv: Invocation, /, **flags: Any) -> int:
     """Create ACLs: after a plan and a question, and with a check afterwards.
 
     One ACL for each combination of principal, operation, resource and host. An operation has to exist for each of the
-    resources: idempotent_write and cluster_action, for example, only for --cluster. ACLs that exist already are shown as
-    such and are no failure. READ, WRITE, DELETE and ALTER include DESCRIBE; ALTER_CONFIGS includes DESCRIBE_CONFIGS.
+    resources: idempotent_write and cluster_action, for example, only for --cluster.
+
+    ACLs that exist already are shown as such and are no failure. READ, WRITE, DELETE and ALTER include DESCRIBE;
+    ALTER_CONFIGS includes DESCRIBE_CONFIGS.
     """
     from kcli.commands._acls_create import create  # clients are loaded when the command runs
 
@@ -158,10 +160,12 @@ def create_acls(inv: Invocation, /, **flags: Any) -> int:
 def delete_acls(inv: Invocation, /, **flags: Any) -> int:
     """Delete ACLs: those that are selected and shown in the plan, and no others.
 
-    The options select as in `kcli acls list`. What has to be typed, or given with --confirm, is the principal if all ACLs
-    are of one, else the name of the resource if all are of one, else the cluster's id. --yes answers, too, unless neither
-    a principal nor a resource is given: what could match every ACL requires --confirm with the cluster's id. Afterwards
-    the ACLs are read again. Nothing selected: exit code 0.
+    The options select as in `kcli acls list`.
+
+    What has to be typed, or given with --confirm, is the principal if all ACLs are of one, else the name of the
+    resource if all are of one, else the cluster's id. --yes answers, too, unless neither a principal nor a resource
+    is given: what could match every ACL requires --confirm with the cluster's id. Afterwards the ACLs are read again.
+    Nothing selected: exit code 0.
     """
     from kcli.commands._acls_delete import delete  # clients are loaded when the command runs
 

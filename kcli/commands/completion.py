@@ -11,6 +11,8 @@ SHELLS = ("bash", "zsh", "fish")
 @command(
     "completion",
     changes=False,
+    local=True,
+    exits={7: "with --install: a file of another program is in its place"},
     examples=(
         ("kcli completion bash --install", "puts the script where bash-completion looks for it"),
         ("kcli completion zsh > ~/.zsh/_kcli", "to a file of your own"),

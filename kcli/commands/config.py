@@ -5,6 +5,9 @@ import click
 from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
 
+OF_CLUSTERS = ("KCLI_BOOTSTRAP_SERVER", "KCLI_X_KEY", "KAFKA_BOOTSTRAP_SERVERS")
+"""Variables that these commands explain; they contact no cluster."""
+
 
 @group(
     "config",
@@ -20,6 +23,8 @@ def config() -> None:
 @config.command(
     "show",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", *OF_CLUSTERS),
     examples=(
         ("kcli config show", "the options that a command would use"),
         ("kcli config show --profile prod --origin", "those of a profile, and where each is set"),
@@ -44,6 +49,8 @@ def show_config(inv: Invocation, /, origin: bool) -> int:
 @config.command(
     "check",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", *OF_CLUSTERS),
     examples=(
         ("kcli config check", "all files, variables and profiles"),
         ("kcli config check -F client.properties", "also this file"),

@@ -41,9 +41,11 @@ def configs() -> None:
 def describe_configs(inv: Invocation, /, **flags: Any) -> int:
     """Show configurations: each value with where it comes from.
 
-    Without --all, only keys that are set somewhere. SOURCE is where the value in force is set: topic, group, dynamic
-    broker (one broker, at run time), dynamic default (all brokers, at run time), static broker (the broker's file) or
-    default. A broker is named by its id; `default` is the default of all brokers. Values of secrets are never shown.
+    Without --all, only keys that are set somewhere.
+
+    SOURCE is where the value in force is set: topic, group, dynamic broker (one broker, at run time), dynamic default
+    (all brokers, at run time), static broker (the broker's file) or default. A broker is named by its id; `default`
+    is the default of all brokers. Values of secrets are never shown.
     """
     from kcli.commands._configs_describe import describe  # clients are loaded when the command runs
 
@@ -70,11 +72,13 @@ def describe_configs(inv: Invocation, /, **flags: Any) -> int:
 def alter_configs(inv: Invocation, /, **flags: Any) -> int:
     """Change configurations: after a plan and a question, and with a check of the values afterwards.
 
-    Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker is
-    named by its id; `default` changes the default of all brokers. Exit code 2 for an unknown key, 7 for one that can
-    only be changed in the broker's file, 6 where some of several NAMEs were changed. Brokers may have keys of plug-ins,
-    which cannot be listed: of theirs, only a key that resembles a known one counts as unknown. An internal topic, such as
-    __consumer_offsets, requires --confirm NAME: --yes is not enough.
+    Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker
+    is named by its id; `default` changes the default of all brokers.
+
+    Exit code 2 for an unknown key, 7 for one that can only be changed in the broker's file, 6 where some of several
+    NAMEs were changed. Brokers may have keys of plug-ins, which cannot be listed: of theirs, only a key that
+    resembles a known one counts as unknown. An internal topic, such as __consumer_offsets, requires --confirm NAME:
+    --yes is not enough.
     """
     from kcli.commands._configs_alter import alter  # clients are loaded when the command runs
 

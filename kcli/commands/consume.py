@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import RECORD_KINDS
 from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
@@ -15,6 +15,11 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
 @command(
     "consume",
     changes=False,
+    exits={
+        5: "an offset is not in the log (--on-out-of-range), a batch is damaged (--on-corrupt), or records are lost",
+        6: "some of the topics or partitions could not be read",
+    },
+    reads=("KCLI_IMPL",),
     outputs=RECORD_KINDS,
     examples=(
         ("kcli consume orders -e", "all records, then stop"),
@@ -35,113 +40,142 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     ),
 )
 @click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")
-@click.option(
-    "-t",
-    "--topic",
-    "more_topics",
-    type=TOPIC,
-    multiple=True,
-    metavar="TOPIC",
-    help="A topic, or ^REGEX; repeatable.",
+@options(
+    "What to read",
+    click.option(
+        "-t",
+        "--topic",
+        "more_topics",
+        type=TOPIC,
+        multiple=True,
+        metavar="TOPIC",
+        help="A topic, or ^REGEX; repeatable.",
+    ),
+    click.option(
+        "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+    ),
+    click.option(
+        "--isolation-level",
+        type=click.Choice(["read_committed", "read_uncommitted"]),
+        help="Whether to show records of open and aborted transactions.  [default: read_committed]",
+    ),
+    click.option("--print-control", is_flag=True, help="Show the markers that end transactions, too."),
+    click.option("--rack", metavar="RACK", help="Read from replicas in this rack if there are any."),
 )
-@click.option(
-    "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+@options(
+    "Where to begin and end",
+    click.option(
+        "--offset",
+        type=OFFSET_RANGE,
+        metavar="SPEC",
+        help="Where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive).",
+    ),
+    click.option(
+        "--since", type=INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
+    ),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Stop at this time."),
+    click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default)."),
+    click.option(
+        "--tail",
+        type=CountType(1),
+        metavar="N",
+        help="The last N records of all partitions together, then exit.",
+    ),
+    click.option(
+        "-e",
+        "--exit",
+        "until_end",
+        is_flag=True,
+        help="Stop at the end offsets that the partitions have when reading starts.",
+    ),
+    click.option(
+        "-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match."
+    ),
+    click.option(
+        "--idle-timeout",
+        type=DURATION,
+        metavar="DUR",
+        help="Stop when no record has arrived for this long: 5s, 1m30s.",
+    ),
 )
-@click.option(
-    "--offset",
-    type=OFFSET_RANGE,
-    metavar="SPEC",
-    help="Where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive).",
+@options(
+    "Filters",
+    click.option(
+        "--grep",
+        multiple=True,
+        metavar="[!]FIELD:REGEX",
+        help="Only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable.",
+    ),
+    click.option(
+        "--where",
+        metavar="EXPR",
+        help="Only records for which this JMESPath expression is true: value.status == 'late'.",
+    ),
+    click.option(
+        "--key", metavar="KEY", help="Only records with this key, from the partition it belongs to."
+    ),
+    click.option("--all-partitions", is_flag=True, help="With --key: read all partitions."),
 )
-@click.option(
-    "--since", type=INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
+@options(
+    "As a member of a group",
+    click.option(
+        "-g",
+        "--group",
+        type=GROUP,
+        metavar="GROUP",
+        help="As a member of this group, from its committed offsets on.",
+    ),
+    click.option(
+        "--commit/--no-commit", default=None, help="With -g: commit what was written.  [default: --commit]"
+    ),
 )
-@click.option("--until", type=INSTANT, metavar="TIME", help="Stop at this time.")
-@click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default).")
-@click.option(
-    "--tail", type=CountType(1), metavar="N", help="The last N records of all partitions together, then exit."
+@options(
+    "Format",
+    click.option(
+        "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
+    ),
+    serde_option("Decode keys, values, or both: {names}, or an internal topic's; repeatable."),
+    click.option("-J", "kcat", is_flag=True, help="The same as -o kcat."),
+    click.option(
+        "-D",
+        "--delimiter",
+        type=DELIMITER,
+        metavar="DELIM",
+        help=r"What follows each value with -o value.  [default: \n]",
+    ),
+    click.option("--null-marker", metavar="STR", help="Print null keys and values as STR."),
+    click.option(
+        "--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics."
+    ),
+    click.option("--merge", is_flag=True, help="Order records by time across partitions."),
 )
-@click.option(
-    "-e",
-    "--exit",
-    "until_end",
-    is_flag=True,
-    help="Stop at the end offsets that the partitions have when reading starts.",
+@options(
+    "Failures",
+    click.option(
+        "--on-out-of-range",
+        type=click.Choice(["fail", "earliest", "latest"]),
+        help="What to do when an offset is not in the log (any more).  [default: fail]",
+    ),
+    click.option(
+        "--on-recreate",
+        type=click.Choice(["fail", "restart"]),
+        default="fail",
+        help="What to do when the topic is deleted and re-created while it is read.  [default: fail]",
+    ),
+    click.option(
+        "--on-corrupt",
+        type=click.Choice(["fail", "skip"]),
+        help="What to do when a batch is damaged: skip leaves it out and reports it.  [default: fail]",
+    ),
 )
-@click.option("-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match.")
-@click.option(
-    "--idle-timeout",
-    type=DURATION,
-    metavar="DUR",
-    help="Stop when no record has arrived for this long: 5s, 1m30s.",
-)
-@click.option(
-    "-g",
-    "--group",
-    type=GROUP,
-    metavar="GROUP",
-    help="As a member of this group, from its committed offsets on.",
-)
-@click.option(
-    "--commit/--no-commit", default=None, help="With -g: commit what was written.  [default: --commit]"
-)
-@click.option(
-    "--grep",
-    multiple=True,
-    metavar="[!]FIELD:REGEX",
-    help="Only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable.",
-)
-@click.option(
-    "--where",
-    metavar="EXPR",
-    help="Only records for which this JMESPath expression is true: value.status == 'late'.",
-)
-@click.option("--key", metavar="KEY", help="Only records with this key, from the partition it belongs to.")
-@click.option("--all-partitions", is_flag=True, help="With --key: read all partitions.")
-@click.option("--merge", is_flag=True, help="Order records by time across partitions.")
-@click.option(
-    "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
-)
-@serde_option("Decode keys, values, or both: {names}, or an internal topic's; repeatable.")
-@click.option("-J", "kcat", is_flag=True, help="The same as -o kcat.")
-@click.option(
-    "-D",
-    "--delimiter",
-    type=DELIMITER,
-    metavar="DELIM",
-    help=r"What follows each value with -o value.  [default: \n]",
-)
-@click.option("--null-marker", metavar="STR", help="Print null keys and values as STR.")
-@click.option(
-    "--isolation-level",
-    type=click.Choice(["read_committed", "read_uncommitted"]),
-    help="Whether to show records of open and aborted transactions.  [default: read_committed]",
-)
-@click.option("--print-control", is_flag=True, help="Show the markers that end transactions, too.")
-@click.option("--rack", metavar="RACK", help="Read from replicas in this rack if there are any.")
-@click.option(
-    "--on-out-of-range",
-    type=click.Choice(["fail", "earliest", "latest"]),
-    help="What to do when an offset is not in the log (any more).  [default: fail]",
-)
-@click.option(
-    "--on-recreate",
-    type=click.Choice(["fail", "restart"]),
-    default="fail",
-    help="What to do when the topic is deleted and re-created while it is read.  [default: fail]",
-)
-@click.option(
-    "--on-corrupt",
-    type=click.Choice(["fail", "skip"]),
-    help="What to do when a batch is damaged: skip leaves it out and reports it.  [default: fail]",
-)
-@click.option("--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics.")
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
-    --idle-timeout sets one. Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
+    --idle-timeout sets one.
+
+    Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
     then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold: to a
     spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 

@@ -10,6 +10,19 @@ from kcli.commands.shared.types import CountType
 @command(
     "demo",
     changes=False,
+    local=True,
+    exits={
+        1: "a step failed, or Kafka did not start",
+        3: "the brokers of its sandbox do not answer",
+        5: "records were lost or changed on their way",
+        7: "the folder of its sandbox is in use, or another state forbids a step",
+        8: "what a step had to prove is false",
+    },
+    reads=(
+        "KCLI_CACHE",
+        "KCLI_JAVA",
+        "KCLI_MAVEN_REPO",
+    ),
     outputs=("table", "plain"),
     examples=(
         ("kcli demo", "a million records of 100 bytes, on a Kafka that is started for it"),

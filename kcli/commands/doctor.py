@@ -10,6 +10,7 @@ from kcli.commands.shared.types import GROUP, TOPIC
 @command(
     "doctor",
     changes=False,
+    exits={1: "something does not work that has no code of its own"},
     examples=(
         ("kcli doctor", "why does it not connect? what is wrong with the cluster?"),
         ("kcli doctor --topic orders", "may this client use it? are all partitions available?"),
@@ -32,8 +33,9 @@ def doctor(inv: Invocation, /, topic: str | None, group: str | None) -> int:
 
     Checked are this client (versions, configuration and where it comes from, open files), the way to every bootstrap
     address and to every broker at the address that it advertises (DNS, TCP, TLS and certificate, ApiVersions, SASL,
-    metadata), the cluster (controller, versions, partitions), a topic and a group, and transactions that hang. Each step
-    has its time, and what is wrong a cause and a remedy.
+    metadata), the cluster (controller, versions, partitions), a topic and a group, and transactions that hang.
+
+    Each step has its time, and what is wrong a cause and a remedy.
 
     A chain ends at the step that fails; other brokers are checked nevertheless. Refused credentials are not sent again,
     since that could lock the account. Without --topic and --group, hanging transactions are sought in all partitions.

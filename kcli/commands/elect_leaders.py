@@ -12,6 +12,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "elect-leaders",
     changes=True,
+    exits={6: "some of the partitions have no such leader", 7: "none of them has"},
     examples=(
         ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),
         ("kcli elect-leaders --topic orders --yes", "one topic, in a script"),
@@ -32,10 +33,12 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 def elect_leaders(inv: Invocation, /, **flags: Any) -> int:
     """Make the preferred replica of each partition its leader.
 
-    The preferred leader is the first replica. It is elected where it is alive and in sync; other partitions are named:
-    exit code 6, or 7 if there are no others. Nothing is moved or lost. With --unclean, partitions without a leader get
-    one although it is not in sync: the records that it does not have are lost, so the name of the topic (of several:
-    the word unclean) has to be typed, or --yes given. Afterwards the leaders are read back.
+    The preferred leader is the first replica. It is elected where it is alive and in sync; other partitions are
+    named: exit code 6, or 7 if there are no others. Nothing is moved or lost.
+
+    With --unclean, partitions without a leader get one although it is not in sync: the records that it does not have
+    are lost, so the name of the topic (of several: the word unclean) has to be typed, or --yes given. Afterwards the
+    leaders are read back.
     """
     from kcli.commands._elect_leaders_run import run  # clients are loaded when the command runs
 

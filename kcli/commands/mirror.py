@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_RANGE, RATE
 from kcli.commands.shared.types import PROFILE
@@ -21,6 +21,12 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @command(
     "mirror",
     changes=_changes,
+    exits={
+        5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
+        6: "a partition has ended with an error, or there are gaps (--on-gap record)",
+        8: "the clusters differ: --verify, --verify-only",
+    },
+    reads=("KCLI_IMPL",),
     outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
     examples=(
         ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up", "copy a topic as it is now"),
@@ -42,89 +48,101 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     ),
 )
 @click.argument("words", metavar="[status]", nargs=-1)
-@click.option(
-    "--from",
-    "source",
-    type=PROFILE,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is copied: a profile, or its brokers.",
+@options(
+    "What to copy",
+    click.option(
+        "--from",
+        "source",
+        type=PROFILE,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is copied: a profile, or its brokers.",
+    ),
+    click.option(
+        "--to",
+        "target",
+        type=PROFILE,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is written: a profile, or its brokers.",
+    ),
+    click.option(
+        "-t",
+        "--topic",
+        "topics",
+        multiple=True,
+        metavar="TOPIC|GLOB|^REGEX",
+        help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
+    ),
+    click.option(
+        "--map-topic",
+        "renames",
+        multiple=True,
+        metavar="A=B",
+        help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+    ),
+    click.option(
+        "--partitions",
+        type=click.Choice(["keep", "by-key"]),
+        default="keep",
+        help="Copy to the same partition, or to that of the key.  [default: keep]",
+    ),
+    click.option(
+        "--offset",
+        "span",
+        type=OFFSET_RANGE,
+        metavar="SPEC",
+        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+    ),
 )
-@click.option(
-    "--to",
-    "target",
-    type=PROFILE,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is written: a profile, or its brokers.",
+@options(
+    "How to copy",
+    click.option(
+        "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
+    ),
+    click.option("--rate", type=RATE, metavar="RATE", help="Limit: records per second, or 10MB/s."),
+    click.option(
+        "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
+    ),
+    click.option(
+        "--sync-groups",
+        "groups",
+        multiple=True,
+        metavar="GROUP",
+        help="Also commit the group's offsets on the target, translated; repeatable.",
+    ),
 )
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="TOPIC|GLOB|^REGEX",
-    help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
+@options(
+    "When to end, and proof",
+    click.option(
+        "--until-caught-up", is_flag=True, help="End when everything is copied that was there at the start."
+    ),
+    click.option(
+        "--verify", is_flag=True, help="Compare all copied records at the end; implies --until-caught-up."
+    ),
+    click.option("--verify-only", is_flag=True, help="Compare, and copy nothing."),
 )
-@click.option(
-    "--map-topic",
-    "renames",
-    multiple=True,
-    metavar="A=B",
-    help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-)
-@click.option(
-    "--partitions",
-    type=click.Choice(["keep", "by-key"]),
-    default="keep",
-    help="Copy to the same partition, or to that of the key.  [default: keep]",
-)
-@click.option(
-    "--offset",
-    "span",
-    type=OFFSET_RANGE,
-    metavar="SPEC",
-    help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
-)
-@click.option(
-    "--sync-groups",
-    "groups",
-    multiple=True,
-    metavar="GROUP",
-    help="Also commit the group's offsets on the target, translated; repeatable.",
-)
-@click.option(
-    "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
-)
-@click.option("--rate", type=RATE, metavar="RATE", help="Limit: records per second, or 10MB/s.")
-@click.option(
-    "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
-)
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Keep the position in FILE instead of a topic of the target; not with --exactly-once.",
-)
-@click.option(
-    "--until-caught-up", is_flag=True, help="End when everything is copied that was there at the start."
-)
-@click.option(
-    "--verify", is_flag=True, help="Compare all copied records at the end; implies --until-caught-up."
-)
-@click.option("--verify-only", is_flag=True, help="Compare, and copy nothing.")
-@click.option(
-    "--on-gap",
-    type=click.Choice(["fail", "record"]),
-    default="fail",
-    help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
-    "record the gap and continue.  [default: fail]",
-)
-@click.option(
-    "--on-recreate",
-    type=click.Choice(["fail", "restart"]),
-    default="fail",
-    help="When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]",
-)
-@click.option(
-    "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+@options(
+    "Position and failures",
+    click.option(
+        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+    ),
+    click.option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Keep the position in FILE instead of a topic of the target; not with --exactly-once.",
+    ),
+    click.option(
+        "--on-gap",
+        type=click.Choice(["fail", "record"]),
+        default="fail",
+        help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
+        "record the gap and continue.  [default: fail]",
+    ),
+    click.option(
+        "--on-recreate",
+        type=click.Choice(["fail", "restart"]),
+        default="fail",
+        help="When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]",
+    ),
 )
 @pass_invocation
 def mirror(

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE
 from kcli.commands.shared.serde_options import serde_option
@@ -16,6 +16,11 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 @command(
     "produce",
     changes=True,
+    exits={
+        1: "no record was confirmed; the topic does not exist",
+        6: "some of the input was not stored: --failed FILE keeps it",
+    },
+    reads=("KCLI_IMPL",),
     outputs=("table", "plain", "json", "ndjson"),
     examples=(
         ("kcli produce orders < lines.txt", "one record a line"),
@@ -44,115 +49,129 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 )
 @click.argument("topic", type=TOPIC, metavar="TOPIC", required=False)
 @click.argument("files", nargs=-1, metavar="[FILE…]")
-@click.option(
-    "-t",
-    "--topic",
-    "named",
-    type=TOPIC,
-    multiple=True,
-    metavar="TOPIC",
-    help="The topic, if it is not the first argument; then all arguments are FILEs.",
+@options(
+    "Input",
+    click.option(
+        "-t",
+        "--topic",
+        "named",
+        type=TOPIC,
+        multiple=True,
+        metavar="TOPIC",
+        help="The topic, if it is not the first argument; then all arguments are FILEs.",
+    ),
+    click.option(
+        "-i",
+        "--input",
+        "input_format",
+        type=click.Choice(FORMATS),
+        help="What the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
+        "what --failed collected.  [default: lines]",
+    ),
+    click.option(
+        "-f",
+        "--format",
+        "pattern",
+        metavar="PATTERN",
+        help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
+    ),
+    click.option(
+        "-D",
+        "--delimiter",
+        type=DELIMITER,
+        metavar="DELIM",
+        help=r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]",
+    ),
+    click.option(
+        "-K",
+        "--key-delimiter",
+        type=DELIMITER,
+        metavar="DELIM",
+        help="Split lines into key and value at the first DELIM; a line without it has no key.",
+    ),
+    click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and empty values become null."),
+    click.option("--null-marker", metavar="STR", help="A key or value that is STR becomes null."),
+    click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read."),
 )
-@click.option("-k", "--key", metavar="KEY", help="Key of all records.")
-@click.option(
-    "-K",
-    "--key-delimiter",
-    type=DELIMITER,
-    metavar="DELIM",
-    help="Split lines into key and value at the first DELIM; a line without it has no key.",
+@options(
+    "Records",
+    click.option("-k", "--key", metavar="KEY", help="Key of all records."),
+    click.option(
+        "-H",
+        "--header",
+        "headers",
+        type=HEADER,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=r"Header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable.",
+    ),
+    click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records."),
+    click.option(
+        "--partitioner",
+        type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"]),
+        help="Which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
+        "record names.  [default: murmur2]",
+    ),
+    serde_option("Encode keys, values, or both as: {names}; repeatable."),
 )
-@click.option(
-    "-H",
-    "--header",
-    "headers",
-    type=HEADER,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help=r"Header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable.",
+@options(
+    "Delivery",
+    click.option(
+        "-z",
+        "--compression",
+        type=CODEC,
+        metavar="CODEC[:LEVEL]",
+        help="none, gzip, snappy, lz4 or zstd; levels as in gzip:6.",
+    ),
+    click.option(
+        "--acks",
+        type=click.Choice(["all", "1", "0"]),
+        help="Which replicas must confirm: all in sync, only the leader, or none.  [default: all]",
+    ),
+    click.option(
+        "--idempotent/--no-idempotent",
+        "idempotent",
+        default=None,
+        help="Number the batches, so that a retry is never stored twice.  [default: on with acks=all]",
+    ),
+    click.option(
+        "--transactional-id",
+        metavar="ID",
+        help="Send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
+        "even after a kill.",
+    ),
+    click.option(
+        "--transaction-every",
+        type=CountType(1),
+        metavar="N",
+        help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
+    ),
+    click.option(
+        "--rate", type=RATE, metavar="RATE", help="Limit per second: 1000 (records), or 10MB/s (of input)."
+    ),
+    click.option(
+        "--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic."
+    ),
 )
-@click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records.")
-@click.option(
-    "-D",
-    "--delimiter",
-    type=DELIMITER,
-    metavar="DELIM",
-    help=r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]",
+@options(
+    "Failures and repetition",
+    click.option(
+        "--failed",
+        metavar="FILE",
+        help="Write input that was not stored to FILE: JSON lines with line number and reason.",
+    ),
+    click.option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Record in FILE how far the input is confirmed; the same command resumes from there.",
+    ),
+    click.option(
+        "--on-bad-input",
+        type=click.Choice(["report", "fail"]),
+        default="report",
+        help="Input that is not a valid record: report it and continue, or fail at the first.  [default: report]",
+    ),
 )
-@click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and empty values become null.")
-@click.option("--null-marker", metavar="STR", help="A key or value that is STR becomes null.")
-@click.option(
-    "-i",
-    "--input",
-    "input_format",
-    type=click.Choice(FORMATS),
-    help="What the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
-    "what --failed collected.  [default: lines]",
-)
-@click.option(
-    "-f",
-    "--format",
-    "pattern",
-    metavar="PATTERN",
-    help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
-)
-@serde_option("Encode keys, values, or both as: {names}; repeatable.")
-@click.option(
-    "-z",
-    "--compression",
-    type=CODEC,
-    metavar="CODEC[:LEVEL]",
-    help="none, gzip, snappy, lz4 or zstd; levels as in gzip:6.",
-)
-@click.option(
-    "--acks",
-    type=click.Choice(["all", "1", "0"]),
-    help="Which replicas must confirm: all in sync, only the leader, or none.  [default: all]",
-)
-@click.option(
-    "--partitioner",
-    type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"]),
-    help="Which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
-    "record names.  [default: murmur2]",
-)
-@click.option(
-    "--transactional-id",
-    metavar="ID",
-    help="Send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
-    "even after a kill.",
-)
-@click.option(
-    "--transaction-every",
-    type=CountType(1),
-    metavar="N",
-    help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
-)
-@click.option(
-    "--idempotent/--no-idempotent",
-    "idempotent",
-    default=None,
-    help="Number the batches, so that a retry is never stored twice.  [default: on with acks=all]",
-)
-@click.option(
-    "--rate", type=RATE, metavar="RATE", help="Limit per second: 1000 (records), or 10MB/s (of input)."
-)
-@click.option(
-    "--failed",
-    metavar="FILE",
-    help="Write input that was not stored to FILE: JSON lines with line number and reason.",
-)
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Record in FILE how far the input is confirmed; the same command resumes from there.",
-)
-@click.option(
-    "--on-bad-input",
-    type=click.Choice(["report", "fail"]),
-    default="report",
-    help="Input that is not a valid record: report it and continue, or fail at the first.  [default: report]",
-)
-@click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
-@click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
 @pass_invocation
 def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.

@@ -27,6 +27,8 @@ def profile() -> None:
 @profile.command(
     "list",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(("kcli profile list", "all profiles"), ("kcli profile list -o name", "their names only")),
 )
 @pass_invocation
@@ -40,6 +42,8 @@ def list_profiles(inv: Invocation, /) -> int:
 @profile.command(
     "show",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(
         ("kcli profile show prod", "its options, secrets hidden"),
         ("kcli profile show", "of the current one"),
@@ -57,6 +61,8 @@ def show_profile(inv: Invocation, /, name: str | None) -> int:
 @profile.command(
     "use",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile use prod", "for all commands without --profile and KCLI_PROFILE"),),
 )
 @click.argument("name", type=PROFILE)
@@ -71,6 +77,9 @@ def use_profile(inv: Invocation, /, name: str) -> int:
 @profile.command(
     "add",
     changes=False,
+    local=True,
+    exits={7: "a profile of this name exists"},
+    reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile add test -b localhost:9092", "brokers are enough"),
         (
@@ -90,11 +99,13 @@ def use_profile(inv: Invocation, /, name: str) -> int:
 def add_profile(inv: Invocation, /, name: str, replace: bool) -> int:
     """Add a profile with the options of this command line: -b, -X, -F and --client-id.
 
-    All keys are checked first. `-X read_only=true` refuses every command that changes the cluster, `-X protected=true`
-    requires --confirm NAME in place of --yes, `-X color=red` colours plans and prompts, and `-X cluster_id=ID` refuses
-    any other cluster. A password is better not written here: `-X sasl.password_file=FILE`, `-X
-    sasl.password_command=COMMAND` and `-X sasl.password=keyring:SERVICE/USER` say where it is, and without any of them
-    kcli asks. Exit code 7 if the profile exists.
+    All keys are checked first. `-X read_only=true` refuses every command that changes the cluster, `-X
+    protected=true` requires --confirm NAME in place of --yes, `-X color=red` colours plans and prompts, and `-X
+    cluster_id=ID` refuses any other cluster.
+
+    A password is better not written here: `-X sasl.password_file=FILE`, `-X sasl.password_command=COMMAND` and `-X
+    sasl.password=keyring:SERVICE/USER` say where it is, and without any of them kcli asks. Exit code 7 if the profile
+    exists.
     """
     from kcli.commands._profile_edit import add  # client options are loaded when the command runs
 
@@ -104,6 +115,8 @@ def add_profile(inv: Invocation, /, name: str, replace: bool) -> int:
 @profile.command(
     "remove",
     changes=False,
+    local=True,
+    reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile remove test", "asks first"),),
 )
 @click.argument("name", type=PROFILE)
@@ -118,6 +131,9 @@ def remove_profile(inv: Invocation, /, name: str) -> int:
 @profile.command(
     "import",
     changes=False,
+    local=True,
+    exits={7: "a profile exists that the file has too, and --replace is not given"},
+    reads=("XDG_CONFIG_HOME",),
     examples=(
         ("kcli profile import kafkactl", "all contexts of another tool"),
         ("kcli profile import client.properties --name prod", "a file of options as one profile"),

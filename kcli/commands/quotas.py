@@ -50,8 +50,10 @@ def list_quotas(inv: Invocation, /, **flags: Any) -> int:
 
     The options select quotas with that user, client id or IP address. `<default>` is the default of users, client ids
     or IP addresses, which applies to those without quotas of their own; a user who is called so is written
-    `\\<default>`. Here --client-id selects quotas; the client.id of kcli itself is given before the command: `kcli
-    --client-id ID quotas list`.
+    `\\<default>`.
+
+    Here --client-id selects quotas; the client.id of kcli itself is given before the command: `kcli --client-id ID
+    quotas list`.
     """
     from kcli.commands._quotas_list import list_selected  # clients are loaded when the command runs
 
@@ -79,11 +81,12 @@ def list_quotas(inv: Invocation, /, **flags: Any) -> int:
 def alter_quotas(inv: Invocation, /, **flags: Any) -> int:
     """Change quotas: after a plan and a question, and with a check of the values afterwards.
 
-    Keys of users and client ids are producer_byte_rate and consumer_byte_rate (bytes per second, as 10MB/s or 1MiB/s),
-    request_percentage (of the time of one thread) and controller_mutation_rate (partitions created or deleted per
-    second); that of IP addresses is connection_creation_rate (per second). Keys that are not named stay as they are.
-    Rates are per broker. --user and --client-id together are quotas for that user's clients with this id. `<default>` is
-    the default, `\\<default>` one that is called so.
+    Keys of users and client ids are producer_byte_rate and consumer_byte_rate (bytes per second, as 10MB/s or
+    1MiB/s), request_percentage (of the time of one thread) and controller_mutation_rate (partitions created or
+    deleted per second); that of IP addresses is connection_creation_rate (per second).
+
+    Keys that are not named stay as they are. Rates are per broker. --user and --client-id together are quotas for
+    that user's clients with this id. `<default>` is the default, `\\<default>` one that is called so.
     """
     from kcli.commands._quotas_alter import alter  # clients are loaded when the command runs
 

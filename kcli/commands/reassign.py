@@ -59,11 +59,12 @@ def reassign() -> None:
 def plan_reassignment(inv: Invocation, /, **flags: Any) -> int:
     """Plan which replicas to move: balanced, spread over racks, and as few as possible.
 
-    Writes a file for `kcli reassign run`, in the format of kafka-reassign-partitions.sh, to FILE or stdout. A FILE that
-    exists is replaced if it is such a plan; any other only with --yes (otherwise exit code 7). The moves,
-    their bytes and what each broker has before and after go to stderr. Nothing is changed. The partitions of the plan are
-    balanced over the brokers, replicas and preferred leaders each to within 1 where the racks permit it. A balanced
-    cluster has an empty plan. Racks are ignored, with a warning, if a broker has none.
+    Writes a file for `kcli reassign run`, in the format of kafka-reassign-partitions.sh, to FILE or stdout. A FILE
+    that exists is replaced if it is such a plan; any other only with --yes (otherwise exit code 7).
+
+    The moves, their bytes and what each broker has before and after go to stderr. Nothing is changed. The partitions
+    of the plan are balanced over the brokers, replicas and preferred leaders each to within 1 where the racks permit
+    it. A balanced cluster has an empty plan. Racks are ignored, with a warning, if a broker has none.
     """
     from kcli.commands._reassign_plan_run import plan  # clients are loaded when the command runs
 
@@ -95,10 +96,11 @@ def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
     """Move replicas as FILE says; - is stdin.
 
     FILE is that of `kcli reassign plan` or of kafka-reassign-partitions.sh. Nothing is moved if it names a topic,
-    partition or broker that does not exist, or a partition that is being moved already: exit code 7. The throttle is set
-    as Kafka's script does, throttles that exist are kept. It is removed when the moves are done: at the end with --watch,
-    else by `kcli reassign status`. Ctrl-C ends only the watching. The replicas before are saved in a file that `kcli
-    reassign run` takes to go back.
+    partition or broker that does not exist, or a partition that is being moved already: exit code 7.
+
+    The throttle is set as Kafka's script does, throttles that exist are kept. It is removed when the moves are done:
+    at the end with --watch, else by `kcli reassign status`. Ctrl-C ends only the watching. The replicas before are
+    saved in a file that `kcli reassign run` takes to go back.
     """
     from kcli.commands._reassign_run import run  # clients are loaded when the command runs
 
@@ -108,6 +110,7 @@ def run_reassignment(inv: Invocation, /, **flags: Any) -> int:
 @reassign.command(
     "status",
     changes=False,
+    exits={8: "a partition of FILE has other replicas and is not being moved"},
     examples=(
         ("kcli reassign status", "what is being moved, and how much is left"),
         ("kcli reassign status moves.json", "whether each move of the file is done"),

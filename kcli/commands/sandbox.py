@@ -30,6 +30,9 @@ def sandbox() -> None:
 @sandbox.command(
     "up",
     changes=False,
+    local=True,
+    exits={7: "a sandbox of this name is up with other settings, or a port is taken"},
+    reads=("KCLI_CACHE", "KCLI_JAVA", "KCLI_MAVEN_REPO", "XDG_STATE_HOME"),
     examples=(
         ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),
@@ -68,6 +71,9 @@ def up(inv: Invocation, /, **flags: Any) -> int:
 @sandbox.command(
     "down",
     changes=False,
+    local=True,
+    exits={7: "a newer kcli has started the sandbox"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli sandbox down", "the data stays; `up` brings it back"),
         ("kcli sandbox down ha --delete", "with its data"),
@@ -86,6 +92,9 @@ def down(inv: Invocation, name: str | None, delete: bool) -> int:
 @sandbox.command(
     "status",
     changes=False,
+    local=True,
+    exits={7: "a newer kcli has started the sandbox"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli sandbox status", "all of them"),
         ("kcli sandbox status default -o json", "with the pid, memory and log file of every node"),
@@ -103,6 +112,9 @@ def status(inv: Invocation, name: str | None) -> int:
 @sandbox.command(
     "logs",
     changes=False,
+    local=True,
+    exits={7: "a newer kcli has started the sandbox"},
+    reads=("XDG_STATE_HOME",),
     outputs=("plain",),
     examples=(
         ("kcli sandbox logs --tail 50", "the end of the broker's log"),

@@ -11,6 +11,7 @@ from kcli.schemas.catalogue import names
 @command(
     "schema",
     changes=False,
+    local=True,
     examples=(
         ("kcli schema", "all kinds, and which command prints them"),
         ("kcli schema GroupLagList", "what `kcli groups lag -o json` prints"),

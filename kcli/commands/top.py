@@ -19,6 +19,7 @@ SHORTEST_INTERVAL = 0.5
 @command(
     "top",
     changes=False,
+    exits={2: "there is no terminal, or a usage error"},
     outputs=(),
     examples=(
         ("kcli top", "all groups, live"),

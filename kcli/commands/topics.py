@@ -47,6 +47,7 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
 @topics.command(
     "describe",
     changes=False,
+    exits={6: "some of the named topics do not exist"},
     examples=(
         ("kcli topics describe orders", "partitions, leaders, replicas, offsets"),
         (
@@ -69,10 +70,12 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
 def describe_topics(inv: Invocation, /, **flags: Any) -> int:
     """Show the partitions, offsets and configuration of topics.
 
-    A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
-    configuration is what was set on the topic itself, where it differs from the brokers' defaults. --under-replicated
-    and --unavailable apply to all topics, internal ones too, unless some are named; with both, a partition that is
-    either is shown. Exit code 6 where offsets cannot be shown, for example because a partition has no leader.
+    A line per partition; LOG-START and END are its first offset and the one that the next record gets.
+
+    The configuration is what was set on the topic itself, where it differs from the brokers' defaults.
+    --under-replicated and --unavailable apply to all topics, internal ones too, unless some are named; with both, a
+    partition that is either is shown. Exit code 6 where offsets cannot be shown, for example because a partition has
+    no leader.
     """
     from kcli.commands import _topics_run as run  # not for --help
 
@@ -109,6 +112,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 @topics.command(
     "create",
     changes=True,
+    exits={7: "the topic exists already"},
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
         (
@@ -172,10 +176,12 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
 def alter_topic(inv: Invocation, /, **flags: Any) -> int:
     """Change the configuration of a topic, and add partitions.
 
-    The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each change
-    is read back. The changes of the configuration are made together, partitions are added after them. A key that the
-    broker does not have: exit code 2. A topic cannot have fewer partitions than it has: exit code 7. An internal topic,
-    such as __consumer_offsets, requires --confirm NAME: --yes is not enough.
+    The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each
+    change is read back.
+
+    The changes of the configuration are made together, partitions are added after them. A key that the broker does
+    not have: exit code 2. A topic cannot have fewer partitions than it has: exit code 7. An internal topic, such as
+    __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
     from kcli.commands import _topic_alter_run as run  # not for --help
 
@@ -205,10 +211,12 @@ def alter_topic(inv: Invocation, /, **flags: Any) -> int:
 def trim_topic(inv: Invocation, /, **flags: Any) -> int:
     """Delete the records of a topic before an offset or a time.
 
-    This cannot be undone, so the name of the topic has to be typed, or --yes or --confirm NAME given. With a time, the
-    first record that is not older becomes the first of its partition. +N counts from the start of each partition, -N
-    from its end. Afterwards the starts of the logs are read back. An offset beyond the end of a partition is refused,
-    the other partitions are trimmed: exit code 6, or 5 if all are refused. Internal and compacted topics: exit code 7.
+    This cannot be undone, so the name of the topic has to be typed, or --yes or --confirm NAME given. With a time,
+    the first record that is not older becomes the first of its partition. +N counts from the start of each partition,
+    -N from its end. Afterwards the starts of the logs are read back.
+
+    An offset beyond the end of a partition is refused, the other partitions are trimmed: exit code 6, or 5 if all are
+    refused. Internal and compacted topics: exit code 7.
     """
     from kcli.commands import _topic_trim_run as run  # not for --help
 
@@ -218,6 +226,7 @@ def trim_topic(inv: Invocation, /, **flags: Any) -> int:
 @topics.command(
     "delete",
     changes=True,
+    exits={1: "a named topic does not exist"},
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
         ("kcli topics delete scratch --yes", "in a script"),

@@ -58,10 +58,11 @@ def list_transactions(inv: Invocation, /, **flags: Any) -> int:
     """List open transactions, and those that hang.
 
     Readers of committed records wait at the first record of an open transaction. Its coordinator aborts it at its
-    timeout. STATE is the coordinator's: Ongoing, PrepareCommit, PrepareAbort. Hanging are transactions that no
-    coordinator ends: a row for each partition, without TRANSACTIONAL-ID, or with the id under which the coordinator
-    knows the producer, but no such transaction. To find these, the offsets of all partitions are read, or of those that
-    --topic and -p select.
+    timeout. STATE is the coordinator's: Ongoing, PrepareCommit, PrepareAbort.
+
+    Hanging are transactions that no coordinator ends: a row for each partition, without TRANSACTIONAL-ID, or with the
+    id under which the coordinator knows the producer, but no such transaction. To find these, the offsets of all
+    partitions are read, or of those that --topic and -p select.
 
     Brokers list only what the client may DESCRIBE. Brokers before Kafka 3.0 do not list transactions: then the log of
     the coordinators, __transaction_state, is read. Exit code 6 where some could not be read, 4 without permission.
@@ -87,10 +88,12 @@ def describe_transactions(inv: Invocation, /, **flags: Any) -> int:
     """Show a transactional id, or what holds partitions of a topic back.
 
     A row per partition and open transaction, the one that holds the partition back first. WAITING counts the offsets
-    after LAST-STABLE, which readers of committed records cannot read yet. STATE is open (its coordinator aborts it at
-    its timeout), ending (the coordinator is writing the markers), hanging (no coordinator ends it: use `kcli txn
-    abort`), free (nothing is open), or unknown. SINCE is when the transaction began; of a hanging one, the timestamp of
-    its first record. Brokers do not report which client host a producer runs on.
+    after LAST-STABLE, which readers of committed records cannot read yet.
+
+    STATE is open (its coordinator aborts it at its timeout), ending (the coordinator is writing the markers), hanging
+    (no coordinator ends it: use `kcli txn abort`), free (nothing is open), or unknown. SINCE is when the transaction
+    began; of a hanging one, the timestamp of its first record. Brokers do not report which client host a producer
+    runs on.
     """
     from kcli.commands import _txn_describe_run as run  # clients are loaded when the command runs
 
@@ -115,8 +118,10 @@ def abort_transactions(inv: Invocation, /, **flags: Any) -> int:
 
     A transaction that its coordinator has is ended by fencing its producer: a client that still runs gets
     PRODUCER_FENCED and has to start anew. This may hurt a client at work, so the name has to be typed (or --yes,
-    --confirm NAME). A hanging transaction is ended by an abort marker for its producer id and epoch, as
-    kafka-transactions.sh does. Each is described again before it is ended, and the partitions are read back.
+    --confirm NAME).
+
+    A hanging transaction is ended by an abort marker for its producer id and epoch, as kafka-transactions.sh does.
+    Each is described again before it is ended, and the partitions are read back.
 
     Exit code 7 where the coordinator is already ending the transaction, 6 where some were not ended. Fencing needs WRITE
     on the transactional id, a marker ALTER on the cluster (CLUSTER_ACTION before Kafka 3.0).

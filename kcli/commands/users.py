@@ -138,13 +138,14 @@ def list_users(inv: Invocation, /, **flags: Any) -> int:
 def set_user(inv: Invocation, /, **flags: Any) -> int:
     """Set the password of a user: makes SCRAM credentials, or replaces them.
 
-    The password comes from a prompt, a file or a command, and never from the command line. It is not sent: brokers
-    receive what is derived from it with a random salt. Since that is sufficient to authenticate as the user, an
-    unencrypted connection is refused unless --allow-plaintext-secrets is given. A line end after the password in a file
-    is not part of it. Credentials of mechanisms that are not named stay as they are, with their password. Afterwards the
-    credentials are read back; brokers return their mechanism and iterations only. Connections that are authenticated
-    stay. What the user may do is decided by ACLs: `kcli acls create --principal User:NAME`. This needs ALTER and DESCRIBE
-    on the cluster.
+    The password comes from a prompt, a file or a command, and never from the command line.
+
+    The password is not sent: brokers receive what is derived from it with a random salt. Since that is sufficient to
+    authenticate as the user, an unencrypted connection is refused unless --allow-plaintext-secrets is given. A line
+    end after the password in a file is not part of it. Credentials of mechanisms that are not named stay as they are,
+    with their password. Afterwards the credentials are read back; brokers return their mechanism and iterations only.
+    Connections that are authenticated stay. What the user may do is decided by ACLs: `kcli acls create --principal
+    User:NAME`. This needs ALTER and DESCRIBE on the cluster.
     """
     from kcli.commands._users_set import set_credentials  # clients are loaded when the command runs
 

@@ -1,4 +1,5 @@
-"""What the completion scripts contain besides the command tree: the words of ``kcli help``, the keys of ``-X``."""
+"""What the completion scripts contain besides the command tree: the words of ``kcli help`` and ``kcli man``, the
+keys of ``-X``."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -7,7 +8,7 @@ from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.describe import CommandDoc
 from kcli.serde.registry.options import RegistryOptions
 
-HELP = "help"
+HELPERS = ("help", "man")
 
 
 def completed(docs: Sequence[CommandDoc]) -> list[CommandDoc]:
@@ -17,23 +18,28 @@ def completed(docs: Sequence[CommandDoc]) -> list[CommandDoc]:
 
 
 def _with_help(docs: Sequence[CommandDoc]) -> Iterator[CommandDoc]:
-    """``kcli help groups rewind``: ``help`` is followed by the same words as ``kcli``, and by those of its argument."""
-    root, place = docs[0].path, (*docs[0].path, HELP)
-    helper = next((doc for doc in docs if doc.path == place), None)
-    for doc in docs:
-        if doc is not helper:
-            yield doc
-    if helper is None:
-        return
+    """``kcli help groups rewind``, ``kcli man groups rewind``: followed by the same words as ``kcli``, and by those of
+    the argument.
+    """
+    places = [(*docs[0].path, word) for word in HELPERS]
+    helpers = [doc for doc in docs if doc.path in places]
+    yield from (doc for doc in docs if doc not in helpers)
+    for helper in helpers:
+        yield from _as_groups(helper, docs)
+
+
+def _as_groups(helper: CommandDoc, docs: Sequence[CommandDoc]) -> Iterator[CommandDoc]:
+    root = docs[0].path
     for doc in docs:
         if doc.is_group:
-            words = [child for child in doc.children if doc.path != root or child[0] != HELP]
+            words = [child for child in doc.children if doc.path != root or child[0] not in HELPERS]
             topics = [word for argument in helper.arguments for word in argument.choices]
-            more = [(topic, f"help on {topic}") for topic in topics] if doc.path == root else []
+            named = {word for word, _ in words}
+            more = [(topic, f"{helper.path[-1]} on {topic}") for topic in topics if topic not in named]
             yield helper._replace(
-                path=(*place, *doc.path[len(root) :]),
+                path=(*helper.path, *doc.path[len(root) :]),
                 arguments=(),
-                children=(*words, *more),
+                children=(*words, *(more if doc.path == root else ())),
                 is_group=True,
                 aliases=doc.aliases,
             )

@@ -253,7 +253,7 @@ _CONFIG = (
         "",
         (
             "A client option has the name that Kafka's Java clients or librdkafka give it; `kcli help options` lists "
-            "all. Nothing assumes localhost:9092.",
+            "all. Nothing assumes localhost:9092. `kcli config --help` is the help of the command.",
         ),
     ),
     Section(

@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 import click
 
+from kcli.docgen.environment import variables
+from kcli.docgen.exit_codes import exit_codes
+from kcli.docgen.topics import CONCEPTS
+
 TAKES_NOTHING, TAKES_VALUE, TAKES_ATTACHED = "nothing", "value", "attached"
 
 
@@ -25,7 +29,7 @@ class OptionDoc(NamedTuple):
     """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch.
 
     ``completes`` is ``groups``, ``topics`` or ``sandboxes`` where the value is the name of one. A choice that ends
-    with ``=`` is followed by a value.
+    with ``=`` is followed by a value. ``heading`` is that of its group of options, empty for the rest.
     """
 
     names: tuple[str, ...]
@@ -38,6 +42,7 @@ class OptionDoc(NamedTuple):
     is_file: bool
     completes: str
     is_global: bool
+    heading: str = ""
 
     @property
     def shown(self) -> str:
@@ -65,7 +70,11 @@ class ArgumentDoc(NamedTuple):
 
 
 class CommandDoc(NamedTuple):
-    """One command. ``children`` are (name, summary) of visible subcommands, ``aliases`` (other word, name) for them."""
+    """One command. ``children`` are (name, summary) of visible subcommands, ``aliases`` (other word, name) for them.
+
+    ``environment`` and ``exit_codes`` are (name, meaning) of what it reads and returns, ``concepts`` the words of ``kcli
+    help`` that explain its options.
+    """
 
     path: tuple[str, ...]
     summary: str
@@ -76,6 +85,9 @@ class CommandDoc(NamedTuple):
     children: tuple[tuple[str, str], ...]
     is_group: bool
     aliases: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    exit_codes: tuple[tuple[str, str], ...] = ()
+    concepts: tuple[str, ...] = ()
 
     @property
     def own_options(self) -> tuple[OptionDoc, ...]:
@@ -86,6 +98,16 @@ class CommandDoc(NamedTuple):
     def global_options(self) -> tuple[OptionDoc, ...]:
         """Options that every command has."""
         return tuple(option for option in self.options if option.is_global)
+
+    @property
+    def own_groups(self) -> tuple[tuple[str, tuple[OptionDoc, ...]], ...]:
+        """Options of this command alone by heading, in order; those without a heading are first."""
+        return _by_heading(self.own_options)
+
+    @property
+    def global_groups(self) -> tuple[tuple[str, tuple[OptionDoc, ...]], ...]:
+        """Options that every command has by heading, in order."""
+        return _by_heading(self.global_options)
 
     @property
     def usage(self) -> str:
@@ -99,16 +121,21 @@ def describe(command: click.Command, path: tuple[str, ...], ctx: click.Context |
     ctx = ctx or click.Context(command, info_name=path[-1])
     params = command.get_params(ctx)
     summary, paragraphs = _text(command)
+    options = [param for param in params if isinstance(param, click.Option) and _is_shown(param, command)]
+    cluster = not getattr(command, "local", False)
     return CommandDoc(
         path=path,
         summary=summary,
         paragraphs=paragraphs,
         arguments=tuple(_argument(param) for param in params if isinstance(param, click.Argument)),
-        options=tuple(_option(p, command) for p in params if isinstance(p, click.Option) and not p.hidden),
+        options=tuple(_option(option, command) for option in options),
         examples=tuple(Example(*example) for example in getattr(command, "examples", ())),
         children=tuple(_children(command, ctx)),
         is_group=isinstance(command, click.Group),
         aliases=tuple(getattr(command, "aliases", {}).items()),
+        environment=variables(getattr(command, "reads", ()), cluster=cluster),
+        exit_codes=exit_codes(getattr(command, "exits", {}), cluster=cluster),
+        concepts=_concepts(command, params, cluster=cluster),
     )
 
 
@@ -147,6 +174,26 @@ def _text(command: click.Command) -> tuple[str, tuple[str, ...]]:
     return summary, tuple(part for part in paragraphs[1:] if part)
 
 
+def _is_shown(option: click.Option, command: click.Command) -> bool:
+    """Not what is hidden, nor -o where there is nothing to choose."""
+    return not option.hidden and not (option.name == "output" and getattr(command, "outputs", None) == ())
+
+
+def _by_heading(options: Iterable[OptionDoc]) -> tuple[tuple[str, tuple[OptionDoc, ...]], ...]:
+    groups: dict[str, list[OptionDoc]] = {}
+    for option in options:
+        groups.setdefault(option.heading, []).append(option)
+    return tuple((heading, tuple(groups[heading])) for heading in sorted(groups, key=bool))
+
+
+def _concepts(command: click.Command, params: Iterable[click.Parameter], *, cluster: bool) -> tuple[str, ...]:
+    """Those of the types of its values, of its output, and of every command that contacts a cluster."""
+    wanted = {getattr(param.type, "concept", "") for param in params if not hasattr(param, "quiet_names")}
+    wanted |= {"output"} if getattr(command, "outputs", ()) else set()
+    wanted |= {"config", "security"} if cluster else set()
+    return tuple(name for name in CONCEPTS if name in wanted | {"exit-codes"})
+
+
 def _option(option: click.Option, command: click.Command) -> OptionDoc:
     quiet = getattr(option, "quiet_names", ())
     choices, text = _choices(option.type), _phrase(option)
@@ -169,6 +216,7 @@ def _option(option: click.Option, command: click.Command) -> OptionDoc:
         is_file=_is_file(option.type, option.metavar),
         completes=getattr(option.type, "completes", ""),
         is_global=hasattr(option, "quiet_names"),
+        heading=getattr(option, "heading", ""),
     )
 
 

@@ -1,4 +1,6 @@
-"""The exit codes, for help and the manual."""
+"""The exit codes, for help and the manual: all of them, and those of a command."""
+
+from collections.abc import Mapping
 
 EXIT_CODES = (
     ("0", "everything requested was done and confirmed"),
@@ -13,3 +15,17 @@ EXIT_CODES = (
     ("129 130 143", "stopped cleanly by SIGHUP, SIGINT, SIGTERM"),
     ("141", "the reader closed the pipe"),
 )
+
+_OF_CLUSTERS = ("3", "4", "5", "6", "7")
+_BY_COMMAND = "8"
+
+
+def exit_codes(particular: Mapping[int, str], *, cluster: bool) -> tuple[tuple[str, str], ...]:
+    """Those of one command. ``particular`` are codes that mean something particular for it, ``cluster`` whether it
+    contacts one.
+    """
+    own = {str(code): text for code, text in particular.items()}
+    left_out = {_BY_COMMAND} if cluster else {_BY_COMMAND, *_OF_CLUSTERS}
+    return tuple(
+        (code, own.get(code, text)) for code, text in EXIT_CODES if code in own or code not in left_out
+    )

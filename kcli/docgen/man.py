@@ -46,13 +46,18 @@ def command_page(doc: CommandDoc, manual: Manual) -> str:
     if doc.children:
         lines += [".SH COMMANDS", *_terms((f"{title}-{name}(1)", text) for name, text in doc.children)]
     if doc.own_options:
-        lines += [".SH OPTIONS", *_options(doc.own_options)]
-    lines += [".SH GLOBAL OPTIONS", *_options(doc.global_options), ".SH EXIT STATUS"]
+        lines += [".SH OPTIONS", *_option_groups(doc.own_groups)]
+    lines += [".SH GLOBAL OPTIONS", *_option_groups(doc.global_groups)]
     if len(doc.path) == 1:
-        lines += [*_terms(manual.exit_codes), ".SH ENVIRONMENT", *_terms(manual.environment)]
+        lines += [
+            ".SH EXIT STATUS",
+            *_terms(manual.exit_codes),
+            ".SH ENVIRONMENT",
+            *_terms(manual.environment),
+        ]
         lines += [".SH FILES", *_terms(manual.files)]
-    else:
-        lines += [_text(f"See {doc.path[0]}(1).")]
+    elif not doc.is_group:
+        lines += [".SH EXIT STATUS", *_terms(doc.exit_codes), ".SH ENVIRONMENT", *_terms(doc.environment)]
     if doc.examples:
         lines += [".SH EXAMPLES", *_examples(doc)]
     lines += [".SH SEE ALSO", *_see_also(doc, manual)]
@@ -113,6 +118,13 @@ def _description(doc: CommandDoc) -> Iterator[str]:
             yield from (".PP", _text(" ".join(paragraph.split())))
 
 
+def _option_groups(groups: Sequence[tuple[str, Sequence[OptionDoc]]]) -> Iterator[str]:
+    for heading, options in groups:
+        if heading:
+            yield f".SS {_text(heading)}"
+        yield from _options(options)
+
+
 def _options(options: Sequence[OptionDoc]) -> Iterator[str]:
     for option in options:
         yield ".TP"
@@ -149,7 +161,8 @@ def _see_also(doc: CommandDoc, manual: Manual) -> Iterator[str]:
     parents = ["-".join(doc.path[:count]) for count in range(1, len(doc.path))]
     siblings = [page for page in manual.pages if page.rpartition("-")[0] in {title, *parents[-1:]}]
     names = [name for name in dict.fromkeys((*parents, *siblings)) if name != title]
-    concepts = [(name, "7") for name in manual.concepts] if len(doc.path) == 1 else []
+    words = manual.concepts if len(doc.path) == 1 else [f"{doc.path[0]}-{name}" for name in doc.concepts]
+    concepts = [] if doc.is_group and len(doc.path) > 1 else [(name, "7") for name in words]
     yield from _references([*((name, "1") for name in names), (f"{doc.path[0]}-options", "5"), *concepts])
 
 

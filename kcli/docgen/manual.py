@@ -8,25 +8,11 @@ from kcli.core.version import __version__
 from kcli.docgen import man
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc
+from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, OPTIONS
 from kcli.serde.registry.options import RegistryOptions
 
-ENVIRONMENT = (
-    ("KCLI_BOOTSTRAP_SERVER", "brokers to start from, as --bootstrap-server"),
-    ("KCLI_COMMAND_CONFIG", "a file of client options, as --command-config"),
-    ("KCLI_CLIENT_ID", "as --client-id"),
-    ("KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
-    ("KCLI_X_KEY", "one client option, as -X; KCLI_X_LINGER_MS is linger.ms"),
-    (
-        "KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*",
-        "the weakest; noted when used",
-    ),
-    ("KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
-    ("KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
-    ("KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
-    ("NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
-)
 FILES = (
     (
         "$XDG_STATE_HOME/kcli",

@@ -14,3 +14,15 @@ CONCEPTS = {
 """Each has a page in section 7 of the manual, from ``concepts.py``."""
 
 TOPICS = (OPTIONS, PROFILES, *CONCEPTS)
+
+RELATED = {
+    **dict.fromkeys(("serde", "serdes", "avro", "format", "csv"), "formats"),
+    **dict.fromkeys(("duration", "durations", "time", "timestamp", "timestamps", "dates"), "times"),
+    **dict.fromkeys(("range", "ranges", "positions"), "offsets"),
+    **dict.fromkeys(("json", "ndjson", "tsv", "table", "tables", "pipes"), "output"),
+    **dict.fromkeys(("environment", "variables", "configuration"), "config"),
+    **dict.fromkeys(("tls", "ssl", "sasl", "auth", "authentication", "secrets", "passwords"), "security"),
+    **dict.fromkeys(("exit", "codes", "status", "exits"), "exit-codes"),
+    **dict.fromkeys(("properties", "client-options", "settings"), "options"),
+}
+"""Words that are looked for, and the topic that has them."""

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
 import kcli
 from tests.checks.skips import ALLOWED, read_allowed
@@ -45,6 +46,21 @@ def test_readme_says_what_kcli_is_and_then_the_two_commands():
     assert lines[1].startswith("kcli is a command-line suite for Apache Kafka")
     assert "```sh" in lines[:6]
     assert commands_of_readme() == ["make demo", "make test"]
+
+
+def test_readme_is_short():
+    assert (ROOT / "README.md").read_text().count("\n") < 120
+
+
+def test_issue_forms_ask_for_what_is_needed():
+    forms = {
+        path.name: yaml.safe_load(path.read_text())
+        for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")
+    }
+    labels = [part["attributes"].get("label", "") for part in forms["bug.yml"]["body"]]
+    for wanted in ("kcli --version", "kcli config show", "kcli doctor", "What you expected"):
+        assert any(label.startswith(wanted) for label in labels), wanted
+    assert forms["feature.yml"]["body"]
 
 
 def test_ci_runs_exactly_the_test_command_of_the_readme():

@@ -30,6 +30,9 @@ CASES = [
     ("kcli consume t -X max.poll.rec", {"max.poll.records="}, {"linger.ms="}),
     ("kcli help ", {"topics", "options", "exit-codes"}, {"help"}),
     ("kcli help group ", {"rewind", "lag"}, {"topics"}),
+    ("kcli man ", {"topics", "offsets", "options"}, {"man", "help"}),
+    ("kcli man groups ", {"rewind", "lag"}, {"topics"}),
+    ("kcli schema GroupLagL", {"GroupLagList"}, {"GroupLag"}),
 ]
 IDS = [case[0] for case in CASES]
 

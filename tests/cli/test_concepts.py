@@ -13,7 +13,7 @@ from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import Example, walk
 from kcli.docgen.exit_codes import EXIT_CODES
-from kcli.docgen.topics import CONCEPTS, TOPICS
+from kcli.docgen.topics import CONCEPTS, RELATED, TOPICS
 from tests.command import KCLI, environment, run
 from tests.command_lines import invocations, parsed
 from tests.in_process import kcli
@@ -65,7 +65,7 @@ def test_only_examples_are_wider_than_the_terminal(name: str, width: int) -> Non
 def test_help_lists_every_topic_and_shows_each() -> None:
     page = kcli("help").out
     for topic in TOPICS:
-        assert topic in page.partition("More, by")[2]
+        assert topic in page.partition("See also:")[2]
         done = kcli("help", topic)
         assert (done.code, done.err) == (0, "")
         assert done.out.strip()
@@ -115,8 +115,23 @@ def test_every_page_of_the_manual_becomes_text_with_all_of_its_words() -> None:
 def test_man_names_the_nearest_command() -> None:
     done = kcli("man", "topcis")
     assert (done.code, done.out) == (2, "")
-    assert "did you mean `kcli topics`?" in done.err
+    assert "did you mean `kcli man topics`?" in done.err
     assert kcli("man", "-o", "json").code == 2
+
+
+def test_a_section_chooses_between_a_command_and_a_concept() -> None:
+    assert kcli("man", "1", "config").out.startswith("NAME\n       kcli-config - Show and check")
+    assert kcli("man", "7", "config").out == kcli("man", "config").out
+    assert "`kcli config --help`" in " ".join(kcli("help", "config").out.split())
+
+
+def test_words_that_are_looked_for_lead_to_topics() -> None:
+    assert set(RELATED.values()) <= set(TOPICS)
+    assert not set(RELATED) & {*TOPICS, *cli.commands, *getattr(cli, "table", {})}
+
+
+def test_a_kind_is_found_in_any_spelling() -> None:
+    assert kcli("schema", "grouplaglist").out == kcli("schema", "GroupLagList").out
 
 
 def test_man_on_a_terminal_is_shown_by_man_and_without_it_by_the_pager(tmp_path) -> None:  # type: ignore[no-untyped-def]

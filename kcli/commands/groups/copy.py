@@ -11,6 +11,8 @@ from kcli.commands.shared.usage import usage
 @command(
     "copy",
     changes=True,
+    exits={6: "the offsets of some partitions are not set", 7: "the group to write has members"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups copy billing billing-test", "a group that starts where billing is now"),
         ("kcli groups copy billing billing-v2 --dry-run", "the plan; nothing is changed"),

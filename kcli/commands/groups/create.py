@@ -12,6 +12,8 @@ from kcli.commands.shared.types import GROUP, START
 @command(
     "create",
     changes=True,
+    exits={7: "the group has members"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups create audit -t orders --from earliest", "from the start of all partitions"),
         ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),

@@ -12,6 +12,7 @@ from kcli.commands.shared.usage import usage
 @command(
     "delete",
     changes=True,
+    exits={7: "the group has members"},
     examples=(
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),

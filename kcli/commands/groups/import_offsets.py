@@ -17,6 +17,11 @@ BY = ("offset", "time")
 @command(
     "import",
     changes=True,
+    exits={
+        6: "the offsets of some partitions are not set",
+        7: "a group has members, or the offsets are of another cluster or topic",
+    },
+    reads=("XDG_STATE_HOME",),
     examples=(
         (
             "kcli groups import all.ndjson --dry-run",
@@ -72,9 +77,11 @@ def import_offsets(
 ) -> int:
     """Commit the offsets of a file: an export, a csv of Kafka's script, or a file of kcl, rpk or kafka-utils.
 
-    Shows a plan first, stores the previous offsets for `kcli groups rewind GROUP --undo`, and verifies every partition
-    afterwards. The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the offsets are
-    set in ZooKeeper, for consumers that store them there.
+    Shows a plan first, stores the previous offsets for `kcli groups rewind GROUP --undo`, and verifies every
+    partition afterwards.
+
+    The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the offsets are set in
+    ZooKeeper, for consumers that store them there.
 
     An offset identifies the same record only in the same topic: a partition is refused where the file is of another
     cluster or topic, or where the offset is outside of the log. --by time finds the record by its time.

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from kcli.commands.shared.cluster import connect, open_admin, unique
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.garbage import uncollected
 from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
@@ -19,6 +19,7 @@ SHORTEST_INTERVAL = 0.1
 @command(
     "lag",
     changes=False,
+    exits={8: "a limit is exceeded: --max-lag, --max-lag-time"},
     outputs=(*OUTPUT_KINDS, "openmetrics"),
     examples=(
         ("kcli groups lag", "all groups, one line each"),
@@ -33,49 +34,64 @@ SHORTEST_INTERVAL = 0.1
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@click.option(
-    "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
+@options(
+    "What to show",
+    click.option(
+        "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
+    ),
+    click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
+    click.option("--only-lagging", is_flag=True, help="leave out lines without lag"),
+    click.option(
+        "--by",
+        type=click.Choice(["group", "topic", "partition", "member"]),
+        help="one line for each  [default: partition when groups are named, else group]",
+    ),
+    click.option(
+        "--time",
+        type=click.Choice(["exact", "estimate", "off"]),
+        help="read lag in time from records, estimate it, or leave it out  "
+        "[default: exact when groups are named, else off]",
+    ),
 )
-@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
-@click.option("--only-lagging", is_flag=True, help="leave out lines without lag")
-@click.option(
-    "--by",
-    type=click.Choice(["group", "topic", "partition", "member"]),
-    help="one line for each  [default: partition when groups are named, else group]",
+@options(
+    "More than once",
+    click.option(
+        "-w",
+        "--watch",
+        cls=AttachedOption,
+        bare="2s",
+        looks=LIKE_A_DURATION,
+        type=DURATION,
+        metavar="[=DUR]",
+        help="repeat every 2 s, or every DUR",
+    ),
+    click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines"),
 )
-@click.option(
-    "--time",
-    type=click.Choice(["exact", "estimate", "off"]),
-    help="read lag in time from records, estimate it, or leave it out  [default: exact when groups are named, else off]",
+@options(
+    "Checks",
+    click.option(
+        "--max-lag",
+        type=CountType(0),
+        metavar="N",
+        help="exit with 8 when a group is more than N records behind",
+    ),
+    click.option(
+        "--max-lag-time",
+        type=DURATION,
+        metavar="DUR",
+        help="exit with 8 when a partition is more than DUR behind, as in 5m",
+    ),
 )
-@click.option(
-    "-w",
-    "--watch",
-    cls=AttachedOption,
-    bare="2s",
-    looks=LIKE_A_DURATION,
-    type=DURATION,
-    metavar="[=DUR]",
-    help="repeat every 2 s, or every DUR",
-)
-@click.option(
-    "--max-lag", type=CountType(0), metavar="N", help="exit with 8 when a group is more than N records behind"
-)
-@click.option(
-    "--max-lag-time",
-    type=DURATION,
-    metavar="DUR",
-    help="exit with 8 when a partition is more than DUR behind, as in 5m",
-)
-@click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines")
 @pass_invocation
 def lag(inv: Invocation, /, **flags: Any) -> int:
     """Show how far groups are behind.
 
-    Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread record:
-    `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a line with a
-    note. VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several
-    samples appear only with --watch, which runs until it is interrupted or a limit is exceeded.
+    Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread
+    record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a
+    line with a note.
+
+    VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several samples
+    appear only with --watch, which runs until it is interrupted or a limit is exceeded.
     """
     _check(flags)
     named = bool(flags["names"])

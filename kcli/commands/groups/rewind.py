@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import LIKE_A_DURATION, AttachedOption
 from kcli.commands.shared.params import DURATION, Word
@@ -27,6 +27,11 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @command(
     "rewind",
     changes=_changes,
+    exits={
+        6: "some partitions are not moved, or not known to be held after --live",
+        7: "the group has members, a target cannot be reached, or somebody else moved the offsets",
+    },
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups rewind billing --to @-1h --dry-run", "the plan for one hour back; nothing is changed"),
         ("kcli groups rewind billing --to 2026-11-21T10:00Z --topic orders", "to a time, in one topic"),
@@ -51,100 +56,119 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
-@click.option(
-    "--to",
-    type=TARGET,
-    metavar="SPEC",
-    help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
+@options(
+    "Where to",
+    click.option(
+        "--to",
+        type=TARGET,
+        metavar="SPEC",
+        help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
+    ),
+    click.option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed"),
+    click.option(
+        "--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset"
+    ),
+    click.option(
+        "--undo",
+        cls=AttachedOption,
+        bare="",
+        looks=r"\d{8}-\d{6}-[0-9a-f]{6}",
+        metavar="[=ID]",
+        help="undo the latest rewind of the group, or rewind ID",
+    ),
 )
-@click.option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed")
-@click.option("--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset")
-@click.option(
-    "--topic",
-    "topics",
-    type=TOPIC,
-    multiple=True,
-    metavar="T[:0,2-4]",
-    help="only this topic, or some partitions; repeatable",
+@options(
+    "Which partitions",
+    click.option(
+        "--topic",
+        "topics",
+        type=TOPIC,
+        multiple=True,
+        metavar="T[:0,2-4]",
+        help="only this topic, or some partitions; repeatable",
+    ),
+    click.option(
+        "--exclude-topic",
+        "excluded",
+        type=TOPIC,
+        multiple=True,
+        metavar="T",
+        help="all but this topic; repeatable",
+    ),
+    click.option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets"),
+    click.option(
+        "--all-groups",
+        is_flag=True,
+        help="all consumer groups that have committed offsets of the given topics",
+    ),
 )
-@click.option(
-    "--exclude-topic",
-    "excluded",
-    type=TOPIC,
-    multiple=True,
-    metavar="T",
-    help="all but this topic; repeatable",
+@options(
+    "Groups with members",
+    click.option(
+        "--live", is_flag=True, help="rewind a group that has members: they are held back for some seconds"
+    ),
+    click.option(
+        "--hold",
+        cls=AttachedOption,
+        bare="",
+        looks=LIKE_A_DURATION,
+        metavar="[=60s]",
+        help="like --live, and hold the group while the plan is reviewed, for at most this long",
+    ),
+    click.option(
+        "--wait",
+        cls=AttachedOption,
+        bare="",
+        looks=LIKE_A_DURATION,
+        metavar="[=DUR]",
+        help="wait until the members have left and open transactions have ended, then rewind",
+    ),
+    click.option(
+        "--watch",
+        cls=AttachedOption,
+        bare="",
+        looks=LIKE_A_DURATION,
+        metavar="[=90s]",
+        help="with --live: how long to watch the members' commits afterwards, at most; 0s: not at all",
+    ),
 )
-@click.option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets")
-@click.option(
-    "--live", is_flag=True, help="rewind a group that has members: they are held back for some seconds"
+@options(
+    "Instead of a rewind",
+    click.option(
+        "--journal", is_flag=True, help="list the rewinds of this cluster that were made from this machine"
+    ),
+    click.option(
+        "--check", metavar="ID", help="check again what became of rewind ID, which was made with --live"
+    ),
+    click.option(
+        "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute nothing is changed"
+    ),
 )
-@click.option(
-    "--hold",
-    cls=AttachedOption,
-    bare="",
-    looks=LIKE_A_DURATION,
-    metavar="[=60s]",
-    help="like --live, and hold the group while the plan is reviewed, for at most this long",
+@options(
+    "As Kafka's script spells it",
+    click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest"),
+    click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest"),
+    click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current"),
+    click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N"),
+    click.option(
+        "--to-datetime",
+        type=DATETIME,
+        metavar="DT",
+        help="like --to; as in Kafka's script, UTC if no zone is given",
+    ),
+    click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR"),
+    click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N"),
+    click.option(
+        "--group",
+        "more_names",
+        type=GROUP,
+        multiple=True,
+        metavar="GROUP",
+        help="Kafka's spelling of GROUP; repeatable",
+    ),
+    click.option("--reset-offsets", is_flag=True, hidden=True),
+    click.option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
 )
-@click.option(
-    "--wait",
-    cls=AttachedOption,
-    bare="",
-    looks=LIKE_A_DURATION,
-    metavar="[=DUR]",
-    help="wait until the members have left and open transactions have ended, then rewind",
-)
-@click.option(
-    "--undo",
-    cls=AttachedOption,
-    bare="",
-    looks=r"\d{8}-\d{6}-[0-9a-f]{6}",
-    metavar="[=ID]",
-    help="undo the latest rewind of the group, or rewind ID",
-)
-@click.option(
-    "--watch",
-    cls=AttachedOption,
-    bare="",
-    looks=LIKE_A_DURATION,
-    metavar="[=90s]",
-    help="with --live: how long to watch the members' commits afterwards, at most; 0s: not at all",
-)
-@click.option(
-    "--check", metavar="ID", help="check again what became of rewind ID, which was made with --live"
-)
-@click.option(
-    "--journal", is_flag=True, help="list the rewinds of this cluster that were made from this machine"
-)
-@click.option(
-    "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute nothing is changed"
-)
-@click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest")
-@click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest")
-@click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current")
-@click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N")
-@click.option(
-    "--to-datetime",
-    type=DATETIME,
-    metavar="DT",
-    help="like --to; as in Kafka's script, UTC if no zone is given",
-)
-@click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR")
-@click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N")
-@click.option(
-    "--group",
-    "more_names",
-    type=GROUP,
-    multiple=True,
-    metavar="GROUP",
-    help="Kafka's spelling of GROUP; repeatable",
-)
-@click.option(
-    "--all-groups", is_flag=True, help="all consumer groups that have committed offsets of the given topics"
-)
-@click.option("--reset-offsets", is_flag=True, hidden=True)
-@click.option("--execute", is_flag=True, help="Kafka's spelling of --yes")
 @pass_invocation
 def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     """Move the committed offsets of groups back or forward.

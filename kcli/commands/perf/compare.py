@@ -18,6 +18,8 @@ PERCENT = Word("percentage", parse_percent)
 @command(
     "compare",
     changes=False,
+    local=True,
+    exits={8: "a condition of --fail-if is true with certainty"},
     outputs=[kind for kind in OUTPUT_KINDS if kind != "name"],
     examples=(
         ("kcli perf compare before.json after.json", "which figures differ, and by how much"),
@@ -52,10 +54,12 @@ PERCENT = Word("percentage", parse_percent)
 def compare(inv: Invocation, /, before: str, after: str, **flags: Any) -> int:
     """Compare two runs of a test: rate, latency and CPU time.
 
-    BEFORE and AFTER are what `kcli perf … -o json` has written; - is stdin. A file may hold several runs. Latencies are
-    those from the intended times. A difference is reported if its 95 % confidence interval does not include 0 and it is
-    at least --threshold: a machine is never twice the same, and one run on each side does not show by how much. What
-    differs in configuration, versions and host is listed.
+    BEFORE and AFTER are what `kcli perf … -o json` has written; - is stdin. A file may hold several runs. Latencies
+    are those from the intended times.
+
+    A difference is reported if its 95 % confidence interval does not include 0 and it is at least --threshold: a
+    machine is never twice the same, and one run on each side does not show by how much. What differs in
+    configuration, versions and host is listed.
     """
     if before == after == "-":
         raise usage(

@@ -7,7 +7,7 @@ import click
 from kcli.commands.perf._options import amount_options, processes_option, topic_option, warmup_option
 from kcli.commands.perf._output import OUTPUTS
 from kcli.commands.perf._report_options import report_options
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import GROUP, DurationType
 
@@ -15,6 +15,8 @@ from kcli.commands.shared.types import GROUP, DurationType
 @command(
     "consume",
     changes=False,
+    exits={8: "a condition of --fail-if is true"},
+    reads=("KCLI_IMPL",),
     outputs=OUTPUTS,
     examples=(
         ("kcli perf consume -t load", "everything that is in the topic now"),
@@ -27,32 +29,41 @@ from kcli.commands.shared.types import GROUP, DurationType
         ("kcli perf consume -t load -o kafka", "the lines of kafka-consumer-perf-test.sh"),
     ),
 )
-@topic_option("The topic to read.")
-@click.option(
-    "-g",
-    "--group",
-    type=GROUP,
-    metavar="GROUP",
-    help="Read as members of this group, from its committed offsets on; what is read is committed.",
+@options(
+    "What to read",
+    topic_option("The topic to read."),
+    click.option(
+        "-g",
+        "--group",
+        type=GROUP,
+        metavar="GROUP",
+        help="Read as members of this group, from its committed offsets on; what is read is committed.",
+    ),
+    click.option(
+        "--from-latest",
+        is_flag=True,
+        help="Begin at the end of the topic; with -g where the group has committed nothing.",
+    ),
 )
-@amount_options(
-    "How many records are read, those of the warm-up included, by all processes together.",
-    "How long records are read, after the warm-up; with --num-records whichever ends first.",
+@options(
+    "How long, and how",
+    amount_options(
+        "How many records are read, those of the warm-up included, by all processes together.",
+        "How long records are read, after the warm-up; with --num-records whichever ends first.",
+    ),
+    click.option(
+        "--idle-timeout",
+        type=DurationType(positive=True),
+        metavar="DURATION",
+        help="End when no record has come for so long; not part of the measured time.  [default: 10s without --duration]",
+    ),
+    warmup_option("The first N records are read but not measured.  [default: 0]"),
+    processes_option("How many processes read: each some of the partitions, or with -g each as a member."),
 )
-@click.option(
-    "--from-latest",
-    is_flag=True,
-    help="Begin at the end of the topic; with -g where the group has committed nothing.",
+@options(
+    "Result",
+    report_options,
 )
-@warmup_option("The first N records are read but not measured.  [default: 0]")
-@click.option(
-    "--idle-timeout",
-    type=DurationType(positive=True),
-    metavar="DURATION",
-    help="End when no record has come for so long; not part of the measured time.  [default: 10s without --duration]",
-)
-@processes_option("How many processes read: each some of the partitions, or with -g each as a member.")
-@report_options
 @pass_invocation
 def consume(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Read a topic as fast as it comes, and measure the rate.

@@ -13,7 +13,7 @@ from kcli.commands.perf._options import (
 )
 from kcli.commands.perf._output import OUTPUTS
 from kcli.commands.perf._report_options import report_options
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import GROUP, DurationType
 
@@ -21,6 +21,12 @@ from kcli.commands.shared.types import GROUP, DurationType
 @command(
     "e2e",
     changes=True,
+    exits={
+        5: "records are lost, there twice, or in another order",
+        6: "some records were not confirmed",
+        8: "a condition of --fail-if is true",
+    },
+    reads=("KCLI_IMPL",),
     outputs=OUTPUTS,
     examples=(
         ("kcli perf e2e -t load", "10,000 records, one after the other"),
@@ -36,40 +42,50 @@ from kcli.commands.shared.types import GROUP, DurationType
         ),
     ),
 )
-@topic_option("The topic to write to and to read; it must exist.")
-@click.option(
-    "-g",
-    "--group",
-    type=GROUP,
-    metavar="GROUP",
-    help="Receive as the only member of this group, which commits; other members are an error.",
+@options(
+    "What to send",
+    topic_option("The topic to write to and to read; it must exist."),
+    amount_options(
+        "How many records are sent, those of the warm-up included.  [default: 10k without --duration]",
+        "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+    ),
+    value_options,
 )
-@amount_options(
-    "How many records are sent, those of the warm-up included.  [default: 10k without --duration]",
-    "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+@options(
+    "How to send and read",
+    throughput_option(
+        "Send N records, or SIZE bytes of values, per second, whatever has become of those before; -1: each when the one "
+        "before was received.  [default: -1]"
+    ),
+    warmup_option("The first N records are sent but not measured.  [default: 0]"),
+    click.option(
+        "-g",
+        "--group",
+        type=GROUP,
+        metavar="GROUP",
+        help="Receive as the only member of this group, which commits; other members are an error.",
+    ),
+    click.option(
+        "--idle-timeout",
+        type=DurationType(positive=True),
+        default="10s",
+        metavar="DURATION",
+        help="How long to wait for a confirmed record before it counts as lost.  [default: 10s]",
+    ),
 )
-@value_options
-@throughput_option(
-    "Send N records, or SIZE bytes of values, per second, whatever has become of those before; -1: each when the one "
-    "before was received.  [default: -1]"
+@options(
+    "Result",
+    report_options,
 )
-@warmup_option("The first N records are sent but not measured.  [default: 0]")
-@click.option(
-    "--idle-timeout",
-    type=DurationType(positive=True),
-    default="10s",
-    metavar="DURATION",
-    help="How long to wait for a confirmed record before it counts as lost.  [default: 10s]",
-)
-@report_options
 @pass_invocation
 def e2e(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Send records, receive them, and measure the time between.
 
     Latency ends when the consumer has received the record. It is measured from the intended time of sending
-    (corrected), and from when the request left (raw). With --throughput a record has an intended time whatever
-    happened to those before it, so that a stall counts for every record that it has delayed; without it one record is
-    in flight, as in kafka-e2e-latency.sh.
+    (corrected), and from when the request left (raw).
+
+    With --throughput a record has an intended time whatever happened to those before it, so that a stall counts for
+    every record that it has delayed; without it one record is in flight, as in kafka-e2e-latency.sh.
 
     Every record is numbered and checked: exit status 5 if a confirmed one is lost, received twice, or in another order.
     Producer and consumer are in one process, so that one clock measures both. Records of others in the topic are passed

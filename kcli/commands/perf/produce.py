@@ -14,13 +14,19 @@ from kcli.commands.perf._options import (
 )
 from kcli.commands.perf._output import OUTPUTS
 from kcli.commands.perf._report_options import report_options
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 
 
 @command(
     "produce",
     changes=True,
+    exits={
+        5: "records are lost, there twice, or in another order: --verify",
+        6: "some records were not confirmed",
+        8: "a condition of --fail-if is true",
+    },
+    reads=("KCLI_IMPL",),
     outputs=OUTPUTS,
     examples=(
         ("kcli perf produce -t load --num-records 1M", "as fast as this machine can"),
@@ -46,31 +52,42 @@ from kcli.commands.shared.context import Invocation, pass_invocation
         ),
     ),
 )
-@topic_option("The topic to write to; it must exist.")
-@amount_options(
-    "How many records are sent, those of the warm-up included, by all processes together.",
-    "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+@options(
+    "What to send",
+    topic_option("The topic to write to; it must exist."),
+    amount_options(
+        "How many records are sent, those of the warm-up included, by all processes together.",
+        "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+    ),
+    value_options,
 )
-@value_options
-@throughput_option(
-    "At most N records, or SIZE bytes of values, per second by all processes together; -1: no limit.  [default: -1]"
+@options(
+    "How to send",
+    throughput_option(
+        "At most N records, or SIZE bytes of values, per second by all processes together; -1: no limit.  [default: -1]"
+    ),
+    warmup_option("The first N records are sent but not measured.  [default: 0]"),
+    processes_option("How many processes send, each with a producer of its own."),
 )
-@warmup_option("The first N records are sent but not measured.  [default: 0]")
-@processes_option("How many processes send, each with a producer of its own.")
-@click.option(
-    "--verify",
-    is_flag=True,
-    help="Read back what was confirmed: exit with 5 if records are lost, there twice, or in another order.",
+@options(
+    "Result",
+    click.option(
+        "--verify",
+        is_flag=True,
+        help="Read back what was confirmed: exit with 5 if records are lost, there twice, or in another order.",
+    ),
+    report_options,
 )
-@report_options
 @pass_invocation
 def produce(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Send made records, and measure rate and latency.
 
     Latency is measured to the confirmation: from the intended time of sending (corrected), and from when the request
-    left (raw). With --throughput a record has an intended time whatever happened to those before it, so that a stall of
-    the cluster counts for every record that it has delayed; without it, it is when the record was handed to the
-    producer, and at full speed mostly the wait in the producer's buffer.
+    left (raw).
+
+    With --throughput a record has an intended time whatever happened to those before it, so that a stall of the
+    cluster counts for every record that it has delayed; without it, it is when the record was handed to the producer,
+    and at full speed mostly the wait in the producer's buffer.
 
     The records have no key and stay in the topic. Producers are idempotent and wait for all in-sync replicas, unless -X
     says otherwise. The first Ctrl-C ends the test and prints its result so far.

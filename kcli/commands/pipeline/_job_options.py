@@ -5,10 +5,12 @@ from typing import Any, TypeVar
 
 import click
 
+from kcli.commands.shared.command import options
 from kcli.commands.shared.types import CountType
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+HEADING = "How tasks are run"
 RUNNERS = ("spark", "processes", "inline")
 
 _RUNNER = click.option(
@@ -44,11 +46,9 @@ _SPARK = (
 
 def job_options(function: F) -> F:
     """Decorates a command that runs a job."""
-    return _RUNNER(spark_options(function))
+    return options(HEADING, _RUNNER, spark_options)(function)
 
 
 def spark_options(function: F) -> F:
     """Decorates a command that runs on Spark only."""
-    for option in reversed(_SPARK):
-        function = option(function)
-    return function
+    return options(HEADING, *_SPARK)(function)

@@ -10,6 +10,10 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "doctor",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     examples=(
         ("kcli pipeline doctor", "on this machine: libraries, Java, a session, a task, the brokers"),
         (
@@ -24,9 +28,11 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 def doctor(inv: Invocation, /, **flags: Any) -> int:
     """Find out why jobs do not run on Spark, step by step.
 
-    Checked are the libraries and their versions, the Java that runs Spark, whether a session starts, whether tasks run on
-    the executors with the same Python and the same kcli, and from there whether the secrets of the configuration can be
-    read and the brokers be reached. Each step has its time, and what is wrong a cause and a remedy.
+    Checked are the libraries and their versions, the Java that runs Spark, whether a session starts, whether tasks
+    run on the executors with the same Python and the same kcli, and from there whether the secrets of the
+    configuration can be read and the brokers be reached.
+
+    Each step has its time, and what is wrong a cause and a remedy.
 
     A step that fails ends the examination. Without brokers in the configuration, the last part is left out.
 

@@ -7,7 +7,7 @@ import click
 
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_WORDS, Word, parse_partitions
 from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
@@ -37,6 +37,10 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
 @command(
     "export",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),
@@ -57,33 +61,39 @@ _INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
 )
 @click.argument("topics", metavar="TOPIC…", nargs=-1, type=TOPIC)
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="parquet",
-    help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw.  [default: parquet]",
+@options(
+    "What to export",
+    click.option(
+        "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+    ),
+    click.option(
+        "--offset",
+        type=_RANGE,
+        metavar="SPEC",
+        help="Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
+    ),
+    click.option(
+        "--since", type=_INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
+    ),
+    click.option("--until", type=_INSTANT, metavar="TIME", help="Stop at this time.  [default: the end now]"),
 )
-@click.option(
-    "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
-)
-@click.option(
-    "--offset",
-    type=_RANGE,
-    metavar="SPEC",
-    help="Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
-)
-@click.option(
-    "--since", type=_INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
-)
-@click.option("--until", type=_INSTANT, metavar="TIME", help="Stop at this time.  [default: the end now]")
-@click.option("--continuous", is_flag=True, help="Go on with what arrives, until Ctrl-C.")
-@click.option(
-    "--slice",
-    "interval",
-    type=POSITIVE_DURATION,
-    metavar="DUR",
-    help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
+@options(
+    "How to export",
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="parquet",
+        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw.  [default: parquet]",
+    ),
+    click.option("--continuous", is_flag=True, help="Go on with what arrives, until Ctrl-C."),
+    click.option(
+        "--slice",
+        "interval",
+        type=POSITIVE_DURATION,
+        metavar="DUR",
+        help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
+    ),
 )
 @job_options
 @pass_invocation

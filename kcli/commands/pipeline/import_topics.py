@@ -13,6 +13,10 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "import",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),
@@ -46,10 +50,11 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 def import_topics(inv: Invocation, /, folder: str, **flags: Any) -> int:
     """Restore the topics of an export, each record once.
 
-    DIR is the folder of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names are read,
-    after their sizes and digests are checked. Topics that are missing are created with the partitions and the
-    configuration of the export. Keys, values, headers, timestamps, order and partitions are restored exactly; offsets are
-    assigned by the brokers.
+    DIR is the folder of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names are
+    read, after their sizes and digests are checked.
+
+    Topics that are missing are created with the partitions and the configuration of the export. Keys, values,
+    headers, timestamps, order and partitions are restored exactly; offsets are assigned by the brokers.
 
     An import that was interrupted goes on when it is run again, without storing anything twice. A topic that has records
     of something else is confirmed first. If the export has grown, what is new is added.

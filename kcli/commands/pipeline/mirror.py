@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT, OFFSET_RANGE
 from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
@@ -15,6 +15,10 @@ from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
 @command(
     "mirror",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         (
@@ -36,69 +40,75 @@ from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
         ("kcli pipeline mirror --from a:9092 --to b:9092 -t orders --dry-run", "what would be copied"),
     ),
 )
-@click.option(
-    "--from",
-    "source",
-    type=PROFILE,
-    required=True,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is copied: a profile, or its brokers.",
+@options(
+    "What to copy",
+    click.option(
+        "--from",
+        "source",
+        type=PROFILE,
+        required=True,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is copied: a profile, or its brokers.",
+    ),
+    click.option(
+        "--to",
+        "target",
+        type=PROFILE,
+        required=True,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is written: a profile, or its brokers.",
+    ),
+    click.option(
+        "-t",
+        "--topic",
+        "topics",
+        multiple=True,
+        required=True,
+        metavar="TOPIC|GLOB|^REGEX",
+        help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
+    ),
+    click.option(
+        "--map-topic",
+        "renames",
+        multiple=True,
+        metavar="A=B",
+        help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+    ),
+    click.option(
+        "--offset",
+        "span",
+        type=OFFSET_RANGE,
+        metavar="SPEC",
+        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+    ),
+    click.option(
+        "--since",
+        type=INSTANT,
+        metavar="TIME",
+        help="A new job begins with records from TIME on: 3h (ago), an ISO date.",
+    ),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
 )
-@click.option(
-    "--to",
-    "target",
-    type=PROFILE,
-    required=True,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is written: a profile, or its brokers.",
-)
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    required=True,
-    metavar="TOPIC|GLOB|^REGEX",
-    help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
-)
-@click.option(
-    "--map-topic",
-    "renames",
-    multiple=True,
-    metavar="A=B",
-    help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-)
-@click.option(
-    "--delivery",
-    type=click.Choice(["exactly-once", "at-least-once"]),
-    default="exactly-once",
-    help="Copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
-    "about the last second may be.  [default: exactly-once]",
-)
-@click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C.")
-@click.option(
-    "--slice",
-    "slice_ms",
-    type=POSITIVE_DURATION,
-    metavar="DURATION",
-    help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
-)
-@click.option(
-    "--offset",
-    "span",
-    type=OFFSET_RANGE,
-    metavar="SPEC",
-    help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
-)
-@click.option(
-    "--since",
-    type=INSTANT,
-    metavar="TIME",
-    help="A new job begins with records from TIME on: 3h (ago), an ISO date.",
-)
-@click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME.")
-@click.option(
-    "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+@options(
+    "How to copy",
+    click.option(
+        "--delivery",
+        type=click.Choice(["exactly-once", "at-least-once"]),
+        default="exactly-once",
+        help="Copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
+        "about the last second may be.  [default: exactly-once]",
+    ),
+    click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C."),
+    click.option(
+        "--slice",
+        "slice_ms",
+        type=POSITIVE_DURATION,
+        metavar="DURATION",
+        help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
+    ),
+    click.option(
+        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+    ),
 )
 @job_options
 @pass_invocation
@@ -106,8 +116,10 @@ def mirror(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
     """Copy topics from one cluster to another by many tasks, exactly once.
 
     Each partition is a task. Batches are passed on as the bytes in which they were stored, where brokers accept that:
-    keys, values, headers, timestamps, order and compression are kept. Transactions that were aborted are not copied.
-    Topics that the target lacks are created with the partitions and the configuration of the source.
+    keys, values, headers, timestamps, order and compression are kept.
+
+    Transactions that were aborted are not copied. Topics that the target lacks are created with the partitions and
+    the configuration of the source.
 
     How far each partition is copied is a committed offset on the target, in the transaction of its records. So a job
     that was killed anywhere continues where it ended, with the same command, and stores nothing twice; one that is

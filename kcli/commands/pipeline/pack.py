@@ -9,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @command(
     "pack",
     changes=False,
+    local=True,
     outputs=("plain",),
     examples=(
         ("kcli pipeline pack", "where is the archive that jobs bring along? it is made if it is missing"),
@@ -28,9 +29,11 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 def pack(inv: Invocation, /, file: str | None) -> int:
     """Write kcli and the libraries that its tasks import to an archive for the executors of a cluster.
 
-    Jobs on a cluster (--master) make this archive by themselves and bring it along. It fits executors with the same minor
-    version of Python on the same platform. For any others, run this command on a machine like them, and name the file, or
-    its copy in a file system that executors can read, with --spark-conf spark.archives=FILE#deps.
+    Jobs on a cluster (--master) make this archive by themselves and bring it along. It fits executors with the same
+    minor version of Python on the same platform.
+
+    For any others, run this command on a machine like them, and name the file, or its copy in a file system that
+    executors can read, with --spark-conf spark.archives=FILE#deps.
 
     The path of the archive is printed on stdout.
     """

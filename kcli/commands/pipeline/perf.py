@@ -16,6 +16,10 @@ from kcli.commands.shared.types import TOPIC, CountType, DurationType
 @command(
     "perf",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline perf -t load --num-records 1M", "as fast as this machine can"),
@@ -74,10 +78,12 @@ from kcli.commands.shared.types import TOPIC, CountType, DurationType
 def perf(inv: Invocation, /, topic: str, **flags: Any) -> int:
     """Load a topic from many tasks, and measure rate and latency.
 
-    Values are random capital letters, the same in each run; records have no key. They stay in the topic. Producers are
-    idempotent and wait for all in-sync replicas, unless -X says otherwise. Latency is the time to the confirmation, from
-    the intended time of sending (corrected) and from when the request left, as `kcli perf produce` measures it: at full
-    speed it is mostly the wait in the producer's buffer, with --throughput below that it is the cluster's.
+    Values are random capital letters, the same in each run; records have no key. They stay in the topic. Producers
+    are idempotent and wait for all in-sync replicas, unless -X says otherwise.
+
+    Latency is the time to the confirmation, from the intended time of sending (corrected) and from when the request
+    left, as `kcli perf produce` measures it: at full speed it is mostly the wait in the producer's buffer, with
+    --throughput below that it is the cluster's.
     """
     from kcli.commands.pipeline._perf_run import run  # not for --help
 

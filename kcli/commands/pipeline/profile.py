@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT, OFFSET_RANGE, PARTITIONS
 from kcli.commands.shared.types import TOPIC, CountType
@@ -15,6 +15,10 @@ from kcli.commands.shared.types import TOPIC, CountType
 @command(
     "profile",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline profile orders", "partitions, keys, sizes, times, and the shape of JSON values"),
@@ -29,35 +33,41 @@ from kcli.commands.shared.types import TOPIC, CountType
     ),
 )
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
-@click.option(
-    "--since",
-    type=INSTANT,
-    metavar="TIME",
-    help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
+@options(
+    "What to read",
+    click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions: 0,2-4."),
+    click.option(
+        "--offset",
+        type=OFFSET_RANGE,
+        metavar="SPEC",
+        help="Where to begin, and to end: earliest, -1000, N, N:M, @TIME.",
+    ),
+    click.option(
+        "--since",
+        type=INSTANT,
+        metavar="TIME",
+        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
+    ),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    click.option(
+        "--sample",
+        type=CountType(0),
+        default=10_000,
+        metavar="N",
+        help="About how many values of a topic to look into, spread evenly; 0: none.  [default: 10000]",
+    ),
 )
-@click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME.")
-@click.option(
-    "--offset",
-    type=OFFSET_RANGE,
-    metavar="SPEC",
-    help="Where to begin, and to end: earliest, -1000, N, N:M, @TIME.",
+@options(
+    "Result",
+    click.option(
+        "--top",
+        type=CountType(0),
+        default=20,
+        metavar="N",
+        help="How many of the most frequent keys to show.  [default: 20]",
+    ),
+    click.option("--html", metavar="FILE", help="Also write a page with plots; it is replaced atomically."),
 )
-@click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions: 0,2-4.")
-@click.option(
-    "--top",
-    type=CountType(0),
-    default=20,
-    metavar="N",
-    help="How many of the most frequent keys to show.  [default: 20]",
-)
-@click.option(
-    "--sample",
-    type=CountType(0),
-    default=10_000,
-    metavar="N",
-    help="About how many values of a topic to look into, spread evenly; 0: none.  [default: 10000]",
-)
-@click.option("--html", metavar="FILE", help="Also write a page with plots; it is replaced atomically.")
 @job_options
 @pass_invocation
 def profile(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:

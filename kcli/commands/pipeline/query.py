@@ -15,6 +15,10 @@ from kcli.commands.shared.types import TOPIC, CountType
 @command(
     "query",
     changes=False,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet"),
     examples=(
         (
@@ -59,9 +63,10 @@ def query(inv: Invocation, /, topics: tuple[str, ...], sql: str, **flags: Any) -
     """Query topics by SQL, as they are now, on Spark.
 
     source has the columns topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch, and
-    key_text and value_text, which are null where the bytes are not UTF-8. value:a.b is the text at a path of the value's
-    JSON; value:items[0].sku, value:['a b'] and value:n::int work too, and the same for key. With -s there are value_json
-    and key_json, and paths lead into what was decoded.
+    key_text and value_text, which are null where the bytes are not UTF-8.
+
+    value:a.b is the text at a path of the value's JSON; value:items[0].sku, value:['a b'] and value:n::int work too,
+    and the same for key. With -s there are value_json and key_json, and paths lead into what was decoded.
 
     Only the columns that occur are read, and conditions on topic, partition, offset, timestamp and key limit what is
     read. With -o parquet the last argument is a folder, which is created.

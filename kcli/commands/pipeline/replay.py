@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT
 from kcli.commands.shared.types import TOPIC, CountType
@@ -14,6 +14,10 @@ from kcli.commands.shared.types import TOPIC, CountType
 @command(
     "replay",
     changes=True,
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
     examples=(
         ("kcli pipeline replay orders.dlq --to orders --dry-run", "what would be sent, by reason and hour"),
@@ -30,34 +34,44 @@ from kcli.commands.shared.types import TOPIC, CountType
     ),
 )
 @click.argument("topic", type=TOPIC)
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    metavar="TOPIC|header:NAME",
-    help="Send to this topic, or to the topic that the record's header NAME names.",
+@options(
+    "What to send again",
+    click.option(
+        "--where", metavar="SQL", help="Only records that meet this condition, as in `kcli pipeline query`."
+    ),
+    click.option(
+        "--dedupe", type=click.Choice(["key"]), help="Of the records of a key, send the last one only."
+    ),
+    click.option(
+        "--max-replays",
+        type=CountType(1),
+        default=3,
+        metavar="N",
+        help="Skip records that were replayed N times.  [default: 3]",
+    ),
+    click.option(
+        "--since", type=INSTANT, metavar="TIME", help="Records from this time on: 3h (ago), yesterday."
+    ),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Records up to this time."),
 )
-@click.option(
-    "--where", metavar="SQL", help="Only records that meet this condition, as in `kcli pipeline query`."
-)
-@click.option("--dedupe", type=click.Choice(["key"]), help="Of the records of a key, send the last one only.")
-@click.option(
-    "--max-replays",
-    type=CountType(1),
-    default=3,
-    metavar="N",
-    help="Skip records that were replayed N times.  [default: 3]",
-)
-@click.option(
-    "--timestamps",
-    type=click.Choice(["keep", "now"]),
-    default="keep",
-    help="Send records with their timestamps, or with the present time.  [default: keep]",
-)
-@click.option("--since", type=INSTANT, metavar="TIME", help="Records from this time on: 3h (ago), yesterday.")
-@click.option("--until", type=INSTANT, metavar="TIME", help="Records up to this time.")
-@click.option(
-    "--job", metavar="NAME", help="Name of the job.  [default: from TOPIC, --to, --where and --dedupe]"
+@options(
+    "Where to, and how",
+    click.option(
+        "--to",
+        "target",
+        required=True,
+        metavar="TOPIC|header:NAME",
+        help="Send to this topic, or to the topic that the record's header NAME names.",
+    ),
+    click.option(
+        "--timestamps",
+        type=click.Choice(["keep", "now"]),
+        default="keep",
+        help="Send records with their timestamps, or with the present time.  [default: keep]",
+    ),
+    click.option(
+        "--job", metavar="NAME", help="Name of the job.  [default: from TOPIC, --to, --where and --dedupe]"
+    ),
 )
 @job_options
 @pass_invocation

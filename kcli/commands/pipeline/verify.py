@@ -7,7 +7,7 @@ import click
 
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
-from kcli.commands.shared.command import command
+from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT
 from kcli.commands.shared.types import PROFILE
@@ -22,6 +22,11 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @command(
     "verify",
     changes=_changes,
+    exits={8: "the topics differ"},
+    reads=(
+        "KCLI_IMPL",
+        "JAVA_HOME",
+    ),
     outputs=REPORTS,
     examples=(
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are all records equal, and in order?"),
@@ -39,61 +44,69 @@ def _changes(flags: Mapping[str, Any]) -> bool:
         ),
     ),
 )
-@click.option(
-    "--from",
-    "source",
-    type=PROFILE,
-    required=True,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is right: a profile, or its brokers.",
+@options(
+    "What to compare",
+    click.option(
+        "--from",
+        "source",
+        type=PROFILE,
+        required=True,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is right: a profile, or its brokers.",
+    ),
+    click.option(
+        "--to",
+        "target",
+        type=PROFILE,
+        required=True,
+        metavar="PROFILE|HOST:PORT,…",
+        help="The cluster that is compared with it: a profile, or its brokers.",
+    ),
+    click.option(
+        "-t",
+        "--topic",
+        "topics",
+        multiple=True,
+        required=True,
+        metavar="TOPIC|GLOB|^REGEX",
+        help="Topics to compare: a name, a pattern, or a regular expression; repeatable.",
+    ),
+    click.option(
+        "--map-topic",
+        "renames",
+        multiple=True,
+        metavar="A=B",
+        help=r"Topic A is called B on the target; '^REGEX=NAME' renames by a pattern, with \1 for its groups; "
+        "repeatable.",
+    ),
+    click.option(
+        "--since",
+        type=INSTANT,
+        metavar="TIME",
+        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
+    ),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
 )
-@click.option(
-    "--to",
-    "target",
-    type=PROFILE,
-    required=True,
-    metavar="PROFILE|HOST:PORT,…",
-    help="The cluster that is compared with it: a profile, or its brokers.",
-)
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    required=True,
-    metavar="TOPIC|GLOB|^REGEX",
-    help="Topics to compare: a name, a pattern, or a regular expression; repeatable.",
-)
-@click.option(
-    "--map-topic",
-    "renames",
-    multiple=True,
-    metavar="A=B",
-    help=r"Topic A is called B on the target; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-)
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
-    default="digest",
-    help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also find the "
-    "record that differs.  [default: digest]",
-)
-@click.option(
-    "--compacted",
-    is_flag=True,
-    help="Compare the last record of each key, whatever compaction has removed before it.",
-)
-@click.option(
-    "--since",
-    type=INSTANT,
-    metavar="TIME",
-    help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
-)
-@click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME.")
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Write to the target what it lacks: records at the end of a partition; with --compacted last records of keys.",
+@options(
+    "How to compare",
+    click.option(
+        "--level",
+        type=click.Choice(LEVELS),
+        default="digest",
+        help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also find the "
+        "record that differs.  [default: digest]",
+    ),
+    click.option(
+        "--compacted",
+        is_flag=True,
+        help="Compare the last record of each key, whatever compaction has removed before it.",
+    ),
+    click.option(
+        "--repair",
+        is_flag=True,
+        help="Write to the target what it lacks: records at the end of a partition; with --compacted last records "
+        "of keys.",
+    ),
 )
 @job_options
 @pass_invocation

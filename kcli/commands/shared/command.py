@@ -6,7 +6,7 @@ A command's docstring is its help, whose first paragraph is the summary. Importe
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -63,6 +63,9 @@ class Command(WithGlobals):
 
     ``changes``: whether it changes anything on the cluster, or a function of its flags that tells; a read-only profile
     refuses it then. One that does not say is refused too.
+
+    For the help and the manual: ``exits`` are exit codes that mean something particular here, ``reads`` are variables of
+    ``kcli/docgen/environment.py`` besides those of all commands; ``local``: it contacts no cluster.
     """
 
     def __init__(
@@ -71,6 +74,9 @@ class Command(WithGlobals):
         examples: Examples = (),
         outputs: Sequence[str] = OUTPUT_KINDS,
         changes: Changes | None = None,
+        exits: Mapping[int, str] | None = None,
+        reads: Sequence[str] = (),
+        local: bool = False,
         **settings: Any,
     ) -> None:
         settings["add_help_option"] = False
@@ -78,6 +84,9 @@ class Command(WithGlobals):
         self.examples = tuple(examples)
         self.outputs = tuple(outputs)
         self.changes = changes
+        self.exits = exits or {}
+        self.reads = tuple(reads)
+        self.local = local
 
     def invoke(self, ctx: click.Context) -> Any:
         """Checks ``-o`` against what this command can print, then runs it."""
@@ -185,6 +194,28 @@ def command(
     return click.command(
         name, cls=Command, examples=examples, outputs=outputs, changes=changes, hidden=hidden, **settings
     )
+
+
+def options(heading: str, *declared: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Declares options, in this order, below a heading of the help and the manual.
+
+    Options that are declared without one are below "Options". An inner heading is kept.
+    """
+
+    def decorate(function: F) -> F:
+        before = len(_declared(function))
+        for option in reversed(declared):
+            function = option(function)
+        for param in _declared(function)[before:]:
+            vars(param).setdefault("heading", heading)
+        return function
+
+    return decorate
+
+
+def _declared(function: Callable[..., Any]) -> list[click.Parameter]:
+    """The parameters that click's decorators have collected, the last one first."""
+    return getattr(function, "__click_params__", [])
 
 
 def group(

@@ -1,4 +1,7 @@
-"""The help of a command or a concept, laid out for 80 columns: usage, what it does, examples, options, global options."""
+"""The help of a command or a concept: usage, what it does, examples, then options, and what is looked up last.
+
+On a terminal headings are bold and lines have up to 100 columns; in a pipe it is plain text of 80 columns.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.docgen.describe import CommandDoc, Example, OptionDoc, describe
+from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
 from kcli.output.colour import wants_colour
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from kcli.docgen.concepts import Concept
 
 COLUMN = 30
+WIDEST = 100
+"""More is hard to read."""
 
 
 def show_help(ctx: click.Context) -> None:
@@ -34,8 +40,7 @@ def help_text(ctx: click.Context, *, width: int = 0) -> str:
     """The whole help; headings are bold where stdout shows colour."""
     bold = wants_colour(sys.stdout, os.environ, ctx.ensure_object(GlobalValues).color)
     doc = describe(ctx.command, tuple(ctx.command_path.split()), ctx)
-    blocks = _root_blocks(doc) if len(doc.path) == 1 and doc.is_group else _blocks(doc)
-    return "\n".join(_laid_out(blocks, width or _width(), bold)).rstrip("\n")
+    return "\n".join(_laid_out(_blocks(doc), width or _width(), bold)).rstrip("\n")
 
 
 def concept_text(concept: Concept, values: GlobalValues, *, width: int = 0) -> str:
@@ -59,33 +64,59 @@ Block = tuple[str, Iterable[tuple[str, str] | str]]
 """Heading (may be empty) and lines: (term, explanation), or text to be wrapped."""
 
 
-def _root_blocks(doc: CommandDoc) -> Iterator[Block]:
-    yield from _text_blocks(doc)
-    yield "Usage:", [("", doc.usage)]
-    yield "Commands:", list(doc.children)
-    yield from _example_block(doc)
-    yield "Global options (before or after the command):", [_row(option) for option in doc.global_options]
-    yield "Exit codes:", list(EXIT_CODES)
-    yield "More, by `kcli help WORD`:", [("", ", ".join(TOPICS))]
-
-
 def _blocks(doc: CommandDoc) -> Iterator[Block]:
+    """What is read first comes first: how to call it, what it does, lines to type; what is looked up comes last."""
+    root = len(doc.path) == 1 and doc.is_group
     yield "Usage:", [("", doc.usage)]
     yield from _text_blocks(doc)
+    yield from _example_block(doc)
     if doc.children:
         yield "Commands:", list(doc.children)
-    yield from _example_block(doc)
-    if doc.own_options:
-        yield "Options:", [_row(option) for option in doc.own_options]
-    if doc.global_options:
-        short = [option.names[0] for option in doc.global_options]
-        yield "Global options:", [("", f"{' '.join(short)} (`{doc.path[0]} --help` explains them)")]
+    column = min(COLUMN, max((len(_row(option)[0]) for option in doc.own_options), default=0))
+    for heading, options in doc.own_groups:
+        yield f"{heading or 'Options'}:", [_row(option, column) for option in options]
+    if len(doc.paragraphs) > 1:
+        yield "Details:", [line for paragraph in doc.paragraphs[1:] for line in (paragraph, "")][:-1]
+    yield from _global_blocks(doc) if root else _short_global_block(doc)
+    if root or not doc.is_group:
+        yield "Environment:", list(ENVIRONMENT if root else doc.environment)
+        yield "Exit codes:", list(EXIT_CODES if root else doc.exit_codes)
+    yield "See also:", list(_see_also(doc))
+
+
+def _global_blocks(doc: CommandDoc) -> Iterator[Block]:
+    where = ", before or after the command"
+    for heading, options in doc.global_groups:
+        yield f"Global options{where}: {heading.lower()}", [_row(option) for option in options]
+        where = ""
+
+
+def _short_global_block(doc: CommandDoc) -> Iterator[Block]:
+    """``-o`` in full, since its values depend on the command; of the others the names."""
+    output = [option for option in doc.global_options if option.choices and "-o" in option.names]
+    shown = [] if doc.is_group else [_row(option) for option in output]
+    names = [option.names[0] for option in doc.global_options if shown == [] or option not in output]
+    yield "Global options:", [*shown, ("", f"{' '.join(names)} (`{doc.path[0]} --help` explains them)")]
+
+
+def _see_also(doc: CommandDoc) -> Iterator[tuple[str, str]]:
+    yield f"kcli man {' '.join(doc.path[1:])}".rstrip(), "the same as a page of the manual"
+    if len(doc.path) == 1:
+        yield "kcli help WORD", ", ".join(TOPICS)
+    elif not doc.is_group:
+        yield "kcli help WORD", ", ".join(doc.concepts)
+    if len(doc.path) > 2:
+        yield f"{' '.join(doc.path[:-1])} --help", "the commands beside it"
 
 
 def _text_blocks(doc: CommandDoc) -> Iterator[Block]:
-    yield "", [doc.summary + "."]
-    for paragraph in doc.paragraphs:
-        yield "", [paragraph]
+    """The summary and what follows it, as one paragraph unless that is laid out."""
+    first = doc.paragraphs[:1]
+    if first and not first[0].startswith((" ", "\t")):
+        yield "", [f"{doc.summary}. {first[0]}"]
+    else:
+        yield "", [f"{doc.summary}."]
+        yield from (("", [paragraph]) for paragraph in first)
 
 
 def _example_block(doc: CommandDoc) -> Iterator[Block]:
@@ -96,9 +127,10 @@ def _example_block(doc: CommandDoc) -> Iterator[Block]:
         )
 
 
-def _row(option: OptionDoc) -> tuple[str, str]:
+def _row(option: OptionDoc, column: int = 0) -> tuple[str, str]:
+    """``column``: the least width of the term, so that the options of all groups are aligned."""
     short = option.names[0].startswith("--") and len(option.names[0]) > 2
-    return (" " * 4 if short else "") + option.shown, option.help
+    return f"{' ' * 4 if short else ''}{option.shown}".ljust(column), option.help
 
 
 def _laid_out(blocks: Iterable[Block], width: int, bold: bool) -> Iterator[str]:
@@ -108,13 +140,13 @@ def _laid_out(blocks: Iterable[Block], width: int, bold: bool) -> Iterator[str]:
         rows = [line for line in lines if isinstance(line, tuple)]
         column = min(COLUMN, max((len(term) for term, _ in rows), default=0), max(width // 2 - 4, 0)) + 4
         for line in lines:
-            yield from _line(line, width, column)
+            yield from _line(line, width, column, "  " if heading else "")
         yield ""
 
 
-def _line(line: tuple[str, str] | str, width: int, column: int) -> Iterator[str]:
+def _line(line: tuple[str, str] | str, width: int, column: int, indent: str) -> Iterator[str]:
     if isinstance(line, str):
-        yield from _paragraph(line, width)
+        yield from _paragraph(line, width, indent)
         return
     term, text = line
     if term == "$":
@@ -127,18 +159,21 @@ def _line(line: tuple[str, str] | str, width: int, column: int) -> Iterator[str]
         yield from _entry(term, text, width, column)
 
 
-def _paragraph(text: str, width: int) -> Iterator[str]:
-    """Wrapped; an indented paragraph stays as it is."""
-    if text.startswith((" ", "\t")):
-        yield from text.splitlines()
+def _paragraph(text: str, width: int, indent: str) -> Iterator[str]:
+    """Wrapped; an indented paragraph stays as it is, an empty one is an empty line."""
+    if not text or text.startswith((" ", "\t")):
+        yield from text.splitlines() or [""]
     else:
-        yield from textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+        words = " ".join(text.split())
+        yield from textwrap.wrap(
+            words, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
 
 
 def _entry(term: str, text: str, width: int, column: int) -> Iterator[str]:
     wrapped = textwrap.wrap(text, max(width - column, 20), break_on_hyphens=False) or [""]
     if len(term) + 4 > column:
-        yield f"  {term}"
+        yield f"  {term}".rstrip()
     else:
         yield f"  {term:<{column - 2}}{wrapped.pop(0)}".rstrip()
     for rest in wrapped:
@@ -146,5 +181,5 @@ def _entry(term: str, text: str, width: int, column: int) -> Iterator[str]:
 
 
 def _width() -> int:
-    """80 columns, fewer on a narrow terminal."""
-    return max(40, min(80, terminal_size(1).columns))
+    """Those of the terminal, at most 100; 80 in a pipe."""
+    return max(40, min(WIDEST, terminal_size(1).columns))

@@ -25,11 +25,16 @@ LIKE_A_DURATION = r"(?i)(\d+(\.\d+)?(ms|s|m|h|d|w))+|P(\d|T\d)[\dDTHMS.]*"
 
 
 class GlobalOption(click.Option):
-    """An option that is kept in ``GlobalValues``; names in ``quiet_names`` work but are not shown."""
+    """An option that is kept in ``GlobalValues``; names in ``quiet_names`` work but are not shown. ``heading``
+    is that of its group in the help.
+    """
 
-    def __init__(self, names: Sequence[str], quiet_names: tuple[str, ...] = (), **settings: Any) -> None:
+    def __init__(
+        self, names: Sequence[str], *, heading: str, quiet_names: tuple[str, ...] = (), **settings: Any
+    ) -> None:
         settings |= {"callback": _remember, "expose_value": False}
         super().__init__((*names, *quiet_names), **settings)
+        self.heading = heading
         self.quiet_names = quiet_names
         self.shown = tuple(name for name in names if name.startswith("-"))
 
@@ -178,30 +183,37 @@ def _repeated(ctx: click.Context | None, option: click.Option, first: Any, secon
     )
 
 
+_CLUSTER, _OUTPUT, _QUESTIONS, _HELP = "Cluster", "Output", "Questions and time", "Help"
+
+
 @functools.cache
 def global_options() -> tuple[GlobalOption, ...]:
     """The table. Order is the order in help and man pages."""
     return (
         GlobalOption(
             (*NAMES["bootstrap_server"], "bootstrap_server"),
+            heading=_CLUSTER,
             quiet_names=QUIET_NAMES["bootstrap_server"],
             metavar="HOST:PORT[,…]",
             help="brokers to start from",
         ),
         GlobalOption(
             (*NAMES["command_config"], "command_config"),
+            heading=_CLUSTER,
             metavar="FILE",
             multiple=True,
             help="client options from a Java .properties file or librdkafka k=v lines",
         ),
         GlobalOption(
             (*NAMES["command_property"], "command_property"),
+            heading=_CLUSTER,
             metavar="K=V",
             multiple=True,
             help="one client option; `kcli help options` lists them",
         ),
         GlobalOption(
             (*NAMES["profile"], "profile"),
+            heading=_CLUSTER,
             quiet_names=QUIET_NAMES["profile"],
             metavar="NAME",
             type=PROFILE,
@@ -209,28 +221,42 @@ def global_options() -> tuple[GlobalOption, ...]:
         ),
         GlobalOption(
             ("-o", "--output", "output"),
+            heading=_OUTPUT,
             metavar="KIND",
             type=OUTPUT,
             help="table, plain, wide, tsv, csv, json, ndjson, yaml or name; table on a terminal, "
             "plain in a pipe",
         ),
         GlobalOption(
-            ("--no-headers", "no_headers"), is_flag=True, help="no header line in plain, tsv and csv"
+            ("--no-headers", "no_headers"),
+            heading=_OUTPUT,
+            is_flag=True,
+            help="no header line in plain, tsv and csv",
         ),
         GlobalOption(
             (*NAMES["client_id"], "client_id"),
+            heading=_CLUSTER,
             metavar="ID",
             help="the name under which brokers log this client",
         ),
         GlobalOption(
             (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),
+            heading=_CLUSTER,
             is_flag=True,
             help="send passwords and tokens to brokers and a schema registry without TLS too",
         ),
-        GlobalOption(("-q", "--quiet", "quiet"), is_flag=True, help="only warnings and errors on stderr"),
-        GlobalOption(("-v", "--verbose", "verbose"), count=True, help="more detail; -vv for even more"),
+        GlobalOption(
+            ("-q", "--quiet", "quiet"),
+            heading=_OUTPUT,
+            is_flag=True,
+            help="only warnings and errors on stderr",
+        ),
+        GlobalOption(
+            ("-v", "--verbose", "verbose"), heading=_OUTPUT, count=True, help="more detail; -vv for even more"
+        ),
         GlobalAttachedOption(
             ("-d", "--debug", "debug"),
+            heading=_OUTPUT,
             bare=",".join(DEBUG_AREAS),
             looks=f"({'|'.join(DEBUG_AREAS)})(,({'|'.join(DEBUG_AREAS)}))+",
             type=DEBUG,
@@ -239,41 +265,57 @@ def global_options() -> tuple[GlobalOption, ...]:
         ),
         GlobalOption(
             ("--color", "color"),
+            heading=_OUTPUT,
             type=click.Choice(("auto", "always", "never")),
             help="colour on a terminal only (auto), always or never",
         ),
-        GlobalOption(("--no-pager", "no_pager"), is_flag=True, help="never page long output"),
+        GlobalOption(
+            ("--no-pager", "no_pager"), heading=_OUTPUT, is_flag=True, help="never page long output"
+        ),
         GlobalOption(
             ("--progress", "progress"),
+            heading=_OUTPUT,
             type=click.Choice(("auto", "none", "bar", "json")),
             help="how progress is shown on stderr; json: one object per line",
         ),
         GlobalOption(
             ("--timeout", "timeout"),
+            heading=_QUESTIONS,
             metavar="DUR",
             type=POSITIVE_DURATION,
             help="limit for the first contact and for each request of an administrative command (default: 10s)",
         ),
         GlobalOption(
             ("--no-input", "no_input"),
+            heading=_QUESTIONS,
             is_flag=True,
             help="never prompt; exit with 2 where an answer is required",
         ),
         GlobalOption(
             ("--yes", "yes"),
+            heading=_QUESTIONS,
             quiet_names=("--execute",),
             is_flag=True,
             help="answer every confirmation with yes",
         ),
         GlobalOption(
             ("--confirm", "confirm"),
+            heading=_QUESTIONS,
             metavar="NAME",
             help="confirm by giving the name that would otherwise have to be typed",
         ),
-        GlobalOption(("--dry-run", "dry_run"), is_flag=True, help="check everything, change nothing"),
-        HelpOption(("-h", "--help", "help"), is_flag=True, is_eager=True, help="show help and exit"),
+        GlobalOption(
+            ("--dry-run", "dry_run"),
+            heading=_QUESTIONS,
+            is_flag=True,
+            help="check everything, change nothing",
+        ),
+        HelpOption(
+            ("-h", "--help", "help"), heading=_HELP, is_flag=True, is_eager=True, help="show help and exit"
+        ),
         VersionOption(
             ("-V", "--version", "version"),
+            heading=_HELP,
             is_flag=True,
             is_eager=True,
             help="show the version and exit; with -v also what it is built on",

@@ -27,12 +27,18 @@ __all__ = (
 
 
 class Word(ParamType):
-    """A type made from a function, which raises ValueError with a sentence."""
+    """A type made from a function, which raises ValueError with a sentence; ``kcli help`` explains its ``concept``."""
 
     def __init__(
-        self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = (), completes: str = ""
+        self,
+        name: str,
+        parse: Callable[[str], Any],
+        words: tuple[str, ...] = (),
+        completes: str = "",
+        concept: str = "",
     ) -> None:
         self.name = name
+        self.concept = concept
         self.words = words
         self.completes = completes
         self._parse = parse
@@ -274,9 +280,9 @@ BROKERS = Word("brokers", parse_brokers)
 TOPIC_PARTITIONS = Word("topic", parse_topic_partitions, completes="topics")
 TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)
-SERDE = Word("serde", str, SERDES)
+SERDE = Word("serde", str, SERDES, concept="formats")
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
-OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), OFFSET_WORDS[:2])
-OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), OFFSET_WORDS)
-INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()))
+OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), OFFSET_WORDS[:2], concept="offsets")
+OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), OFFSET_WORDS, concept="offsets")
+INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()), concept="times")

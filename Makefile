@@ -46,7 +46,7 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
-	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
+	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
 	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI'
 	@echo 'make site-serve   shows it, and what changes in docs/, on 127.0.0.1:8000'
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'

@@ -11,9 +11,6 @@ from kcli.docgen.site.places import KINDS, Places, kind_place
 from kcli.schemas.catalogue import Kind, Schema
 
 _REFERENCE = "#/$defs/"
-_MEANINGS = {"kind": "Names the kind.", "items": "The items of the document."}
-"""Where the schema has no words of its own."""
-
 _WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false"}
 
 
@@ -83,8 +80,7 @@ class _Keys:
             anchor = f"key-{before}{name}".replace("[]", "")
             term = f"[{markdown.code(before + name)}](#{anchor}){{ #{anchor} .option }} {self._type(inner)}"
             term += "" if name in required else ", not always there"
-            meaning = inner.get("description") or found.get("description") or _MEANINGS.get(name, "–")
-            yield markdown.definition(term, markdown.prose(meaning, self._link))
+            yield markdown.definition(term, markdown.prose(_meaning(name, inner, found), self._link))
             yield from self._within(found, before + name)
 
     def _within(self, schema: Schema, path: str) -> Iterator[str]:
@@ -120,6 +116,14 @@ class _Keys:
             items: Any = schema.get("items")
             return f"list of {self._type(items)}" if isinstance(items, dict) else "list"
         return _WORDS.get(name, name)
+
+
+def _meaning(name: str, schema: Schema, found: Schema) -> str:
+    """The words of the schema, or of what it refers to; keys that are the same everywhere have none."""
+    text: str = schema.get("description") or found.get("description") or ""
+    if text:
+        return text
+    return "Always this." if "const" in schema else f"The {name} of the document."
 
 
 def _kind_of(schema: Schema) -> str | None:

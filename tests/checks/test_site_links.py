@@ -1,8 +1,12 @@
 """Links of pages of the repository lead to the same things on the site."""
 
+import re
+
 import pytest
 
+from tools.site.command_links import page_on, with_command_links
 from tools.site.links import site_links
+from tools.site.words import with_whole_options
 
 PUBLISHED = {
     "docs/groups.md": "groups.md",
@@ -61,3 +65,45 @@ def test_other_links_code_and_dead_links_stay(text: str) -> None:
 
 def test_a_link_after_a_block_of_code_is_changed() -> None:
     assert changed("```sh\nx\n```\n[x](../kcli/cli.py)\n") == "```sh\nx\n```\nx\n"
+
+
+PAGES = {"reference/commands/groups/index.md", "reference/commands/groups/lag.md", "reference/times.md"}
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("groups", "reference/commands/groups/index.md"),
+        ("groups lag billing --watch", "reference/commands/groups/lag.md"),
+        ("groups frobnicate", "reference/commands/groups/index.md"),
+        ("help times", "reference/times.md"),
+        ("COMMAND --help", None),
+    ],
+)
+def test_the_page_on_a_command_is_that_of_its_longest_known_part(words: str, place: str | None) -> None:
+    assert page_on(words, PAGES) == place
+
+
+def test_a_command_is_a_link_the_first_time_and_outside_of_links_headings_and_blocks() -> None:
+    other = "<h2><code>kcli groups</code></h2><pre><code>kcli groups</code></pre><a href='x'><code>kcli groups</code></a>"
+    once, again = (
+        "<code>kcli groups lag</code>",
+        "<code>kcli groups lag --watch</code>, <code>kcli nothing</code>",
+    )
+    assert with_command_links(other + once + again, lambda words: page_on(words, PAGES)) == (
+        f'{other}<a class="command" href="reference/commands/groups/lag.md">{once}</a>{again}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<code>kcli x --to -1h -e</code>", "<code>kcli x {--to} -1h {-e}</code>"),
+        ("<code>--dry-run</code> and --dry-run", "<code>{--dry-run}</code> and --dry-run"),
+        ("<pre><code>x --to y</code></pre>", "<pre><code>x --to y</code></pre>"),
+        ("<code>loss-risk a-b</code>", "<code>loss-risk a-b</code>"),
+    ],
+)
+def test_options_in_code_are_kept_whole(html: str, expected: str) -> None:
+    spans = re.sub(r"\{(.*?)\}", r'<span class="word">\1</span>', expected)
+    assert with_whole_options(html) == spans

@@ -58,9 +58,15 @@ def _judged(browser: Browser, address: str, pages: list[str]) -> Iterator[str]:
             browser.resize(width, height)
             if number == 0:
                 browser.open(f"{address}/{page}")
-                led_to[page] = {urlsplit(link).path.lstrip("/") for link in browser.value_of(_LINKS)}
+                led_to[page] = {
+                    urlsplit(link).path.lstrip("/") or FIRST
+                    for link in browser.value_of(_LINKS)
+                    if link.startswith(address)
+                }
             for problem in _of_page(browser, width):
                 yield f"{page} ({width} px): {problem}"
+    for page, targets in led_to.items():
+        yield from (f"{page}: a link to {target}, which is not there" for target in targets - {*pages})
     reached = _reached(led_to)
     yield from (f"{page}: no path of links leads there" for page in pages if page not in reached | {LOST})
 

@@ -11,8 +11,11 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from links import site_links  # beside this file
+from command_links import page_on, with_command_links  # beside this file
+from links import site_links
 from mkdocs.structure.files import File
+from mkdocs.utils import get_relative_url
+from words import with_whole_options
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -67,6 +70,20 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     repository = f"{config.repo_url.rstrip('/')}/blob/main/" if config.repo_url else ""
     text = _WORDS_FOR_TESTS.sub(r"\1", markdown)
     return site_links(text, path, published, lambda found: (ROOT / found).exists(), repository)
+
+
+def on_page_content(html: str, page: Page, files: Files, **_: object) -> str:
+    """Commands that a page names are links to the reference, which has its own; options are not broken."""
+    if page.file.src_uri.startswith("reference/"):
+        return with_whole_options(html)
+    pages = {file.src_uri for file in files if file.src_uri.startswith("reference/")}
+
+    def address(words: str) -> str | None:
+        place = page_on(words, pages)
+        found = files.get_file_from_path(place) if place else None
+        return get_relative_url(found.url, page.url) if found else None
+
+    return with_whole_options(with_command_links(html, address))
 
 
 def _address_of_the_repository() -> str | None:

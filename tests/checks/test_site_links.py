@@ -1,10 +1,11 @@
-"""Links of pages of the repository lead to the same things on the site."""
+"""Pages of the repository say the same on the site, and their links lead to the same things."""
 
 import re
 
 import pytest
 
 from tools.site.command_links import page_on, with_command_links
+from tools.site.dialect import for_python_markdown
 from tools.site.links import site_links
 from tools.site.words import with_whole_options
 
@@ -107,3 +108,10 @@ def test_a_command_is_a_link_the_first_time_and_outside_of_links_headings_and_bl
 def test_options_in_code_are_kept_whole(html: str, expected: str) -> None:
     spans = re.sub(r"\{(.*?)\}", r'<span class="word">\1</span>', expected)
     assert with_whole_options(html) == spans
+
+
+def test_bars_in_the_code_of_a_table_have_no_backslash_and_blocks_a_language_only() -> None:
+    page = "```sh cluster\nx \\| y\n```\n| a | b |\n|---|---|\n| `x \\| y` | c \\| d |\n`x \\| y`\n"
+    assert for_python_markdown(page) == (
+        "```sh\nx \\| y\n```\n| a | b |\n|---|---|\n| `x | y` | c \\| d |\n`x \\| y`\n"
+    )

@@ -6,12 +6,12 @@ Runs in the environment of MkDocs, which has no kcli.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from command_links import page_on, with_command_links  # beside this file
+from dialect import for_python_markdown
 from links import site_links
 from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
@@ -33,9 +33,6 @@ BORROWED = {
     "SECURITY.md": "project/security.md",
 }
 """Pages that are not below docs/, and where they are on the site."""
-
-_WORDS_FOR_TESTS = re.compile(r"^( *```\w+) .*$", re.M)
-"""GitHub ignores what follows the language; Python-Markdown would see no code block."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -60,7 +57,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links that lead somewhere in the repository lead somewhere on the site; a code block has a language only."""
+    """A page as GitHub shows it: links that lead somewhere in the repository lead somewhere on the site."""
     place = page.file.src_uri
     if place.startswith("reference/"):
         return markdown
@@ -68,7 +65,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     published = {f"docs/{uri}": uri for uri in own} | BORROWED
     path = next((name for name, borrowed in BORROWED.items() if borrowed == place), f"docs/{place}")
     repository = f"{config.repo_url.rstrip('/')}/blob/main/" if config.repo_url else ""
-    text = _WORDS_FOR_TESTS.sub(r"\1", markdown)
+    text = for_python_markdown(markdown)
     return site_links(text, path, published, lambda found: (ROOT / found).exists(), repository)
 
 

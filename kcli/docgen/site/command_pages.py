@@ -85,7 +85,7 @@ def _shown(option: OptionDoc) -> str:
 
 def _see_also(doc: CommandDoc, source: str, places: Places, mentions: Sequence[Mention]) -> Iterator[str]:
     for mention in mentions:
-        yield f"- [{markdown.escaped(mention.title)}]({markdown.between(source, mention.place)})"
+        yield f"- [{mention.title}]({markdown.between(source, mention.place)})"
     for count in range(len(doc.path) - 1, 1, -1):
         path = doc.path[:count]
         yield f"- {markdown.code(' '.join(path), markdown.between(source, places.pages[path]))}"

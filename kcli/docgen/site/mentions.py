@@ -14,7 +14,7 @@ _MOST = 6
 
 
 class Mention(NamedTuple):
-    """A page with its title."""
+    """A page with its title, which is Markdown."""
 
     title: str
     place: str

@@ -154,22 +154,6 @@ pictures: venv-dev
 	@$(PY) -m tests.tui.made_up docs/pictures/shop.ndjson
 	@$(PY) -m kcli.docgen.pictures
 
-# Tools of their own, because no other target needs them.
-SUPPLY := $(CACHE)/supply
-$(SUPPLY)/ready: | venv
-	@$(PY) -m venv $(SUPPLY)
-	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
-	@touch $@
-
-.PHONY: lock audit
-lock: $(SUPPLY)/ready
-	@sh tools/lock.sh $(SUPPLY)/bin
-
-# --strict: a package whose advisories cannot be read is a failure.
-audit: $(SUPPLY)/ready
-	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock || \
-	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
-
 # The documentation site: the reference by kcli itself, then all of it by MkDocs, in an environment of its own, with the
 # versions of tools/site/site.lock. --strict: a dead link, or a page to which none leads, is an error.
 SITE := $(CACHE)/site
@@ -192,6 +176,22 @@ site-serve: site-pages
 # Each page in a browser, on two widths of screen (Debian: chromium-driver); minutes.
 site-test: site
 	@$(PY) -m tests.site $(SITE)/html
+
+# Tools of their own, because no other target needs them.
+SUPPLY := $(CACHE)/supply
+$(SUPPLY)/ready: | venv
+	@$(PY) -m venv $(SUPPLY)
+	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
+	@touch $@
+
+.PHONY: lock audit
+lock: $(SUPPLY)/ready
+	@sh tools/lock.sh $(SUPPLY)/bin
+
+# --strict: a package whose advisories cannot be read is a failure.
+audit: $(SUPPLY)/ready
+	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock || \
+	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

@@ -215,7 +215,7 @@ venv-dev:
 
 clean:
 	@rm -rf build dist *.egg-info kcli/core/kernels/_native*.so
-	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize site/html site/pages || :
+	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize || :
 
 distclean: clean
 	@rm -rf $(CACHE)

@@ -21,7 +21,6 @@ PERF = {
 PROFILE = {
     "profile-partitions.svg": "Records by partition",
     "profile-times.svg": "Records by time",
-    "profile-sizes.svg": "Sizes of values",
 }
 """The picture of the plot below a heading."""
 

@@ -46,8 +46,11 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
-	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
-	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
+	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
+	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI'
+	@echo 'make site-serve   shows it, and what changes in docs/, on 127.0.0.1:8000'
+	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
+	@echo 'make lock       writes requirements.lock and tools/site/site.lock again, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
@@ -150,6 +153,29 @@ docs: venv
 pictures: venv-dev
 	@$(PY) -m tests.tui.made_up docs/pictures/shop.ndjson
 	@$(PY) -m kcli.docgen.pictures
+
+# The documentation site: the reference by kcli itself, then all of it by MkDocs, in an environment of its own, with the
+# versions of tools/site/site.lock. --strict: a dead link, or a page to which none leads, is an error.
+SITE := $(CACHE)/site
+$(SITE)/ready: tools/site/site.lock | venv
+	@rm -rf $(SITE)/venv && mkdir -p $(SITE) && $(PY) -m venv $(SITE)/venv
+	@$(SITE)/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools/site/site.lock
+	@touch $@
+
+.PHONY: site site-pages site-serve site-test
+site-pages: $(SITE)/ready
+	@rm -rf $(SITE)/pages && $(PY) -m kcli.docgen --site $(SITE)/pages
+
+site: site-pages
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/venv/bin/mkdocs build --strict --clean
+	@echo "the site is in $(SITE)/html: open index.html"
+
+site-serve: site-pages
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/venv/bin/mkdocs serve --strict
+
+# Each page in a browser, on two widths of screen (Debian: chromium-driver); minutes.
+site-test: site
+	@$(PY) -m tests.site $(SITE)/html
 
 # Tools of their own, because no other target needs them.
 SUPPLY := $(CACHE)/supply

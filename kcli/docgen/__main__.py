@@ -1,8 +1,10 @@
 """``python -m kcli.docgen [--check]``: writes man/, completions/ and the README's blocks, or fails on drift.
 
-The only part of this package that imports kcli's own command tree.
+``--site FOLDER`` writes the reference of the documentation site there, and its navigation. The only part of this package
+that imports kcli's own command tree.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,12 +12,19 @@ from kcli.cli import cli
 from kcli.docgen import bash, fish, manual, readme, zsh
 from kcli.docgen.completed import completed
 from kcli.docgen.describe import CommandDoc, walk
+from kcli.docgen.site import pages
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = "tests/golden/schemas"
+"""Documents that were printed: a file for each kind."""
+
+NAVIGATION = "navigation.json"
 
 
 def main(arguments: list[str]) -> int:
     """Writes, or with ``--check`` compares: exit status 1 and the names of stale files."""
+    if "--site" in arguments:
+        return write_site(Path(arguments[arguments.index("--site") + 1]))
     made = render()
     stale = [path for path, text in made.items() if _read(path) != text]
     extra = [path for path in _generated() if path not in made]
@@ -41,6 +50,31 @@ def render() -> dict[Path, str]:
     made[ROOT / "completions" / "_kcli"] = zsh.script(known)
     made[ROOT / "completions" / "kcli.fish"] = fish.script(known)
     return made | _readme(docs)
+
+
+def write_site(folder: Path) -> int:
+    """Writes the pages and the navigation of the reference into an empty folder."""
+    docs = list(walk(cli, "kcli"))
+    made = pages.reference(docs, written(), examples())
+    made[NAVIGATION] = json.dumps(pages.navigation(docs), indent=1)
+    for place, text in made.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    print(f"{len(made) - 1} pages written to {folder}")
+    return 0
+
+
+def written() -> dict[str, str]:
+    """The pages for users that people write, by their places below docs/."""
+    paths = [path for pattern in ("*.md", "tasks/*.md") for path in sorted((ROOT / "docs").glob(pattern))]
+    return {path.relative_to(ROOT / "docs").as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def examples() -> dict[str, str]:
+    """The shortest document of each kind."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / EXAMPLES).glob("*.ndjson")}
+    return {kind: min(text.splitlines(), key=len) for kind, text in files.items()}
 
 
 def _readme(docs: list[CommandDoc]) -> dict[Path, str]:

@@ -44,11 +44,11 @@ def shared_by_all(docs: Sequence[CommandDoc]) -> man.Manual:
 def page_on(topic: str, shared: man.Manual) -> str:
     """The page on the client options, or on a concept."""
     if topic == OPTIONS:
-        return man.options_page("kcli-options", _option_terms(), shared)
+        return man.options_page("kcli-options", option_terms(), shared)
     return man.concept_page(f"kcli-{topic}", concept(topic), shared)
 
 
-def _option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
+def option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
     """(heading, (key, explanation)) of every option of clients and of the registry, each once."""
     sections = []
     seen: set[str] = set()

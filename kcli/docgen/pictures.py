@@ -1,15 +1,19 @@
-"""``python -m kcli.docgen.pictures``: plays docs/pictures/shop.ndjson and writes pictures of the screens of ``kcli top``.
+"""``python -m kcli.docgen.pictures``: writes the pictures of the documentation, by the code that shows the same to users.
 
-The same recording and the same release of Textual give the same bytes.
+The screens of ``kcli top`` are played from docs/pictures/shop.ndjson; the plots of ``kcli perf`` and ``kcli pipeline
+profile`` are those of the reports beside it, which real runs have printed. The same data and the same release of Textual
+give the same bytes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from kcli.docgen.plots import perf_pictures, profile_pictures
 from kcli.flows.monitor.playback import Recording
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
@@ -43,11 +47,19 @@ PICTURES: dict[str, Callable[[TopApp], None]] = {
 
 
 def render() -> dict[str, str]:
-    """The pictures by name."""
-    return asyncio.run(_all())
+    """All pictures by name."""
+    return asyncio.run(_screens()) | plots()
 
 
-async def _all() -> dict[str, str]:
+def plots() -> dict[str, str]:
+    """Those that are no screens. The intervals of perf.json have lost their histograms, which no plot shows."""
+    perf, profile = (
+        json.loads((FOLDER / name).read_text(encoding="utf-8")) for name in ("perf.json", "profile.json")
+    )
+    return perf_pictures(perf) | profile_pictures(profile)
+
+
+async def _screens() -> dict[str, str]:
     return {name: await _picture(prepare) for name, prepare in PICTURES.items()}
 
 
@@ -76,9 +88,10 @@ def _arrived(app: TopApp, feed: ReplayFeed) -> bool:
 
 def main() -> int:
     """Writes the pictures."""
-    for name, text in render().items():
+    made = render()
+    for name, text in made.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
-    print(f"{len(PICTURES)} pictures written to {FOLDER}")
+    print(f"{len(made)} pictures written to {FOLDER}")
     return 0
 
 

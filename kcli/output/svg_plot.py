@@ -14,7 +14,7 @@ from math import ceil, floor, log10
 from kcli.output.html_page import text
 
 _WIDTH, _HEIGHT = 900, 260
-_LEFT, _RIGHT, _TOP, _FOOT = 70, 12, 22, 34
+_LEFT, _RIGHT, _TOP, _FOOT = 70, 26, 22, 34
 _DASHES = ("", ' stroke-dasharray="7 3"', ' stroke-dasharray="2 3"')
 
 Point = tuple[float, float | None]

@@ -44,6 +44,7 @@ NOT_REPLACED = {
     "pipeline/spark/board.py:open_slot": "the same file",
     # Development.
     "docgen/__main__.py:main": "the pages of this project",
+    "docgen/__main__.py:write_site": "pages of the documentation site, which are built anew",
     "docgen/pictures.py:main": "their pictures",
 }
 READABLE = {

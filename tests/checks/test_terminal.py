@@ -41,7 +41,7 @@ OWN = (
     "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
     "commands/perf/_output.py:print_result", "commands/perf/_output.py:_print_latencies",
     "commands/perf/_progress.py:Reporting._write", "commands/perf/_progress.py:Reporting.add",
-    "docgen/__main__.py:main",
+    "docgen/__main__.py:main", "docgen/__main__.py:write_site",
     "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
     "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",

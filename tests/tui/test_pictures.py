@@ -3,10 +3,11 @@
 import html
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from kcli.docgen.pictures import FOLDER, PICTURES, RECORDING, render
+from kcli.docgen.pictures import FOLDER, PICTURES, RECORDING, plots, render
 from tests.tui.made_up import write
 
 FAULT = "stale: run make pictures"
@@ -27,9 +28,17 @@ def test_the_recording_is_the_made_up_one(tmp_path: Path) -> None:
 
 
 def test_the_stored_pictures_show_the_screen(pictures: dict[str, str]) -> None:
-    assert sorted(path.name for path in FOLDER.glob("*.svg")) == sorted(PICTURES)
-    for name, svg in pictures.items():
-        assert words((FOLDER / name).read_text(encoding="utf-8")) == words(svg), FAULT
+    assert sorted(path.name for path in FOLDER.glob("*.svg")) == sorted(pictures)
+    for name in PICTURES:
+        assert words((FOLDER / name).read_text(encoding="utf-8")) == words(pictures[name]), FAULT
+
+
+def test_the_stored_plots_are_those_of_the_reports(pictures: dict[str, str]) -> None:
+    drawn = plots()
+    assert sorted([*PICTURES, *drawn]) == sorted(pictures)
+    for name, svg in drawn.items():
+        assert (FOLDER / name).read_text(encoding="utf-8") == svg, FAULT
+        assert ElementTree.fromstring(svg).attrib["width"] == "920"
 
 
 def test_the_same_recording_gives_the_same_bytes(pictures: dict[str, str]) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.commands.perf._output import print_result, summary
-from kcli.commands.perf._page import perf_page
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.files.atomic import FileError, replace_file
+from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import exceeded
 from kcli.flows.stop import Stop
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kcli.commands.perf._page import perf_page
+from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import parse_limit
 from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.result import Run, perf_item

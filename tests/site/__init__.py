@@ -1,0 +1,1 @@
+"""The documentation site in a browser: ``make site-test``."""

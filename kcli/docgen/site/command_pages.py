@@ -1,4 +1,4 @@
-"""The page of a command: what it does, examples, options, exit codes, and where to read on. Pure."""
+"""The page of a command, in the order of its help: how to call it, what it does, examples, what is looked up. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,6 +6,7 @@ from kcli.docgen.describe import TAKES_ATTACHED, TAKES_NOTHING, CommandDoc, Opti
 from kcli.docgen.site import markdown
 from kcli.docgen.site.mentions import Mention
 from kcli.docgen.site.places import ENVIRONMENT, ROOT, Places, command_place, concept_place, option_anchor
+from kcli.docgen.topics import CONCEPTS
 
 
 def command_page(doc: CommandDoc, places: Places, mentions: Sequence[Mention]) -> str:
@@ -18,13 +19,8 @@ def command_page(doc: CommandDoc, places: Places, mentions: Sequence[Mention]) -
 def _parts(
     doc: CommandDoc, source: str, places: Places, link: markdown.Linker, mentions: Sequence[Mention]
 ) -> Iterator[str]:
-    yield markdown.prose(markdown.sentence(doc.summary), link) + "\n"
     yield markdown.block(doc.usage)
-    for paragraph in doc.paragraphs:
-        if paragraph.startswith((" ", "\t")):
-            yield markdown.block(paragraph)
-        else:
-            yield markdown.prose(" ".join(paragraph.split()), link) + "\n"
+    yield from _paragraphs(doc, link)
     if doc.children:
         yield "## Commands\n"
         yield markdown.table(("command", ""), list(_children(doc, source, places, link)))
@@ -34,14 +30,33 @@ def _parts(
             if example.says:
                 yield markdown.prose(markdown.sentence(example.says).rstrip(".") + ":", link) + "\n"
             yield markdown.block(example.line, "sh")
-    yield from _options(doc, source, link)
-    yield "## Exit codes\n"
-    yield (
-        f"0 where everything that was asked for was done and confirmed; all others are the same for every command: "
-        f"[exit codes]({markdown.between(source, concept_place('exit-codes'))}).\n"
-    )
+    if doc.own_options:
+        yield "## Options\n"
+        yield from _groups(doc.own_groups, link)
+    yield from _details(doc, link)
+    yield from _global_options(doc, source, link)
+    if len(doc.path) == 1 or not doc.is_group:
+        yield from _codes_and_variables(doc, source, link)
     yield "## See also\n"
     yield "\n".join(_see_also(doc, source, places, mentions)) + "\n"
+
+
+def _paragraphs(doc: CommandDoc, link: markdown.Linker) -> Iterator[str]:
+    """What it does, in short; the rest are details."""
+    yield markdown.prose(markdown.sentence(doc.summary), link) + "\n"
+    yield from (_paragraph(text, link) for text in doc.paragraphs[:1])
+
+
+def _details(doc: CommandDoc, link: markdown.Linker) -> Iterator[str]:
+    if len(doc.paragraphs) > 1:
+        yield "## Details\n"
+        yield from (_paragraph(text, link) for text in doc.paragraphs[1:])
+
+
+def _paragraph(text: str, link: markdown.Linker) -> str:
+    if text.startswith((" ", "\t")):
+        return markdown.block(text)
+    return markdown.prose(" ".join(text.split()), link) + "\n"
 
 
 def _children(
@@ -55,18 +70,43 @@ def _children(
         )
 
 
-def _options(doc: CommandDoc, source: str, link: markdown.Linker) -> Iterator[str]:
-    if doc.own_options:
-        yield "## Options\n"
-        yield from (_option(option, link) for option in doc.own_options)
+def _groups(groups: Sequence[tuple[str, Sequence[OptionDoc]]], link: markdown.Linker) -> Iterator[str]:
+    for heading, options in groups:
+        if heading:
+            yield f"### {heading}\n"
+        yield from (_option(option, link) for option in options)
+
+
+def _global_options(doc: CommandDoc, source: str, link: markdown.Linker) -> Iterator[str]:
+    yield "## Global options\n"
     if len(doc.path) == 1:
-        yield "## Global options\n"
         yield "Every command has them, before or after its own name.\n"
-        yield from (_option(option, link) for option in doc.global_options)
+        yield from _groups(doc.global_groups, link)
         return
     names = [markdown.code(option.names[0], link(option.names[0])) for option in doc.global_options]
-    yield "## Global options\n"
     yield f"The same for [every command]({markdown.between(source, ROOT)}#global-options): {', '.join(names)}.\n"
+    outputs = [option for option in doc.global_options if option.choices and "-o" in option.names]
+    if outputs and not doc.is_group:
+        yield markdown.prose(f"-o {outputs[0].metavar}: {markdown.sentence(outputs[0].help)}", link) + "\n"
+
+
+def _codes_and_variables(doc: CommandDoc, source: str, link: markdown.Linker) -> Iterator[str]:
+    yield "## Environment\n"
+    yield _terms(doc.environment, link)
+    yield f"More: [environment and files]({markdown.between(source, ENVIRONMENT)}).\n"
+    yield "## Exit codes\n"
+    yield _terms(doc.exit_codes, link)
+
+
+def _terms(terms: Sequence[tuple[str, str]], link: markdown.Linker) -> str:
+    rows = [
+        (
+            ", ".join(markdown.code(name) for name in names.split(", ")),
+            markdown.prose(markdown.sentence(text), link),
+        )
+        for names, text in terms
+    ]
+    return markdown.table(("", ""), rows)
 
 
 def _option(option: OptionDoc, link: markdown.Linker) -> str:
@@ -89,5 +129,6 @@ def _see_also(doc: CommandDoc, source: str, places: Places, mentions: Sequence[M
     for count in range(len(doc.path) - 1, 1, -1):
         path = doc.path[:count]
         yield f"- {markdown.code(' '.join(path), markdown.between(source, places.pages[path]))}"
-    yield f"- [Environment and files]({markdown.between(source, ENVIRONMENT)})"
+    for name in () if doc.is_group else doc.concepts:
+        yield f"- [{markdown.sentence(CONCEPTS[name]).rstrip('.')}]({markdown.between(source, concept_place(name))})"
     yield f"- `kcli man{''.join(f' {word}' for word in doc.path[1:])}`: the same in a terminal"

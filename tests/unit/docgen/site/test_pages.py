@@ -58,6 +58,33 @@ def test_the_page_of_a_command_explains_its_options_and_links_them() -> None:
     assert "- [`kcli groups`](index.md)" in page
 
 
+def test_options_are_in_their_groups_and_what_is_looked_up_comes_last() -> None:
+    doc = doc_of("kcli", "groups", "rewind")
+    undo, to, *others = doc.options
+    doc = doc._replace(
+        options=(undo._replace(heading="Instead"), to, *others),
+        environment=(("A, B", "as -X"),),
+        exit_codes=(("6", "partly --undo"),),
+        concepts=("times",),
+    )
+    page = command_page(doc, PLACES, [])
+    order = (
+        "## Options",
+        "--to SPEC",
+        "### Instead",
+        "--undo",
+        "## Details",
+        "## Environment",
+        "## Exit codes",
+    )
+    at = page.index("## Options")
+    for part in order:
+        at = page.index(part, at)
+    assert "| `A`, `B` | As -X. |" in page
+    assert "| `6` | Partly [`--undo`](#opt-undo). |" in page
+    assert "](../../times.md)" in page
+
+
 def test_a_group_lists_its_commands() -> None:
     page = command_page(doc_of("kcli", "groups"), PLACES, [])
     assert "| [`kcli groups rewind`](rewind.md) | Move offsets. |" in page

@@ -1,4 +1,4 @@
-"""What README and help tell people to type about ``consume`` and ``produce`` works: every line is run."""
+"""What README, docs/reading.md and help tell people to type about ``consume`` and ``produce``: every line is run."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from tests.batches import batch_of
 from tests.command import ROOT, environment
 from tests.fake.cluster import FakeCluster
 
-README = (ROOT / "README.md").read_text()
+PAGES = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/reading.md"))
 LINES = [
-    *re.findall(r"^(?:seq 1000 \| )?kcli (?:consume|produce) .*?(?= {2,}#|$)", README, re.MULTILINE),
-    *[line for line, _ in consume.examples if line not in README],  # type: ignore[attr-defined]
-    *[line for line, _ in produce.examples if line not in README],  # type: ignore[attr-defined]
+    *re.findall(r"^(?:seq 1000 \| )?kcli (?:consume|produce) .*?(?= {2,}#|$)", PAGES, re.MULTILINE),
+    *[line for line, _ in consume.examples if line not in PAGES],  # type: ignore[attr-defined]
+    *[line for line, _ in produce.examples if line not in PAGES],  # type: ignore[attr-defined]
 ]
 FAILED_BEFORE = {"line": 7, "reason": "too large", "code": "MESSAGE_TOO_LARGE", "input": "k:v"}
 INPUTS = {

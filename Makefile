@@ -49,6 +49,9 @@ help:
 	@echo 'make pictures   draws the pictures of kcli top again, from docs/pictures/shop.ndjson, which it makes first'
 	@echo 'make lock       writes requirements.lock again: what kcli needs at run time, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
+	@echo 'make dist       builds in dist/ what a release has: sdist, wheels, .pex, .deb, checksums (needs a compiler and PyPI)'
+	@echo 'make dist-test  installs each of these as a user would, also in fresh Debians, and runs every command (CHECKS=...)'
+	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo "make bench-perf   kcli perf beside Kafka's own perf tools, and pairs of runs compared"
@@ -166,6 +169,17 @@ lock: $(SUPPLY)/ready
 audit: $(SUPPLY)/ready
 	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock || \
 	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
+
+# Versions of their own, fixed in tools/dist/requirements.txt.
+PACKAGING := $(CACHE)/packaging
+$(PACKAGING)/ready: tools/dist/requirements.txt | venv
+	@$(PY) -m venv --clear $(PACKAGING)
+	@$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/dist/requirements.txt
+	@touch $@
+
+.PHONY: dist dist-test image
+dist: $(PACKAGING)/ready
+	@sh tools/dist/build.sh $(PACKAGING)/bin
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

@@ -1,9 +1,9 @@
 """Joins the libraries that one version of Python needs into the site-packages that all versions share.
 
-    python tools/dist/merge.py FROM INTO
+    python tools/packaging/merge.py FROM INTO
 
-A file that is there already with other bytes ends it, as one version would run the code of another. Of the metadata only the
-lists of files are joined; the rest of what differs names the wheels that were installed.
+A file that is there already with other bytes ends it, as one version would run the code of another. Of the metadata only
+the lists of files are joined; the rest of what differs names the wheels that were installed.
 """
 
 import filecmp

@@ -48,9 +48,9 @@ wheel=$(ls dist/*-abi3-manylinux*.whl)
 auditwheel show "$wheel" >$work/show.log
 abi3audit --strict --assume-minimum-abi3 3.11 "$wheel" >$work/abi3.log 2>&1 || die "symbols beyond the stable ABI: $work/abi3.log"
 
-sh tools/dist/pex.sh "$tools" "$wheel" $work/pex
+sh tools/packaging/pex.sh "$tools" "$wheel" $work/pex
 if command -v dpkg-deb >/dev/null 2>&1; then
-    sh tools/dist/deb.sh "$tools" "$wheel" $work/deb
+    sh tools/packaging/deb.sh "$tools" "$wheel" $work/deb
 else
     say 'no .deb, as there is no dpkg-deb'
 fi

@@ -1,6 +1,6 @@
 """The Pythons for which the .pex has wheels, as the JSON that pex reads with --complete-platform.
 
-    python tools/dist/platforms.py FOLDER
+    python tools/packaging/platforms.py FOLDER
 
 None of these interpreters is needed. glibc 2.28 is what Debian 10 and RHEL 8 have; all dependencies have wheels for it.
 """

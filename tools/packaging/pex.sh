@@ -5,16 +5,16 @@
 set -eu
 
 tools=$1 wheel=$2 work=$3
-# shellcheck source=tools/dist/extras.sh
-. tools/dist/extras.sh
+# shellcheck source=tools/packaging/extras.sh
+. tools/packaging/extras.sh
 
 echo 'make dist: pex' >&2
 mkdir -p "$work"
 requirements "$work/requirements.txt"
 # pip takes no hashes beside a file; the versions are those with hashes.
 sed -n 's/^\([a-z0-9.-]*==[^ ]*\).*/\1/p' "$work/requirements.txt" >"$work/versions.txt"
-"$tools/python" tools/dist/platforms.py "$work/platforms" >"$work/platforms.txt"
-# shellcheck disable=SC2046 # words are meant
+"$tools/python" tools/packaging/platforms.py "$work/platforms" >"$work/platforms.txt"
+# shellcheck disable=SC2046,SC2086 # words are meant
 PEX_ROOT=$work/root "$tools/pex" "kcli-kafka[$(echo $extras | tr ' ' ,)] @ file://$(pwd -P)/$wheel" \
     --pip-version 25.1 --constraints "$work/versions.txt" $(sed 's/^/--complete-platform /' "$work/platforms.txt") \
     --console-script kcli --venv prepend --sh-boot --python-shebang '/usr/bin/env python3' \

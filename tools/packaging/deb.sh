@@ -7,8 +7,8 @@
 set -eu
 
 tools=$1 wheel=$2 work=$3
-# shellcheck source=tools/dist/extras.sh
-. tools/dist/extras.sh
+# shellcheck source=tools/packaging/extras.sh
+. tools/packaging/extras.sh
 
 say() { echo "make dist: $*" >&2; }
 say deb
@@ -33,7 +33,7 @@ for minor in 11 12 13 14; do
         --only-binary :all: --no-deps --require-hashes -r "$work/requirements.txt"
     "$tools/uv" pip install --quiet --target "$one" --python-version 3.$minor --python-platform "$machine-manylinux_2_28" \
         --no-deps "$wheel"
-    "$tools/python" tools/dist/merge.py "$one" "$site"
+    "$tools/python" tools/packaging/merge.py "$one" "$site"
     mkdir "$home/lib/python3.$minor"
     ln -s ../site-packages "$home/lib/python3.$minor/site-packages"
 done
@@ -57,7 +57,7 @@ for command in kcli kcli-kafka; do ln -s ../lib/kcli/bin/kcli "$root/usr/bin/$co
 for page in man/*.[157]; do
     folder=$root/usr/share/man/man${page##*.}
     mkdir -p "$folder"
-    gzip -9 -n <"$page" >"$folder/$(basename "$page").gz"
+    gzip -9 -n <"$page" >"$folder/${page#man/}.gz"
 done
 install -D -m 644 completions/kcli.bash "$root/usr/share/bash-completion/completions/kcli"
 install -D -m 644 completions/_kcli "$root/usr/share/zsh/vendor-completions/_kcli"

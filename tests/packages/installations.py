@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from kcli import __version__
 from tests.packages import every_command
 from tests.packages.every_command import Done
-from tests.packages.machines import ROOT, Machine, debian, new_home
+from tests.packages.machines import HOME, ROOT, Machine, debian, new_home
 
 DIST = ROOT / "dist"
 TOOLS = ROOT / ".cache" / "packaging" / "bin"
@@ -92,57 +93,111 @@ def pure(broker: str) -> Iterator[str]:
         yield from checked(home, [f"{home.home}/venv/bin/kcli"], broker, kernels=PURE, demo=False)
 
 
+DEBIANS = {"3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
+"""Which Debian has which Python."""
+
+
 def on_python(version: str, broker: str) -> Iterator[str]:
-    """The wheel with one version of Python."""
+    """The wheel with one version of Python: that of this machine, else that of a fresh Debian."""
     python = interpreter(version)
+    if not python and version in DEBIANS:
+        yield from debian_wheel(DEBIANS[version], broker)
+        return
+    if not python:
+        raise RuntimeError(f"there is no Python {version} here")
     with new_home(f"python{version}", python) as home:
         yield from _in_venv(home, python, f"{wheel()}[sandbox,fast]")
         yield from checked(home, [f"{home.home}/venv/bin/kcli"], broker, kernels=NATIVE, demo=False)
 
 
-def _in_venv(machine: Machine, python: str, what: str, home: str = "") -> Iterator[str]:
-    folder = f"{home or machine.run(['sh', '-c', 'printf %s $HOME']).out}/venv"
+SUITES = ("unit", "protocol", "parity", "cli")
+"""Those that no broker and no Spark are needed for."""
+
+
+def lowest(_broker: str) -> Iterator[str]:
+    """The suites, with the oldest version that pyproject.toml allows of everything it names."""
+    python = interpreter("3.11")
+    if not python:
+        raise RuntimeError("there is no Python 3.11 here")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = [
+        word for name in extras if name not in {"dev", "test", "kerberos"} for word in ("--extra", name)
+    ]
+    with new_home("lowest", python) as home:
+        oldest = ["--resolution", "lowest-direct", "--python-version", "3.11", "--output-file"]
+        versions, venv = f"{home.home}/versions.txt", f"{home.home}/venv"
+        uv_pip = [f"{TOOLS}/uv", "pip"]
+        for words in (
+            [*uv_pip, "compile", "--quiet", *oldest, versions, *wanted, str(ROOT / "pyproject.toml")],
+            [python, "-m", "venv", venv],
+            [*uv_pip, "install", "--python", venv, "-c", versions, f"{wheel()}[test,sandbox,fast,keyring]"],
+        ):
+            done = home.run(words)
+            yield from failed(" ".join(words[:3]), done)
+            if done.code:
+                return
+        no_brokers = " and ".join(
+            f"not {mark}" for mark in ("integration", "brokers", "soak", "kerberos", "spark_cluster")
+        )
+        folders = [f"tests/{suite}" for suite in SUITES]
+        run = [
+            f"{venv}/bin/python",
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "2",
+            "--dist",
+            "worksteal",
+            "-m",
+            no_brokers,
+            *folders,
+        ]
+        yield from failed(
+            "the suites", home.run(["env", "-C", str(ROOT), *run], timeout=3600, PYTHONPATH=str(ROOT))
+        )
+
+
+def _in_venv(machine: Machine, python: str, what: str) -> Iterator[str]:
+    folder = f"{machine.home}/venv"
     yield from failed("venv", machine.run([python, "-m", "venv", folder]))
     yield from failed(
         "pip install", machine.run([f"{folder}/bin/pip", "install", "--quiet", what], timeout=900)
     )
 
 
-def interpreter(version: str) -> str:
+def interpreter(version: str) -> str | None:
     """A Python of this version: on the PATH, or where pyenv and uv have theirs."""
     found = shutil.which(f"python{version}")
     if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
-        return found
+        return found  # and no link of pyenv to a version that is not chosen
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for path in sorted(kept.glob(f"{version}.*/bin/python{version}")):
         return str(path)
-    done = subprocess.run(
-        [TOOLS / "uv", "python", "find", "--no-python-downloads", version], capture_output=True, text=True
-    )
-    if done.returncode:
-        raise RuntimeError(f"there is no Python {version} here")
-    return done.stdout.strip()
+    find = [str(TOOLS / "uv"), "python", "find", "--no-python-downloads", version]
+    done = subprocess.run(find, capture_output=True, text=True)
+    return None if done.returncode else done.stdout.strip()
 
 
 def debian_wheel(suite: str, broker: str) -> Iterator[str]:
     """The wheel in a fresh Debian that has python3 and python3-venv only: no compiler, no Java, no man(1)."""
     with debian(suite, f"wheel-{suite}") as machine:
         yield from _in_venv(machine, "python3", f"{machine.bring(wheel())}[sandbox,fast]")
-        yield from checked(machine, ["/root/venv/bin/kcli"], broker, kernels=NATIVE)
+        yield from checked(machine, [f"{HOME}/venv/bin/kcli"], broker, kernels=NATIVE)
 
 
 def debian_sdist(broker: str) -> Iterator[str]:
     """The sources where there is no compiler: everything works without the C kernels."""
     with debian("bookworm", "sdist") as machine:
         yield from _in_venv(machine, "python3", f"{machine.bring(built('*.tar.gz'))}[sandbox,fast]")
-        yield from checked(machine, ["/root/venv/bin/kcli"], broker, kernels=PURE)
+        yield from checked(machine, [f"{HOME}/venv/bin/kcli"], broker, kernels=PURE)
 
 
 def debian_sdist_gcc(broker: str) -> Iterator[str]:
     """The sources where there is a compiler."""
     with debian("bookworm", "sdist-gcc", packages=["gcc", "libc6-dev", "python3-dev"]) as machine:
         yield from _in_venv(machine, "python3", f"{machine.bring(built('*.tar.gz'))}[sandbox,fast]")
-        yield from checked(machine, ["/root/venv/bin/kcli"], broker, kernels=NATIVE)
+        yield from checked(machine, [f"{HOME}/venv/bin/kcli"], broker, kernels=NATIVE)
 
 
 COMPLETES = ". /usr/share/bash-completion/bash_completion; _comp_load kcli || __load_completion kcli; complete -p kcli"
@@ -170,13 +225,14 @@ CHECKS: dict[str, Callable[[str], Iterator[str]]] = {
     "python3.11": partial(on_python, "3.11"),
     "python3.12": partial(on_python, "3.12"),
     "python3.13": partial(on_python, "3.13"),
+    "python3.14": partial(on_python, "3.14"),
+    "lowest": lowest,
     "debian12-wheel": partial(debian_wheel, "bookworm"),
     "debian13-wheel": partial(debian_wheel, "trixie"),
-    "debian-sid-wheel": partial(debian_wheel, "sid"),
     "debian12-sdist": debian_sdist,
     "debian12-sdist-gcc": debian_sdist_gcc,
     "debian12-deb": partial(debian_deb, "bookworm"),
     "debian13-deb": partial(debian_deb, "trixie"),
     "debian-sid-deb": partial(debian_deb, "sid"),
 }
-"""By name, for ``CHECKS=``. Debian 12 has Python 3.11, 13 has 3.13, and sid has 3.14."""
+"""By name, for ``CHECKS=``."""

@@ -18,13 +18,16 @@ from tests.packages.every_command import Done
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".cache" / "dist-test"
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+HOME = "/srv/home"
+"""In a Debian."""
 PASSED_ON = ("PIP_", "UV_", "SSL_CERT_", "REQUESTS_CA_", "http_proxy", "https_proxy", "no_proxy")
 """Variables that say where packages come from."""
 
 
 class Machine(Protocol):
-    """Runs commands; ``folder`` is a folder of it, which it sees as ``seen_as``."""
+    """Runs commands; ``folder`` is a folder of it, which it sees as ``seen_as``, and ``home`` that of its user."""
 
+    home: str
     folder: Path
     seen_as: str
 
@@ -62,7 +65,7 @@ class NewHome:
     """A user of this machine with an empty home folder."""
 
     def __init__(self, home: Path, python: str = sys.executable) -> None:
-        self.home = home
+        self.home = str(home)
         self.folder = home / "files"
         self.seen_as = str(self.folder)
         self.folder.mkdir(parents=True)
@@ -70,7 +73,7 @@ class NewHome:
         self._path = f"{home}/.local/bin:{python_folder}:/usr/local/bin:/usr/bin:/bin"
 
     def run(self, words: Sequence[str], *, timeout: float = 600, **variables: str) -> Done:
-        return _run(words, _environment(str(self.home), self._path) | variables, timeout)
+        return _run(words, _environment(self.home, self._path) | variables, timeout)
 
     def bring(self, file: Path) -> str:
         return str(file)
@@ -81,9 +84,11 @@ class Debian:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.home = HOME
         self.folder = root / "srv" / "files"
         self.seen_as = "/srv/files"
         self.folder.mkdir(parents=True)
+        (root / HOME.lstrip("/")).mkdir()
 
     def run(self, words: Sequence[str], *, timeout: float = 600, **variables: str) -> Done:
         # Mounts of a namespace of their own end with its last process.
@@ -91,11 +96,11 @@ class Debian:
         own = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, str(self.root)]
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         certificates = {"PIP_CERT": str(CERTIFICATES), "DEBIAN_FRONTEND": "noninteractive"}
-        return _run([*own, *words], _environment("/root", path) | certificates | variables, timeout)
+        return _run([*own, *words], _environment(self.home, path) | certificates | variables, timeout)
 
     def bring(self, file: Path) -> str:
-        shutil.copy(file, self.root / "root" / file.name)
-        return f"/root/{file.name}"
+        shutil.copy(file, self.root / HOME.lstrip("/") / file.name)
+        return f"{HOME}/{file.name}"
 
 
 @contextmanager

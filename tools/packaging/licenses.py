@@ -75,14 +75,16 @@ def license_of(name: str, where: list[str] | None = None) -> str:
     if name in DECLARED:
         return DECLARED[name]
     found = metadata.Distribution.discover(name=name, path=where or sys.path)
-    about = next(iter(found)).metadata
-    if expression := about.get("License-Expression"):
+    about = next(iter(found)).metadata.json
+    if expression := about.get("license_expression"):
         return str(expression)
-    declared = (about.get("License") or "").strip()
+    declared = str(about.get("license", "")).strip()
     if (one := SPELLINGS.get(declared, declared)) in KNOWN:
         return one
     classifiers = [
-        line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if line.startswith("License")
+        str(line).rpartition(" :: ")[2]
+        for line in about.get("classifier", ())
+        if str(line).startswith("License")
     ]
     return (
         " OR ".join(sorted(SPELLINGS.get(each, each) for each in classifiers)) or declared or "not declared"

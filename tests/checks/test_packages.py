@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_SPARK, leaves
+from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK, leaves
 from tests.packages.installations import CHECKS
 from tools.packaging.merge import merge
 from tools.packaging.platforms import VERSIONS, of_python
@@ -21,7 +21,14 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_every_command_is_run_by_each_package() -> None:
     assert LINES.keys() == set(leaves())
-    assert STATUS.keys() | WITH_SPARK | NAME_CLUSTERS | set(LATE) <= LINES.keys()
+    assert STATUS.keys() | WITH_SPARK | WITH_JAVA | NAME_CLUSTERS | set(LATE) <= LINES.keys()
+
+
+def test_the_script_of_the_deb_may_be_imported_by_processes_that_it_starts() -> None:
+    script = (ROOT / "tools" / "packaging" / "deb.sh").read_text()
+    assert re.search(
+        r"^from kcli.__main__ import main\n\nif __name__ == \"__main__\":.*\n    main\(\)\nEND$", script, re.M
+    )
 
 
 # --- workflows -----------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ cat >"$home/bin/kcli" <<END
 #!/usr/lib/kcli/bin/python3 -I
 from kcli.__main__ import main
 
-main()
+if __name__ == "__main__":  # processes of multiprocessing import this file
+    main()
 END
 chmod 755 "$home/bin/kcli"
 for command in kcli kcli-kafka; do ln -s ../lib/kcli/bin/kcli "$root/usr/bin/$command"; done

@@ -28,7 +28,12 @@ done
     exit 1
 }
 case $engine in
-    buildah) buildah build --build-arg "PYTHON=${PYTHON_IMAGE:-3.13-slim}" --tag "kcli:$version" . ;;
+    buildah)
+        buildah build --build-arg "PYTHON=${PYTHON_IMAGE:-3.13-slim}" --tag "kcli:$version" .
+        container=$(buildah from "kcli:$version")
+        buildah run "$container" -- kcli --version
+        buildah rm "$container" >/dev/null
+        ;;
     *)
         "$engine" build --build-arg "PYTHON=${PYTHON_IMAGE:-3.13-slim}" --tag "kcli:$version" .
         "$engine" run --rm "kcli:$version" --version

@@ -77,7 +77,7 @@ Architecture: $architecture
 Maintainer: The kcli maintainers <maintainers@kcli.invalid>
 Installed-Size: $(du -ks "$root/usr" | cut -f1)
 Depends: python3 (>= 3.11), python3 (<< 3.15), libc6 (>= 2.28)
-Recommends: ca-certificates, java17-runtime-headless
+Recommends: ca-certificates, default-jre-headless | java17-runtime-headless
 Suggests: bash-completion, man-db
 Section: net
 Priority: optional

@@ -52,6 +52,11 @@ help:
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
 	@echo 'make lock       writes requirements.lock and tools/site/site.lock again, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
+	@echo 'make dist       builds in dist/ what a release has: sdist, wheels, .pex, .deb, checksums (needs a compiler and PyPI)'
+	@echo 'make dist-test  installs each of these as a user would, also in fresh Debians, and runs every command (CHECKS=...)'
+	@echo 'make licenses   writes docs/licenses.md again: the license of each package of requirements.lock (needs PyPI)'
+	@echo 'make wheels     builds in wheelhouse/ the wheel of this architecture in a container of manylinux (needs docker or podman)'
+	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo "make bench-perf   kcli perf beside Kafka's own perf tools, and pairs of runs compared"
@@ -193,6 +198,37 @@ audit: $(SUPPLY)/ready
 	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock || \
 	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
 
+# Versions of their own, fixed in tools/packaging/requirements.txt.
+PACKAGING := $(CACHE)/packaging
+$(PACKAGING)/ready: tools/packaging/requirements.txt | venv
+	@$(PY) -m venv --clear $(PACKAGING)
+	@$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/packaging/requirements.txt
+	@touch $@
+
+.PHONY: dist dist-test image
+dist: $(PACKAGING)/ready
+	@sh tools/packaging/build.sh $(PACKAGING)/bin
+
+# Reads what is installed, and fetches what is not; pyspark and gssapi are published as source.
+.PHONY: licenses
+licenses: venv-dev $(PACKAGING)/ready
+	@grep -vE '^(pyspark|gssapi)==|^    --hash' requirements.lock | sed 's/ \\$$//' >$(PACKAGING)/wheels.txt
+	@$(PACKAGING)/bin/uv pip install --quiet --target $(PACKAGING)/libraries --no-deps -r $(PACKAGING)/wheels.txt
+	@$(PY) tools/packaging/licenses.py $(PACKAGING)/libraries
+
+# CHECKS names some of them (tests/packages/installations.py); a fresh Debian needs root and debootstrap.
+CHECKS ?=
+dist-test: venv-dev $(PACKAGING)/ready
+	@$(PY) -m tests.packages $(CHECKS)
+
+# In the containers of manylinux, for the architecture of this machine.
+.PHONY: wheels
+wheels: $(PACKAGING)/ready
+	@$(PACKAGING)/bin/python -m cibuildwheel --platform linux --output-dir wheelhouse
+
+image:
+	@sh tools/packaging/image.sh
+
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume
 
@@ -214,7 +250,7 @@ venv-dev:
 	@PYTHON='$(PYTHON)' sh tools/make-venv.sh dev
 
 clean:
-	@rm -rf build dist *.egg-info kcli/core/kernels/_native*.so
+	@rm -rf build dist wheelhouse *.egg-info kcli/core/kernels/_native*.so
 	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize || :
 
 distclean: clean

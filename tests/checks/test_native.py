@@ -44,7 +44,8 @@ def build(tree: Path, hook: str, **environ: str) -> tuple[Path, str]:
 
 
 def names_in(wheel: Path) -> set[str]:
-    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    """The package in it."""
+    return {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("kcli/")}
 
 
 @pytest.fixture(scope="module")

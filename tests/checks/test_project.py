@@ -18,6 +18,7 @@ import yaml
 
 import kcli
 from tests.checks.skips import ALLOWED, read_allowed
+from tools.packaging.platforms import VERSIONS
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -25,7 +26,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def project_files() -> list[Path]:
     """Every file of the project, as paths relative to its top; nothing that tools have made."""
-    made = {".cache", ".git", "build", "dist", "__pycache__"}
+    made = {".cache", ".git", "build", "dist", "wheelhouse", "__pycache__"}
     files = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [n for n in folders if n not in made and not n.endswith(("_cache", ".egg-info"))]
@@ -150,8 +151,28 @@ def test_wheel_is_pure_and_holds_the_package_and_nothing_else(built):
     assert wheel.name == f"kcli_kafka-{kcli.__version__}-py3-none-any.whl"
     info = f"kcli_kafka-{kcli.__version__}.dist-info/"
     names = zipfile.ZipFile(wheel).namelist()
-    assert {name for name in names if not name.startswith(info)} == package_files()
+    assert {name for name in names if not name.startswith(info)} == package_files() | shared_files()
     assert f"{info}licenses/LICENSE" in names
+
+
+SHARED = {
+    "kcli.bash": "bash-completion/completions",
+    "_kcli": "zsh/site-functions",
+    "kcli.fish": "fish/vendor_completions.d",
+}
+"""Where the shells search below the prefix of an installation."""
+
+
+def shared_files() -> set[str]:
+    """Every man page and completion script, under the names that an installer copies to its prefix."""
+    folder = f"kcli_kafka-{kcli.__version__}.data/data/share"
+    pages = [path for path in project_files() if path.parts[0] == "man"]
+    scripts = [path for path in project_files() if path.parts[0] == "completions"]
+    assert len(pages) > 80
+    assert {path.name for path in scripts} == SHARED.keys()
+    return {f"{folder}/man/man{path.suffix[1:]}/{path.name}" for path in pages} | {
+        f"{folder}/{SHARED[path.name]}/{path.name}" for path in scripts
+    }
 
 
 def test_wheel_says_what_it_needs_and_how_it_is_called(built):
@@ -162,6 +183,9 @@ def test_wheel_says_what_it_needs_and_how_it_is_called(built):
     assert about["Version"] == kcli.__version__
     assert about["Requires-Python"] == PYPROJECT["project"]["requires-python"]
     assert about["License-Expression"] == "Apache-2.0"
+    assert {line.rpartition(" ")[2] for line in about.get_all("Classifier") if ":: 3." in line} == {
+        f"3.{minor}" for minor in VERSIONS
+    }
     assert "make demo" in about.get_payload()
     assert "kcli = kcli.__main__:main" in archive.read(f"{info}entry_points.txt").decode()
 

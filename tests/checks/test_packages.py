@@ -1,0 +1,167 @@
+"""What builds and checks packages names what is there: targets, checks, commands, versions of Python, pinned actions."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK, leaves
+from tests.packages.installations import CHECKS
+from tools.packaging.merge import merge
+from tools.packaging.platforms import VERSIONS, of_python
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+MAKEFILE = (ROOT / "Makefile").read_text()
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_every_command_is_run_by_each_package() -> None:
+    assert LINES.keys() == set(leaves())
+    assert STATUS.keys() | WITH_SPARK | WITH_JAVA | NAME_CLUSTERS | set(LATE) <= LINES.keys()
+
+
+def test_the_script_of_the_deb_may_be_imported_by_processes_that_it_starts() -> None:
+    script = (ROOT / "tools" / "packaging" / "deb.sh").read_text()
+    assert re.search(
+        r"^from kcli.__main__ import main\n\nif __name__ == \"__main__\":.*\n    main\(\)\nEND$", script, re.M
+    )
+
+
+# --- workflows -----------------------------------------------------------------------------------------
+
+
+def jobs(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
+    return found
+
+
+def lines(path: Path) -> list[str]:
+    """All that the steps run."""
+    steps = [step for job in jobs(path).values() for step in job["steps"]]
+    return [line for step in steps for line in step.get("run", "").splitlines()]
+
+
+def unpinned(text: str) -> list[str]:
+    """Actions that are not named by commit, with their full version behind it."""
+    used = re.findall(r"uses: (.*)", text)
+    return [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)]
+
+
+def test_there_are_the_two_workflows() -> None:
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    assert path.read_text().count("uses:") >= 1
+    assert unpinned(path.read_text()) == []
+
+
+@pytest.mark.parametrize("reference", ["main", "v4", "3d3c42e5aac5ba805825da76410c181273ba90b1"])
+def test_actions_without_commit_and_version_are_found(reference: str) -> None:
+    assert unpinned(f"- uses: actions/checkout@{reference}\n") == [f"actions/checkout@{reference}"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_targets_of_make_and_checks_that_a_workflow_names_exist(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
+    checks = []
+    for line in lines(path):
+        assert set(re.findall(r"\bmake ([a-z-]+)", line)) <= targets, line
+        for quoted, word in re.findall(r"CHECKS=(?:'([^']*)'|(\S+))", line):
+            checks += (quoted or word).split()
+    if path.name == "release.yml":
+        pythons = jobs(path)["smoke"]["strategy"]["matrix"]["python"]
+        assert pythons == [f"3.{minor}" for minor in VERSIONS]
+        assert "python${{" in checks
+        named = {check for check in checks if not check.startswith("python$")} | {
+            f"python{one}" for one in pythons
+        }
+        assert named == CHECKS.keys()
+
+
+def test_ci_runs_what_runs_everywhere() -> None:
+    assert lines(WORKFLOWS[0]) == [".ci/run"]
+
+
+def test_only_what_publishes_may_write_and_after_all_checks() -> None:
+    text = yaml.safe_load(WORKFLOWS[1].read_text())
+    assert text["permissions"] == {"contents": "read"}
+    assert [name for name, job in text["jobs"].items() if "permissions" in job] == ["publish"]
+    publish = text["jobs"]["publish"]
+    assert set(publish["needs"]) == text["jobs"].keys() - {"publish"}
+    assert publish["permissions"]["id-token"] == "write"
+    assert "secrets." not in WORKFLOWS[1].read_text()
+
+
+# --- what the packages are for -------------------------------------------------------------------------
+
+
+def test_all_that_names_versions_of_python_names_the_same() -> None:
+    newest = VERSIONS[-1]
+    assert (
+        f"python3 (>= 3.{VERSIONS[0]}), python3 (<< 3.{newest + 1})"
+        in (ROOT / "tools" / "packaging" / "deb.sh").read_text()
+    )
+    assert (
+        f"for minor in {' '.join(map(str, VERSIONS))}; do"
+        in (ROOT / "tools" / "packaging" / "deb.sh").read_text()
+    )
+    assert PYPROJECT["tool"]["cibuildwheel"]["build"] == f"cp3{VERSIONS[0]}-manylinux_*"
+    assert PYPROJECT["project"]["requires-python"] == f">=3.{VERSIONS[0]}"
+
+
+def test_a_platform_of_the_pex_takes_wheels_of_the_stable_abi_and_of_older_libraries() -> None:
+    tags = of_python(13, "x86_64")["compatible_tags"]
+    assert isinstance(tags, list)
+    wanted = ["cp313-cp313-manylinux_2_28_x86_64", "cp311-abi3-manylinux2014_x86_64", "py3-none-any"]
+    assert [tag for tag in tags if tag in wanted] == wanted
+    assert not [tag for tag in tags if "manylinux_2_29" in tag or "cp314" in tag]
+
+
+def test_docker_copies_what_is_not_ignored_and_runs_as_nobody_special() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    kept = re.findall(r"^!(.*)", (ROOT / ".dockerignore").read_text(), re.M)
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", dockerfile, re.M)
+    assert copied == ["requirements.lock dist/kcli_kafka-*-manylinux*.whl"]
+    assert kept == ["requirements.lock", "dist/*.whl"]
+    assert re.search(r"^USER [1-9]\d*$", dockerfile, re.M)
+    extras = re.search(r"wheel\}\[([a-z0-9,-]+)\]", dockerfile)
+    assert extras
+    assert set(extras[1].split(",")) < PYPROJECT["project"]["optional-dependencies"].keys() - {
+        "sandbox",
+        "spark",
+    }
+
+
+# --- libraries of several versions of Python in one folder ----------------------------------------------
+
+
+def put(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_merged_libraries_have_the_modules_of_both_versions(tmp_path: Path) -> None:
+    info = tmp_path / "site" / "lib-1.dist-info"
+    for number in ("311", "312"):
+        one = put(tmp_path / number, lib__init="same", bin__kcli="#!/here")
+        put(one / "lib", **{f"c{number}": number})
+        put(one / "lib-1.dist-info", RECORD=f"lib/init,,\nlib/c{number},,\nbin/kcli,,\n", WHEEL=number)
+        assert merge(one, tmp_path / "site") == []
+    assert sorted(path.name for path in (tmp_path / "site" / "lib").iterdir()) == ["c311", "c312", "init"]
+    assert (info / "RECORD").read_text() == "lib/c311,,\nlib/c312,,\nlib/init,,\n"
+    assert (info / "WHEEL").read_text() == "311"
+    assert not (tmp_path / "site" / "bin").exists()
+
+
+def test_libraries_that_differ_are_not_merged(tmp_path: Path) -> None:
+    put(tmp_path / "site", lib__init="old")
+    assert merge(put(tmp_path / "other", lib__init="new"), tmp_path / "site") == ["lib/init"]

@@ -23,7 +23,9 @@ from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import RecordFuture
+from kcli.core.producer.parked import Parked
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -428,6 +430,24 @@ def test_a_flush_waits_for_what_was_sent_before_it_alone() -> None:
         assert not flushing.is_alive()
         assert (first.done, second.done) == (True, False)
         assert producer.outstanding == 1
+
+
+def test_a_flush_looks_once_at_each_record_that_waits_for_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is placed wakes the flush: looking at all of them each time took minutes for 100,000."""
+    looked, over = [], Parked.over
+
+    def look(parked: Parked) -> bool:
+        looked.append(parked)
+        return bool(over.__get__(parked))  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(Parked, "over", property(look, over.__set__))  # type: ignore[attr-defined]
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, batch_size=16_384) as producer:
+        held = cluster.hold(MetadataRequest)
+        send(producer, "t", 0, *numbers(200))
+        threading.Timer(0.2, held.release).start()
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == numbers(200)
+    assert len(looked) <= 3 * 200
 
 
 @pytest.mark.parametrize("warm", [True, False])

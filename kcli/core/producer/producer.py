@@ -431,7 +431,13 @@ class Producer:
         self.push()
         deadline = None if timeout is None else clock.monotonic() + timeout
         parked = self._accumulator.parked()
-        if not self._thread.wait(lambda: all(one.over for one in parked), timeout):
+
+        def all_placed() -> bool:  # it is called for each: the last of a topic is placed last
+            while parked and parked[-1].over:
+                parked.pop()
+            return not parked
+
+        if not self._thread.wait(all_placed, timeout):
             return False
         waiting = [batch.delivery for batch in self._accumulator.incomplete()]
 

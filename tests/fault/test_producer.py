@@ -1,6 +1,7 @@
 """Faults of an idempotent producer, on a cluster that fails on command (cases P1 to P10 and P18)."""
 
 import itertools
+import math
 import subprocess
 import sys
 import threading
@@ -448,6 +449,19 @@ def test_a_flush_looks_once_at_each_record_that_waits_for_metadata(monkeypatch: 
         assert producer.flush(PATIENCE)
         assert values(cluster, "t") == numbers(200)
     assert len(looked) <= 3 * 200
+
+
+@pytest.mark.parametrize("timeout", [1e10, math.inf])
+def test_timeouts_may_be_longer_than_the_system_can_wait(timeout: float) -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        producer = quick(cluster, linger_ms=50)
+        (future,) = send(producer, "t", 0, b"v")
+        assert future.result(timeout).offset == 0
+        send(producer, "t", 0, b"v")
+        assert producer.flush(timeout)
+        send(producer, "t", 0, b"v")
+        producer.close(timeout)
+        assert values(cluster, "t") == [b"v"] * 3
 
 
 @pytest.mark.parametrize("warm", [True, False])

@@ -8,6 +8,7 @@ the calling thread. So each record of a call that returned is reported exactly o
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -506,7 +507,8 @@ class Producer:
         if in_callback:
             self._sender.stop_now = timeout is not None
             return
-        thread.join(None if deadline is None else max(0.0, deadline - clock.monotonic()))
+        seconds = None if deadline is None else max(0.0, deadline - clock.monotonic())
+        thread.join(seconds if seconds is None or seconds < threading.TIMEOUT_MAX else None)
         if thread.is_alive():
             self._sender.stop_now = True
             self._cluster.loop.wakeup()

@@ -610,6 +610,24 @@ os.wait()
 """
 
 
+EXITING = """
+assert producer.flush(20)
+futures = [producer.send(ProducerRecord("t", b"%d" % n)) for n in range(100, 200)]
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+assert producer.flush(5), "the child has taken the parent's sockets out of the epoll that both share"
+"""
+
+
+def test_a_forked_child_that_exits_leaves_the_connections_of_its_parent_alone() -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        command = [sys.executable, "-c", FORGETFUL + EXITING, cluster.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert values(cluster, "t") == numbers(200)
+
+
 @pytest.mark.parametrize("more", ["", FORKING], ids=["exit", "fork"])
 def test_an_unclosed_producer_is_flushed_at_the_end_of_its_process(more: str) -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:

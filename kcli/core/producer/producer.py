@@ -517,6 +517,7 @@ class Producer:
     def forked(self) -> None:
         """Called in the child after a fork: every further call fails."""
         self._thread.forked()
+        self._cluster.loop.forked()
         self._closed = True
 
     def _abort_if_open(self, timeout: float | None) -> None:

@@ -1,7 +1,7 @@
 """A result that is not available yet: plain state, without a lock or a thread of its own.
 
-Its creator passes the callable that waits: the Loop's poll for requests, the producer's Condition for deliveries. A
-future is completed once, by the thread that owns its creator.
+Its creator passes the callable that waits: the Loop's poll for requests, the sender's thread for deliveries. A future
+is completed once, by the thread that owns its creator.
 """
 
 from collections.abc import Callable

@@ -232,7 +232,9 @@ def test_a_refusal_with_its_traceback_shows_no_secret(run: Kcli, cluster: FakeCl
 
 def test_completion_authenticates_too(cluster: FakeCluster, file: Path, tmp_path: Path) -> None:
     words = ["kcli", "topics", "describe", "-F", options(file, "SCRAM-SHA-256"), "--allow-plaintext-secrets"]
-    for number in range(10):  # it has 0.3 s, too little on a busy machine; in a new cache no failure is remembered
+    for number in range(
+        10
+    ):  # it has 0.3 s, too little on a busy machine; in a new cache no failure is remembered
         given = environment(cluster.bootstrap, XDG_CACHE_HOME=str(tmp_path / str(number)))
         done = subprocess.run(
             [*KCLI, "__complete", "topics", "fish", "or", *words],

@@ -1,6 +1,7 @@
 """Faults of an idempotent producer, on a cluster that fails on command (cases P1 to P10 and P18)."""
 
 import itertools
+import math
 import subprocess
 import sys
 import threading
@@ -23,7 +24,9 @@ from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import RecordFuture
+from kcli.core.producer.parked import Parked
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -430,6 +433,37 @@ def test_a_flush_waits_for_what_was_sent_before_it_alone() -> None:
         assert producer.outstanding == 1
 
 
+def test_a_flush_looks_once_at_each_record_that_waits_for_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is placed wakes the flush: looking at all of them each time took minutes for 100,000."""
+    looked, over = [], Parked.over
+
+    def look(parked: Parked) -> bool:
+        looked.append(parked)
+        return bool(over.__get__(parked))  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(Parked, "over", property(look, over.__set__))  # type: ignore[attr-defined]
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, batch_size=16_384) as producer:
+        held = cluster.hold(MetadataRequest)
+        send(producer, "t", 0, *numbers(200))
+        threading.Timer(0.2, held.release).start()
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == numbers(200)
+    assert len(looked) <= 3 * 200
+
+
+@pytest.mark.parametrize("timeout", [1e10, math.inf])
+def test_timeouts_may_be_longer_than_the_system_can_wait(timeout: float) -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        producer = quick(cluster, linger_ms=50)
+        (future,) = send(producer, "t", 0, b"v")
+        assert future.result(timeout).offset == 0
+        send(producer, "t", 0, b"v")
+        assert producer.flush(timeout)
+        send(producer, "t", 0, b"v")
+        producer.close(timeout)
+        assert values(cluster, "t") == [b"v"] * 3
+
+
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
     with FakeCluster(1, topics={"t": 2}) as cluster, quick(cluster) as producer:
@@ -574,6 +608,24 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+
+
+EXITING = """
+assert producer.flush(20)
+futures = [producer.send(ProducerRecord("t", b"%d" % n)) for n in range(100, 200)]
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+assert producer.flush(5), "the child has taken the parent's sockets out of the epoll that both share"
+"""
+
+
+def test_a_forked_child_that_exits_leaves_the_connections_of_its_parent_alone() -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        command = [sys.executable, "-c", FORGETFUL + EXITING, cluster.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert values(cluster, "t") == numbers(200)
 
 
 @pytest.mark.parametrize("more", ["", FORKING], ids=["exit", "fork"])

@@ -69,7 +69,9 @@ def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None
             ) as producer,
         ):
             end, sent = time.monotonic() + 3, []
-            while time.monotonic() < end or len(cluster.seen(ProduceRequest)) <= 300 or attempts(cluster) <= 30:
+            while (
+                time.monotonic() < end or len(cluster.seen(ProduceRequest)) <= 300 or attempts(cluster) <= 30
+            ):
                 sent += [
                     producer.send(ProducerRecord("t", b"%d" % (len(sent) + i), partition=i % 4))
                     for i in range(20)

@@ -116,7 +116,8 @@ class Cluster:
         seconds = self.options.request_timeout_ms / 1000 if timeout is None else timeout
         try:
             known = self.view.nodes
-            node = known[node_id] if node_id in known else self.node(node_id, purpose)
+            is_known = node_id >= 0 and node_id in known  # whatever numbers a broker names: ANY stays any
+            node = known[node_id] if is_known else self.node(node_id, purpose)
         except KcliError as error:
             future.set_error(error)
             return future

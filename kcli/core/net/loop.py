@@ -132,11 +132,17 @@ class Loop:
 
     def drop(self) -> None:
         """Closes all sockets and calls no callbacks: for a finalizer, when the sockets may have been finalized before."""
-        if self._closed:
-            return
+        if not self._closed:
+            self.forked()
+            self._wakeup.close()
+
+    def forked(self) -> None:
+        """Called in the child after a fork: closes its copies of the sockets, and removes none from the epoll that it
+        shares with its parent. Acquires no lock: another thread may have held it.
+        """
         self._closed = True
-        self._poll.close()  # first: then no socket needs to be unregistered
-        self._wakeup.close()
+        with contextlib.suppress(OSError):  # a kqueue is not inherited
+            self._poll.close()  # first: then no socket needs to be unregistered
         for channel in self._channels:
             channel.drop()
 
@@ -275,7 +281,8 @@ class Loop:
     def _forget(self, channel: Channel) -> None:
         if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
             fd = channel.fileno()
-            self._poll.unregister(fd)
+            with contextlib.suppress(OSError):  # a forked child has removed it: both share epoll
+                self._poll.unregister(fd)
             del self._watched[fd]
             self._channels[channel] = _UNWATCHED
 

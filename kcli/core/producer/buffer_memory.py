@@ -35,8 +35,8 @@ class BufferMemory:
             if self.used < self.size or self.closed is not None:
                 self.refuse_if_closed()
                 return
-            self.waiters += 1
             deadline = self._now() + self._max_block
+            self.waiters += 1  # last: an interrupt finds the try entered
             try:
                 while not self._waiters.wait_for(self._has_room, min(_SLICE, self._max_block)):
                     if self._now() < deadline:

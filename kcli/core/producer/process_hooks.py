@@ -28,6 +28,7 @@ def _close_all() -> None:
 def _mark_forked() -> None:
     for producer in list(_open):
         producer.forked()
+    _open.clear()
 
 
 atexit.register(_close_all)

@@ -8,6 +8,7 @@ the calling thread. So each record of a call that returned is reported exactly o
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -431,7 +432,13 @@ class Producer:
         self.push()
         deadline = None if timeout is None else clock.monotonic() + timeout
         parked = self._accumulator.parked()
-        if not self._thread.wait(lambda: all(one.over for one in parked), timeout):
+
+        def all_placed() -> bool:  # it is called for each: the last of a topic is placed last
+            while parked and parked[-1].over:
+                parked.pop()
+            return not parked
+
+        if not self._thread.wait(all_placed, timeout):
             return False
         waiting = [batch.delivery for batch in self._accumulator.incomplete()]
 
@@ -500,7 +507,8 @@ class Producer:
         if in_callback:
             self._sender.stop_now = timeout is not None
             return
-        thread.join(None if deadline is None else max(0.0, deadline - clock.monotonic()))
+        seconds = None if deadline is None else max(0.0, deadline - clock.monotonic())
+        thread.join(seconds if seconds is None or seconds < threading.TIMEOUT_MAX else None)
         if thread.is_alive():
             self._sender.stop_now = True
             self._cluster.loop.wakeup()
@@ -509,6 +517,7 @@ class Producer:
     def forked(self) -> None:
         """Called in the child after a fork: every further call fails."""
         self._thread.forked()
+        self._cluster.loop.forked()
         self._closed = True
 
     def _abort_if_open(self, timeout: float | None) -> None:

@@ -28,7 +28,8 @@ class Waiters:
     def wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Waits at most ``timeout`` seconds, without the lock meanwhile; returns whether the condition is met.
 
-        False may be returned earlier: another thread may have undone what the condition is about.
+        False may be returned earlier: another thread may have undone what the condition is about. ``timeout`` may be
+        more than a lock accepts. Ctrl-C right after the lock was released must find the ``try`` entered.
         """
         if condition():
             return True
@@ -36,11 +37,12 @@ class Waiters:
             return False
         gate = threading.Lock()
         gate.acquire()
+        seconds = timeout if timeout is not None and timeout < threading.TIMEOUT_MAX else -1.0
         waiter = _Waiter(condition, gate)
         self.waiting.append(waiter)
-        self._lock.release()
         try:
-            gate.acquire(timeout=-1 if timeout is None else timeout)
+            self._lock.release()
+            gate.acquire(timeout=seconds)
         finally:
             self._lock.acquire()
             if waiter in self.waiting:

@@ -149,6 +149,16 @@ def test_any_avoids_brokers_in_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {cluster.node(ANY).id for _ in range(4)} == {2}
 
 
+def test_a_broker_with_the_number_of_any_does_not_get_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = cluster_on(monkeypatch, metadata_of(T, brokers=(ANY, 1, 2)))
+    cluster.connect(5)
+    brokers.sent.clear()
+    brokers.down = {ANY: clock() + 1}
+    for _ in range(4):
+        cluster.send(MetadataRequest(topics=[]))
+    assert {node.id for _, node, _ in brokers.asked(MetadataRequest)} == {1, 2}
+
+
 def test_any_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, _ = connected(monkeypatch)
     assert {cluster.node(ANY).id for _ in range(4)} == {1, 2}

@@ -302,6 +302,21 @@ def test_a_new_socket_of_the_same_channel_is_watched_instead(loop: Loop, selecto
     assert list(selector.events)[1:] == [10_002]
 
 
+def test_a_channel_may_close_that_a_forked_child_has_removed(
+    loop: Loop, selector: FakeSelector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def removed(_fd: int) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    channel = watched(loop, FakeChannel(10_001))
+    loop.poll(0)
+    monkeypatch.setattr(selector, "unregister", removed)
+    channel.forget(channel)
+    channel.fd = 10_002
+    loop.poll(0)
+    assert selector.events[10_002] == READ
+
+
 def test_an_overdue_channel_is_reported(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel(deadline=selector.clock() + 1))
     loop.poll(0.5)

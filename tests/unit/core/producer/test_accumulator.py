@@ -8,6 +8,7 @@ import pytest
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
 from kcli.core.producer.accumulator import NEVER
 from kcli.core.producer.batch import BatchEvent, BatchState
+from kcli.core.producer.buffer_memory import BufferMemory
 from tests.unit.core.net.fakes import Clock
 from tests.unit.core.producer.batches import (
     P0,
@@ -294,6 +295,19 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
         acc.memory.interrupt()
     thread.join(10)
     assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
+
+
+def test_an_interrupt_before_the_wait_for_memory_leaves_no_waiter(clock: Clock) -> None:
+    """Batches do not linger while somebody waits."""
+
+    def interrupted() -> float:
+        raise KeyboardInterrupt
+
+    memory = BufferMemory(threading.Lock(), 500, 60.0, interrupted)
+    memory.used = 500
+    with pytest.raises(KeyboardInterrupt):
+        memory.wait_for_room()
+    assert memory.waiters == 0
 
 
 def test_a_sender_waiting_for_memory_continues_when_a_quarter_is_free(clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ class Waiting:
         before = len(self._waiters.waiting)
         self._thread.start()
         while len(self._waiters.waiting) == before:
+            assert self._thread.is_alive()
             self._thread.join(0.001)
         return self
 
@@ -67,6 +69,17 @@ def test_after_the_timeout_the_lock_is_held_again(
         assert not waiters.wait_for(never, timeout)
         assert lock.locked()
         assert not waiters.waiting
+
+
+@pytest.mark.parametrize("timeout", [1e10, float("inf")])
+def test_a_timeout_may_be_longer_than_a_lock_accepts(
+    waiters: Waiters, lock: threading.Lock, timeout: float
+) -> None:
+    one = Waiting(waiters, lock, timeout).start()
+    one.met = True
+    with lock:
+        waiters.wake()
+    assert one.end() is True
 
 
 def test_only_threads_whose_condition_is_met_are_woken(waiters: Waiters, lock: threading.Lock) -> None:
@@ -128,3 +141,26 @@ def test_an_interrupted_wait_leaves_nothing_behind(
             waiters.wait_for(never, None)
         assert lock.locked()
         assert not waiters.waiting
+
+
+def test_an_interrupt_as_the_lock_is_released_leaves_nothing_behind() -> None:
+    """The caller, who releases the lock afterwards, would otherwise release it while another thread holds it."""
+
+    class Interrupted:
+        """A lock after whose release the thread is interrupted."""
+
+        held = True
+
+        def release(self) -> None:
+            self.held = False
+            raise KeyboardInterrupt
+
+        def acquire(self) -> None:
+            self.held = True
+
+    lock: Any = Interrupted()
+    waiters = Waiters(lock)
+    with pytest.raises(KeyboardInterrupt):
+        waiters.wait_for(never, None)
+    assert lock.held
+    assert not waiters.waiting

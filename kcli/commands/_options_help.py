@@ -3,7 +3,7 @@
 import dataclasses
 import textwrap
 
-from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.core.options import ALL_OPTIONS, key_of, written_fields
 from kcli.profiles.profile import MARKS
 from kcli.serde.registry.options import RegistryOptions
 
@@ -14,8 +14,8 @@ def options_text() -> str:
     seen: set[str] = set()
     for options in (*ALL_OPTIONS, RegistryOptions):
         lines += ["", _TITLES[options.__name__]]
-        for field in dataclasses.fields(options):
-            if field.name in seen or field.metadata.get("in_code"):
+        for field in written_fields(options):
+            if field.name in seen:
                 continue
             seen.add(field.name)
             lines += _option_lines(key_of(field.name), field)

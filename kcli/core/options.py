@@ -420,6 +420,11 @@ def key_of(name: str) -> str:
     return name.replace("_", ".")
 
 
+def written_fields(options: type[Any]) -> list[dataclasses.Field[Any]]:
+    """The options of a class that files and command lines can set; the others are objects of a program."""
+    return [field for field in dataclasses.fields(options) if not field.metadata["in_code"]]
+
+
 def mechanisms_of(name: str) -> tuple[str, ...]:
     """The SASL mechanisms that use the option ``name``; empty for an option that is not of a mechanism."""
     if not name.startswith("sasl_"):
@@ -443,8 +448,7 @@ class Vocabulary:
         return {
             spelling: field
             for options in self._kinds
-            for field in dataclasses.fields(options)
-            if not field.metadata["in_code"]
+            for field in written_fields(options)
             for spelling in (key_of(field.name), *field.metadata["aliases"])
         }
 

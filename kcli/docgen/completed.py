@@ -1,10 +1,9 @@
 """What the completion scripts contain besides the command tree: the words of ``kcli help`` and ``kcli man``, the
 keys of ``-X``."""
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
-from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.core.options import ALL_OPTIONS, key_of, written_fields
 from kcli.docgen.describe import CommandDoc
 from kcli.serde.registry.options import RegistryOptions
 
@@ -55,5 +54,5 @@ def _with_keys(doc: CommandDoc, choices: tuple[str, ...]) -> CommandDoc:
 def _client_keys() -> set[str]:
     """Of every option of clients and of the schema registry."""
     return {
-        key_of(field.name) for kind in (*ALL_OPTIONS, RegistryOptions) for field in dataclasses.fields(kind)
+        key_of(field.name) for kind in (*ALL_OPTIONS, RegistryOptions) for field in written_fields(kind)
     }

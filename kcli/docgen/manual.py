@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from kcli.core.options import ALL_OPTIONS, key_of
+from kcli.core.options import ALL_OPTIONS, key_of, written_fields
 from kcli.core.version import __version__
 from kcli.docgen import man
 from kcli.docgen.concepts import concept
@@ -54,7 +54,7 @@ def option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
     seen: set[str] = set()
     for options in (*ALL_OPTIONS, RegistryOptions):
         terms = []
-        for field in dataclasses.fields(options):
+        for field in written_fields(options):
             if field.name not in seen:
                 seen.add(field.name)
                 terms.append((key_of(field.name), _explained(field)))

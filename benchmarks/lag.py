@@ -28,7 +28,7 @@ GROUPS = int(os.environ.get("KCLI_BENCH_GROUPS", "2_000"))
 ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
 PARTITIONS = 20
 TOPIC = "bench-lag"
-CPU_TARGET, SCRIPT_TARGET, AFTER_IMPORTS_TARGET = 4.0, 50.0, 10.0
+CPU_TARGET, SCRIPT_TARGET, AFTER_IMPORTS_TARGET = 5.0, 50.0, 10.0
 _IMPORTED = (
     "kcli.cli",
     "kcli.commands.groups.lag",

@@ -37,7 +37,7 @@ INPUTS = {
     "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }
 FOLLOWS = 3.0
-"""Seconds after which a line that has no end is ended, as people do, by Ctrl-C."""
+"""Seconds after which a line that has no end is ended, as people do, by Ctrl-C; later while it has printed nothing."""
 
 
 def value(n: int) -> bytes:
@@ -91,11 +91,14 @@ def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
         cwd=tmp_path,
         start_new_session=True,
     )
+    nothing = "latest" in line or "/dev/null" in line
     try:
         out, err = process.communicate(timeout=FOLLOWS if _follows(line) else 60)
         ended = (0,) if "| head" not in line else (0, 141)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as waited:
         assert _follows(line), line
+        if not nothing:
+            _wait_for_output(process, waited.stdout)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
         ended = (130, -signal.SIGINT)
@@ -105,8 +108,17 @@ def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
         assert re.search(rb"\b[1-9][\d,]* records? confirmed", err), err
         return
     written = out or b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.name not in INPUTS)
-    nothing = "latest" in line or "/dev/null" in line
     assert nothing or written, (line, err)
+
+
+def _wait_for_output(process: "subprocess.Popen[bytes]", printed: bytes | None) -> None:
+    for _ in range(30):
+        if printed:
+            return
+        try:
+            process.communicate(timeout=1)
+        except subprocess.TimeoutExpired as waited:
+            printed = waited.stdout
 
 
 def _follows(line: str) -> bool:

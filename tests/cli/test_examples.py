@@ -44,9 +44,9 @@ def value(n: int) -> bytes:
     return json.dumps({"status": 500 if n % 10 == 0 else 200, "text": "error" if n % 7 == 0 else ""}).encode()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[FakeCluster]:
-    """``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for."""
+    """For each line, as groups commit what they have read. ``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for."""
     now = int(time.time() * 1000)
     topics = {"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1, "__consumer_offsets": 1}
     with FakeCluster(1, topics=topics) as found:

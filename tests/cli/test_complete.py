@@ -318,7 +318,7 @@ def test_it_loads_no_click_and_asks_without_the_client_of_an_admin(
 ) -> None:
     words = ["__complete", "groups", "zsh", "", "kcli", "-b", cluster.bootstrap]
     command = [KCLI[0], "-X", "importtime", *KCLI[1:], *words]
-    for number in range(10):  # it has 0.3 s, too little on a busy machine; in a new cache no failure is remembered
+    for number in range(10):  # 0.3 s are too little on a busy machine; a new cache remembers no failure
         given = environment(**home.environ | {"XDG_CACHE_HOME": str(tmp_path / f"cache-{number}")})
         done = subprocess.run(command, env=given, capture_output=True, text=True)
         if done.stdout:

@@ -46,7 +46,10 @@ def value(n: int) -> bytes:
 
 @pytest.fixture
 def cluster() -> Iterator[FakeCluster]:
-    """For each line, as groups commit what they have read. ``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for."""
+    """For each line, as groups commit what they have read.
+
+    ``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for.
+    """
     now = int(time.time() * 1000)
     topics = {"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1, "__consumer_offsets": 1}
     with FakeCluster(1, topics=topics) as found:

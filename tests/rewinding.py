@@ -103,10 +103,19 @@ class Others:
 
 @contextmanager
 def others(
-    bootstrap: str, topic: str, group: str, count: int, *, pause: float = 0.0, **options: Any
+    bootstrap: str,
+    topic: str,
+    group: str,
+    count: int,
+    *,
+    pause: float = 0.0,
+    watched: bool = False,
+    **options: Any,
 ) -> Iterator[Others]:
-    """So many members besides the test's own. ``pause``: seconds between their polls."""
+    """So many members besides the test's own. ``pause``: seconds between their polls. ``watched``: from their start."""
     members = Others(bootstrap, topic, group, options, pause)
+    if watched:
+        members.watch()
     threads = [threading.Thread(target=members.run) for _ in range(count)]
     for thread in threads:
         thread.start()

@@ -43,8 +43,7 @@ def test_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
         for partition in range(2):
             put(cluster, "t", partition, END)
         commit(cluster, "g", {TopicPartition("t", number): OffsetAndMetadata(OLD) for number in range(2)})
-        with others(cluster.bootstrap, "t", "g", 2, **silent) as group:
-            group.watch()
+        with others(cluster.bootstrap, "t", "g", 2, watched=True, **silent) as group:
             wait_for(lambda: group.first == dict.fromkeys(range(2), OLD))
             wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
             members = set(cluster.group_members("g"))

@@ -155,9 +155,9 @@ def machine() -> str:
             line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line
         ]
         model = names[0] if names else model
-    load = os.getloadavg()[0]
+    load, kernel = os.getloadavg()[0], platform.release().partition("-")[0]
     return (
-        f"{os.cpu_count()} × {model}, {platform.system()} {platform.release()}, "
+        f"{os.cpu_count()} × {model}, {platform.system()} {kernel}, "
         f"Python {platform.python_version()}, load {load:.1f} at the start"
     )
 

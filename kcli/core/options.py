@@ -343,7 +343,8 @@ class ConsumerOptions(ClientOptions):
     auto_commit_interval_ms: int = option(5_000, "interval between automatic commits", low=0)
     auto_offset_reset: str = option(
         "latest",
-        "where to begin without a committed offset: earliest, latest, by_duration:P1D (a day back) or none (an error)",
+        "where to begin without a committed offset: earliest (that of `kcli consume -g`), latest, by_duration:P1D (a day "
+        "back) or none (an error)",
     )
     fetch_min_bytes: int = option(1, "a broker waits until it has this many bytes to return", low=0)
     fetch_max_wait_ms: int = option(

@@ -31,7 +31,7 @@ _VARIABLES = (
         "XDG_STATE_HOME",
         "where kcli keeps sandboxes and the journal of rewinds; ~/.local/state by default",
     ),
-    (_NAMED, "NOTIFY_SOCKET", "the socket of systemd that is notified when the page is served"),
+    (_NAMED, "NOTIFY_SOCKET", "of systemd: the socket that is notified when metrics are served"),
     (_ALWAYS, "KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
     (_ALWAYS, "KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
     (_ALWAYS, "NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),

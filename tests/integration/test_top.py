@@ -14,6 +14,7 @@ import confluent_kafka
 import pytest
 
 from tests.command import environment, kcli, ok
+from tests.fault.watching import soon
 from tests.integration.kafka_script import consumer_groups
 from tests.kafka import Kafka
 from tests.terminal import Terminal
@@ -160,6 +161,7 @@ def by_script(kafka: Kafka, names: Mapping[str, str]) -> dict[tuple[str, int], t
 def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
     kafka: Kafka, groups: Mapping[str, str], frozen: threading.Event
 ) -> None:
+    soon(lambda: all_have_committed(kafka, groups), "all groups have committed", 60)
     argv = [sys.executable, "-m", "kcli", "top", *groups.values(), "--interval", "1s"]
     with Terminal(argv, columns=200, rows=40, environ=environment(kafka.bootstrap)) as terminal:
         terminal.wait("groups 3")
@@ -187,16 +189,17 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
         assert sums[groups[STALLED]]["lag_records"] > sums[groups[SLOW]]["lag_records"] > 0
         terminal.press("g\r")  # the most lag is in the first line: the group that is stalled
         terminal.wait("MARGIN")
-        terminal.wait(lambda: f"group {groups[STALLED]}" in terminal.text and "client-of-" in terminal.text)
-        rows = [
-            line.split()
-            for line in terminal.screen.display
-            if line.startswith("kcli-test") or " client-of-" in line
-        ]
-        shown = {
-            (groups[STALLED], int(row[1])): (number(row[2]), number(row[3]), number(row[4])) for row in rows
-        }
-        assert shown == {at: row for at, row in theirs.items() if at[0] == groups[STALLED]}
+        terminal.wait(f"group {groups[STALLED]}")
+
+        def partitions() -> dict[tuple[str, int], tuple[int, int, int]]:
+            rows = [line.split() for line in terminal.screen.display if " client-of-" in line]
+            return {
+                (groups[STALLED], int(row[1])): (number(row[2]), number(row[3]), number(row[4])) for row in rows
+            }
+
+        expected = {at: row for at, row in theirs.items() if at[0] == groups[STALLED]}
+        terminal.wait(lambda: len(partitions()) == len(expected))  # a screen may be read while it is written
+        assert partitions() == expected
         terminal.press("q")
         assert terminal.ended() == 0
 
@@ -205,9 +208,7 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
 def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen: threading.Event) -> None:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
-    until = time.monotonic() + PATIENCE
-    while not all_have_committed(kafka, groups):
-        assert time.monotonic() < until
+    soon(lambda: all_have_committed(kafka, groups), "all groups have committed", 60)
     frozen.set()
     time.sleep(1)
     lags = {one["group"]: one["lag_records"] for one in lag_by(kafka, "group", groups)}

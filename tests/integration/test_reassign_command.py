@@ -119,7 +119,8 @@ def test_a_topic_is_moved_under_a_throttle_and_back_by_kafkas_script(
     ) as moving:  # fmt: skip
         set_ = until(lambda: len(found := throttles(kafka3, name)) == 8 and found)
         assert set_["3 follower.replication.throttled.rate"] == "2000000"
-        assert {row["state"] for row in items(kafka3, state, "reassign", "status")} == {"moving"}
+        # The throttle is set before the moves start.
+        until(lambda: {row["state"] for row in items(kafka3, state, "reassign", "status")} == {"moving"})
         out, err = moving.communicate(timeout=60)
     assert moving.returncode == 0, err
     assert {row["status"] for row in json.loads(out)["items"]} == {"done"}

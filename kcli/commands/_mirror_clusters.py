@@ -1,7 +1,6 @@
 """The two clusters of a mirror: each a profile with all its options, or brokers with those of the other sources."""
 
 import copy
-import dataclasses
 from shlex import quote
 from typing import Any, TypeVar
 
@@ -11,17 +10,16 @@ from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation, cluster_name
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
-from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
 from kcli.profiles.sources import Sources
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
 _LIMIT = "max_decompressed_batch_bytes"
-_FROM_FLAGS = {
-    field.name: ("it is a consumer option", "leave it out; `kcli consume` takes it")
-    for field in dataclasses.fields(ConsumerOptions)
-    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | {_LIMIT}
-}
+_FROM_FLAGS = dict.fromkeys(
+    own_option_names(ConsumerOptions) - {_LIMIT},
+    ("it is a consumer option", "leave it out; `kcli consume` takes it"),
+)
 """The options of a consumer that follow from a mirror's flags: all but the limit of a decompressed batch."""
 
 

@@ -631,6 +631,11 @@ def option_names(kind: type[ClientOptions]) -> frozenset[str]:
     return frozenset(field.name for field in dataclasses.fields(kind))
 
 
+def own_option_names(kind: type[ClientOptions]) -> frozenset[str]:
+    """Those that only this kind of client has: what it does, and not how it reaches its cluster."""
+    return option_names(kind) - option_names(ClientOptions)
+
+
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from the ``values`` that it has a field for; keys of other clients are left out."""
     fields = {field.name: field for field in dataclasses.fields(options)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, build, key_of
+from kcli.core.options import ClientOptions, build, key_of, option_names
 from kcli.core.secret import Secret
 from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, resolve
@@ -61,10 +61,7 @@ class ClusterRef:
         """As ``options``, for a client whose options beyond those of all clients follow from the job: of the
         configuration, only how to reach the cluster and the limit of a decompressed batch count.
         """
-        common = {
-            *(field.name for field in dataclasses.fields(ClientOptions)),
-            "max_decompressed_batch_bytes",
-        }
+        common = option_names(ClientOptions) | {"max_decompressed_batch_bytes"}
         values = {name: value for name, value in self.values.items() if name in common}
         return dataclasses.replace(self, values=values).options(kind, **own)
 

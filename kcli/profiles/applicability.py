@@ -2,12 +2,11 @@
 is to have no effect, and passed over where it comes from a file or a variable, which commands share. Pure.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of, option_names
 from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.resolve import Resolved
 
@@ -39,7 +38,7 @@ def unused_options(
 
     What the command has a flag for (``own``, None: not given) is overruled by it, which is no reason to refuse anything.
     """
-    names = {field.name for kind in kinds for field in dataclasses.fields(kind)}
+    names = frozenset[str]().union(*map(option_names, kinds))
     protocol = str(resolved.values.get("security_protocol", "PLAINTEXT"))
     found: dict[str, Unused] = {}
     for name in resolved.values:
@@ -67,4 +66,4 @@ def _under(protocol: str, unused: Unused) -> Unused:
 
 
 def _owner(name: str) -> Unused:
-    return next(told for kind, told in _OWNERS if name in {field.name for field in dataclasses.fields(kind)})
+    return next(told for kind, told in _OWNERS if name in option_names(kind))

@@ -1,11 +1,10 @@
 """What the flags of ``kcli pipeline export`` mean, and which client options are not its user's to choose."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands.pipeline._ranges import check_slices, wanted_range
-from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.options import ConsumerOptions, own_option_names
 from kcli.core.positions import RangeSpec
 from kcli.pipeline.manifest import Request
 
@@ -22,11 +21,9 @@ _OF_TASKS = frozenset(
     }
 )
 """The options of a consumer that a job leaves to its user: how fetching is done, and not what is read."""
-FIXED = {
-    field.name: ("what a job reads follows from its flags", "leave it out")
-    for field in dataclasses.fields(ConsumerOptions)
-    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | _OF_TASKS
-}
+FIXED = dict.fromkeys(
+    own_option_names(ConsumerOptions) - _OF_TASKS, ("what a job reads follows from its flags", "leave it out")
+)
 
 
 def export_request(topics: Sequence[str], flags: Mapping[str, Any]) -> Request:

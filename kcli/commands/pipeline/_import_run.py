@@ -1,6 +1,5 @@
 """What ``kcli pipeline import`` does: checks the files and the cluster, shows the plan, creates topics, runs the job."""
 
-import dataclasses
 import hashlib
 import os
 import secrets
@@ -22,7 +21,7 @@ from kcli.commands.pipeline._job_run import (
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
-from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.options import ClientOptions, ProducerOptions, own_option_names
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, read_positions
 from kcli.flows.mirror.preflight import TopicFacts
@@ -58,11 +57,10 @@ _COLUMNS = (
     Column("error", "prose"),
 )
 _OF_TASKS = frozenset({"batch_size", "buffer_memory", "compression_level", "compression_type"})
-_FIXED = {
-    field.name: ("how an import sends follows from its flags", "leave it out")
-    for field in dataclasses.fields(ProducerOptions)
-    if field.name not in {common.name for common in dataclasses.fields(ClientOptions)} | _OF_TASKS
-}
+_FIXED = dict.fromkeys(
+    own_option_names(ProducerOptions) - _OF_TASKS,
+    ("how an import sends follows from its flags", "leave it out"),
+)
 _BROKERS_DEFAULT = -1
 
 

@@ -12,7 +12,7 @@ from kcli.commands.shared.passwords import asked_password, lacks_password, leave
 from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only_refusal
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, key_of
+from kcli.core.options import ClientOptions, key_of, option_names
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
@@ -98,10 +98,7 @@ class Configuration:
         check(self.resolved, self._unused, click.get_current_context().command_path)
         self._report_use({**mine, **theirs})
         usable, timeouts = self._usable(), self._timeouts(timeout)
-        first, second = (
-            self._unused.keys() | (usable.values.keys() - {field.name for field in dataclasses.fields(kind)})
-            for kind in kinds
-        )
+        first, second = (self._unused.keys() | (usable.values.keys() - option_names(kind)) for kind in kinds)
         return (
             usable.options(kinds[0], {**timeouts, **mine}, without=first),
             usable.options(kinds[1], {**timeouts, **theirs}, without=second),

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_RANGE, RATE
-from kcli.commands.shared.types import PROFILE
+from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 from kcli.commands.shared.usage import usage
 
 
@@ -50,35 +50,10 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @click.argument("words", metavar="[status]", nargs=-1)
 @options(
     "What to copy",
-    click.option(
-        "--from",
-        "source",
-        type=PROFILE,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is copied: a profile, or its brokers.",
-    ),
-    click.option(
-        "--to",
-        "target",
-        type=PROFILE,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is written: a profile, or its brokers.",
-    ),
-    click.option(
-        "-t",
-        "--topic",
-        "topics",
-        multiple=True,
-        metavar="TOPIC|GLOB|^REGEX",
-        help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
-    ),
-    click.option(
-        "--map-topic",
-        "renames",
-        multiple=True,
-        metavar="A=B",
-        help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-    ),
+    from_option("copied", required=False),
+    to_option("written", required=False),
+    topics_option("copy", required=False),
+    map_topic_option("Copy topic A to B"),
     click.option(
         "--partitions",
         type=click.Choice(["keep", "by-key"]),

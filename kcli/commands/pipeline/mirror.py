@@ -9,7 +9,8 @@ from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT, OFFSET_RANGE
-from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
+from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
+from kcli.commands.shared.types import POSITIVE_DURATION
 
 
 @command(
@@ -42,38 +43,10 @@ from kcli.commands.shared.types import POSITIVE_DURATION, PROFILE
 )
 @options(
     "What to copy",
-    click.option(
-        "--from",
-        "source",
-        type=PROFILE,
-        required=True,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is copied: a profile, or its brokers.",
-    ),
-    click.option(
-        "--to",
-        "target",
-        type=PROFILE,
-        required=True,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is written: a profile, or its brokers.",
-    ),
-    click.option(
-        "-t",
-        "--topic",
-        "topics",
-        multiple=True,
-        required=True,
-        metavar="TOPIC|GLOB|^REGEX",
-        help="Topics to copy: a name, a pattern, or a regular expression; repeatable.",
-    ),
-    click.option(
-        "--map-topic",
-        "renames",
-        multiple=True,
-        metavar="A=B",
-        help=r"Copy topic A to B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-    ),
+    from_option("copied", required=True),
+    to_option("written", required=True),
+    topics_option("copy", required=True),
+    map_topic_option("Copy topic A to B"),
     click.option(
         "--offset",
         "span",

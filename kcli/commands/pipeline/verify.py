@@ -10,7 +10,7 @@ from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import INSTANT
-from kcli.commands.shared.types import PROFILE
+from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 
 LEVELS = ("offsets", "digest", "records")
 
@@ -46,39 +46,10 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 )
 @options(
     "What to compare",
-    click.option(
-        "--from",
-        "source",
-        type=PROFILE,
-        required=True,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is right: a profile, or its brokers.",
-    ),
-    click.option(
-        "--to",
-        "target",
-        type=PROFILE,
-        required=True,
-        metavar="PROFILE|HOST:PORT,…",
-        help="The cluster that is compared with it: a profile, or its brokers.",
-    ),
-    click.option(
-        "-t",
-        "--topic",
-        "topics",
-        multiple=True,
-        required=True,
-        metavar="TOPIC|GLOB|^REGEX",
-        help="Topics to compare: a name, a pattern, or a regular expression; repeatable.",
-    ),
-    click.option(
-        "--map-topic",
-        "renames",
-        multiple=True,
-        metavar="A=B",
-        help=r"Topic A is called B on the target; '^REGEX=NAME' renames by a pattern, with \1 for its groups; "
-        "repeatable.",
-    ),
+    from_option("right", required=True),
+    to_option("compared with it", required=True),
+    topics_option("compare", required=True),
+    map_topic_option("Topic A is called B on the target"),
     click.option(
         "--since",
         type=INSTANT,

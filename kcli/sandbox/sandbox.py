@@ -200,9 +200,9 @@ class Sandbox:
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=now)
             self._record(state)
-        except BaseException:
+        except BaseException as error:
             # Also Ctrl-C: a half-up cluster would be in the way of the next try.
-            self._undo_start(kept, had_data=had_data)
+            self._undo_start(kept, had_data=had_data, keep_logs=isinstance(error, Exception))
             raise
         return status_of(state, self.home)
 
@@ -222,8 +222,8 @@ class Sandbox:
                 do="name a folder that can be written with --data, or leave it out",
             ) from None
 
-    def _undo_start(self, kept: SandboxState | None, *, had_data: bool) -> None:
-        """Leave what was there before: no process, the data of earlier runs, and of this one only the logs."""
+    def _undo_start(self, kept: SandboxState | None, *, had_data: bool, keep_logs: bool) -> None:
+        """Leave what was there before: no process, the data of earlier runs, and of this one at most the logs."""
         state = read_state(self.home)
         if state is not None:
             process.stop(state.processes, grace=0)
@@ -231,7 +231,7 @@ class Sandbox:
                 delete_data(state)
         if kept is not None:
             write_state(self.home, _without_processes(kept))
-        elif state is not None and (state.ephemeral or not self.logs()):
+        elif state is not None and (state.ephemeral or not keep_logs or not self.logs()):
             shutil.rmtree(self.home, ignore_errors=True)
         else:
             (self.home / FILE_NAME).unlink(missing_ok=True)

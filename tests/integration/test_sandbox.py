@@ -165,7 +165,7 @@ def test_a_broker_that_dies_at_start_says_why_and_leaves_nothing(
     assert sandbox.logs(), "its log can still be read"
 
 
-def test_an_interrupted_start_leaves_no_process(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_start_leaves_nothing(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     before = java_processes()
 
     def interrupt(*_addresses: object, **_how: object) -> bool:
@@ -177,6 +177,7 @@ def test_an_interrupted_start_leaves_no_process(sandbox: Sandbox, monkeypatch: p
         sandbox.up(QUICK)
     assert java_processes() == before
     assert sandbox.status() is None
+    assert not sandbox.home.exists()
 
 
 def test_a_start_whose_starter_was_killed_is_cleaned_up(own_state: Path) -> None:

@@ -12,6 +12,8 @@ export PIP_CACHE_DIR := $(CURDIR)/$(CACHE)/pip
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(CACHE)/hypothesis
 # Without bytecode every kcli that a test starts would compile its sources anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Most users do not set it, and it hides what is written late, or never.
+unexport PYTHONUNBUFFERED
 export KCLI_CACHE ?= $(CURDIR)/$(CACHE)/kcli
 
 # Cheap suites first. What the list does not name runs last: no suite can be forgotten.

@@ -4,7 +4,8 @@ While kcli is being imported Ctrl-C ends it as it ends any program without a han
 shell shows as 130. A KeyboardInterrupt there would find only half of the modules that handle it.
 
 stdout is flushed here, where its errors can still be reported: a reader that closed the pipe ends the process by
-SIGPIPE (141), a full disk is an error (1), never a traceback from the interpreter's exit.
+SIGPIPE (141), a full disk is an error (1), never a traceback from the interpreter's exit. stderr is flushed too: its
+errors are nobody's.
 """
 
 # Only modules that the interpreter has loaded already: until main() is called, Ctrl-C would be a traceback. `_signal` has
@@ -69,7 +70,8 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     try:
         _close_stdout()
     except OSError as error:
-        return _report(error, values)
+        code = _report(error, values)
+    flush_stderr()
     return code
 
 
@@ -113,6 +115,19 @@ def _close_stdout() -> None:
     except (OSError, ValueError):  # a stream without a descriptor, in a test
         return
     os.close(copy)
+
+
+def flush_stderr() -> None:
+    """A closed or full stderr is no reason to fail, but what it has not taken would be tried again at the interpreter's
+    exit, whose status would then be 120.
+    """
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        from kcli.commands.shared.exit import abandon  # rare
+
+        abandon(2)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from kcli.commands._consume_report import offsets_text, report
 from kcli.commands._record_format import record_formatter
 from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.exit import abandon_stdout
+from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
@@ -159,7 +159,7 @@ class _Run:
             self._inv.failed(error)  # the signal determines the exit status
         except OSError as error:
             if stop and isinstance(error, BrokenPipeError):
-                abandon_stdout()  # Ctrl-C has ended the reader too
+                abandon(1)  # Ctrl-C has ended the reader too
                 return stop.exit_code
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
                 written = offsets_text(self.result.positions)

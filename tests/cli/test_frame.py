@@ -324,9 +324,16 @@ def test_a_full_disk_exits_with_1_and_is_reported(arguments: str) -> None:
     assert what == "kcli: cannot write output: No space left on device"
 
 
-def test_a_closed_stderr_is_no_reason_to_fail_otherwise() -> None:
-    assert shell("kcli topcis 2>&-").returncode == 2
-    assert shell("kcli topcis 2>/dev/full").returncode == 2
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("stderr", ["&-", "/dev/full"])
+def test_a_closed_stderr_is_no_reason_to_fail_otherwise(stderr: str, unbuffered: str) -> None:
+    python = f"export PYTHONUNBUFFERED={unbuffered};"
+    assert shell(f"{python} kcli topcis 2>{stderr}").returncode == 2
+    done = shell(f"{python} kcli -v help times 2>{stderr}")
+    assert done.returncode == 0
+    assert done.stdout
+    full = shell(f"{python} kcli help times 2>{stderr} >/dev/full")
+    assert full.returncode == 1
 
 
 def test_interrupt_is_130() -> None:

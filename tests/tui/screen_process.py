@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from kcli.__main__ import flush_stderr
 from kcli.commands._top_screen import run_screen
 from kcli.commands.shared.exit import report_error
 from kcli.core.errors import KcliError
@@ -111,9 +112,11 @@ def main(what: str) -> int:
     if what == "end":
         app.call_later(app.exit)
     try:
-        return run_screen(app, [SECRET])
+        code = run_screen(app, [SECRET])
     except Exception as error:  # noqa: BLE001 - as kcli's main does
-        return report_error(error, None)
+        code = report_error(error, None)
+    flush_stderr()
+    return code
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
     if isinstance(error, BrokenPipeError):
         die_of_sigpipe()
     if isinstance(error, OSError) and error.errno in _DISK and error.filename is None:
-        abandon_stdout()
+        abandon(1)
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
             why=f"writing to stdout failed ({errno.errorcode[error.errno or 0]})",
@@ -76,17 +76,17 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
 
 def die_of_sigpipe() -> NoReturn:
     """Ends by SIGPIPE, which the shell shows as 141, as any Unix filter whose reader has closed the pipe."""
-    abandon_stdout()
+    abandon(1)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
     os._exit(141)  # only where SIGPIPE is blocked
 
 
-def abandon_stdout() -> None:
-    """Discards what is still buffered, so that the interpreter's exit does not fail on it again."""
+def abandon(descriptor: int) -> None:
+    """Discards what stdout (1) or stderr (2) has buffered: else the interpreter's exit would fail on it again."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
+        os.dup2(nowhere, descriptor)
         os.close(nowhere)
 
 

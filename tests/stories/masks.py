@@ -65,7 +65,7 @@ MASKS = (
     Mask("<duration>", r"(?<![\w.@-])(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?<=[dhms])(?!\w)", _about_as_long),
 )
 
-_BUSY = re.compile(r"waiting for \S+ …$|not the same: host\.load_1m: ")
+_BUSY = re.compile(r"waiting for \S+ …$|not the same: host\.load_1m: |\d of \d brokers answer$")
 _ANY = re.compile("|".join(f"(?P<m{number}>{mask.pattern})" for number, mask in enumerate(MASKS)))
 
 

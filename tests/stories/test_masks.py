@@ -39,3 +39,7 @@ def test_counts_offsets_names_and_states_are_compared(page: str, now: str) -> No
 def test_a_missing_line_differs_and_one_about_waiting_does_not() -> None:
     assert not alike(["created topic load", ""], ["created topic load"])
     assert alike(["created topic load"], ["waiting for 127.0.0.1:9092 …", "created topic load"])
+
+
+def test_how_many_brokers_had_started_when_it_was_asked_is_left_out() -> None:
+    assert alike(["sandbox ha: up"], ["1 of 3 brokers answer", "2 of 3 brokers answer", "sandbox ha: up"])

@@ -29,6 +29,12 @@ def test_links_lead_somewhere(page):
     assert not dead
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.*")), ids=lambda path: path.name)
+def test_templates_have_no_relative_links(path):
+    """GitHub shows them in pull requests and issues, from where the path of the file leads nowhere."""
+    assert not [target for target, _ in LINK.findall(path.read_text()) if target]
+
+
 def places(text: str) -> list[tuple[Path, str]]:
     """Files and names in them. In a paragraph a file without a folder is in the folder of the one before."""
     found = []

@@ -153,7 +153,10 @@ def test_the_page_for_a_missing_address_has_links_only_where_the_address_of_the_
     """A server in a folder shows it at any depth: what is relative, or begins with a slash, leads elsewhere."""
     assert SETTINGS["site_url"] == ["SITE_URL", ""]
     theme = ROOT / SETTINGS["theme"]["custom_dir"]
-    assert '{% extends "main.html" if config.site_url else "404-alone.html" %}' in (theme / "404.html").read_text()
+    assert (
+        '{% extends "main.html" if config.site_url else "404-alone.html" %}'
+        in (theme / "404.html").read_text()
+    )
     alone = (theme / "404-alone.html").read_text()
     assert re.findall(r"(?:href|src)=\"([^\"]*)", alone) == ["data:,"]
     assert "<script" not in alone

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
 DECISIONS = ROOT / "docs" / "decisions"
 
+PATH_AS_TEXT = re.compile(r"\[`?([\w./-]+\.md|[\w-]+/[\w./-]*)`?\]\(")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PLACE = re.compile(r"`((?:\w+/)*)(\w+\.py)(?::([\w.]+))?`")
 
@@ -27,6 +28,25 @@ def test_links_lead_somewhere(page):
         if not path.exists() or (anchor and anchor not in anchors(path)):
             dead.append(f"{target}#{anchor}")
     assert not dead
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {"docs/traceability.md"}))
+def test_a_link_has_words_for_its_text(page):
+    """A path says nothing on the site, where pages have other addresses. The page that lists code and tests is not on it."""
+    assert PATH_AS_TEXT.findall((ROOT / page).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[docs/x.md](x.md)", ["docs/x.md"]),
+        ("[`x.md`](x.md#a)", ["x.md"]),
+        ("[decisions/0110-calls](x.md)", ["decisions/0110-calls"]),
+        ("[0110](x.md), [Calls and/or more](x.md), [`cli.py`](kcli/cli.py)", []),
+    ],
+)
+def test_a_path_as_the_text_of_a_link_is_found(text, found):
+    assert PATH_AS_TEXT.findall(text) == found
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.*")), ids=lambda path: path.name)

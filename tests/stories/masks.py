@@ -56,6 +56,7 @@ MASKS = (
     ),  # of two runs; the rate of a steady load is the same each time
     Mask("<batches>", r"\b\d+ % of \d+ batch(?:es)?(?= untouched)"),
     Mask("<interval>", r"\([-+][\d.]+ … [-+][\d.]+ %\)"),
+    Mask("<change>", r"(?<=it changed by )[-+][\d.]+%"),
     Mask("<java>", r"\bon Java .*$"),
     Mask("<took>", r"\bin [\d.]+ s(?:: [\d,]+ records/s)?"),
     Mask("<bytes>", r"(?<=has )\d+(?= bytes$)|(?<=manifest says )\d+"),

@@ -14,6 +14,7 @@ from tests.stories.masks import alike
         ("billing: coordinator 127.0.0.1:25535 (node 1)", "billing: coordinator 127.0.0.1:9092 (node 1)"),
         ("3 records (44.5 kB fetched) in 0.0 s: 12,359 records/s", "3 records (45.1 kB fetched) in 1.2 s: 9 records/s"),
         ("TOPIC      PART", "TOPIC  PART"),
+        ("kcli: --fail-if p50>50%: it changed by +518.9%", "kcli: --fail-if p50>50%: it changed by +607%"),
     ],
 )  # fmt: skip
 def test_what_differs_from_run_to_run_is_alike(page: str, now: str) -> None:

@@ -235,7 +235,7 @@ _OUTPUT = (
             ("--color never", "also NO_COLOR and TERM=dumb"),
             ("--no-pager", "also KCLI_PAGER=cat"),
             ("-q, -v", "less, or more on stderr"),
-            ("--raw", "of consume: bytes unchanged; otherwise control characters are shown as escapes on a terminal"),
+            ("--raw", "of consume: bytes unchanged; else a terminal shows control characters as escapes"),
         ),
     ),
     Section(

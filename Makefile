@@ -49,7 +49,7 @@ help:
 	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
-	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI'
+	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI (SITE_URL=https://HOST/PATH/)'
 	@echo 'make site-serve   shows it, and what changes in docs/, on 127.0.0.1:8000'
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
 	@echo 'make lock       writes requirements.lock and tools/site/site.lock again, with hashes (needs a registry)'
@@ -162,8 +162,10 @@ pictures: venv-dev
 	@$(PY) -m kcli.docgen.pictures
 
 # The documentation site: the reference by kcli itself, then all of it by MkDocs, in an environment of its own, with the
-# versions of tools/site/site.lock. --strict: a dead link, or a page to which none leads, is an error.
+# versions of tools/site/site.lock. --strict: a dead link, or a page to which none leads, is an error. SITE_URL is where the
+# site will be, with a slash at its end; only 404.html and the sitemap depend on it.
 SITE := $(CACHE)/site
+SITE_URL ?=
 $(SITE)/ready: tools/site/site.lock | venv
 	@rm -rf $(SITE)/venv && mkdir -p $(SITE) && $(PY) -m venv $(SITE)/venv
 	@$(SITE)/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools/site/site.lock
@@ -174,7 +176,7 @@ site-pages: $(SITE)/ready
 	@rm -rf $(SITE)/pages && $(PY) -m kcli.docgen --site $(SITE)/pages
 
 site: site-pages
-	@NO_MKDOCS_2_WARNING=1 $(SITE)/venv/bin/mkdocs build --strict --clean
+	@SITE_URL='$(SITE_URL)' NO_MKDOCS_2_WARNING=1 $(SITE)/venv/bin/mkdocs build --strict --clean
 	@echo "the site is in $(SITE)/html: open index.html"
 
 site-serve: site-pages

@@ -91,8 +91,8 @@ _TIMES = (
     Section(
         "",
         (
-            "An instant is accepted by --since and --until, and with @ in front wherever an offset is. A time stands "
-            "for the first record whose timestamp is not older.",
+            "--since and --until accept an instant; so does every option that accepts an offset, with @ in front. A time "
+            "means the first record whose timestamp is not older.",
         ),
     ),
     Section(
@@ -103,7 +103,7 @@ _TIMES = (
             ("10:30", "this time today"),
             ("now, today, yesterday", "days begin at midnight"),
             ("3h, @-3h", "three hours ago"),
-            ("@1732180000000", "an epoch, in s, ms, µs or ns by its digits"),
+            ("@1732180000000", "since 1970; the number of digits shows whether it is s, ms, µs or ns"),
         ),
     ),
     Section(
@@ -200,18 +200,18 @@ _OUTPUT = (
     Section(
         "",
         (
-            "Results go to stdout; progress, plans and warnings go to stderr. -o chooses the format of every list; a "
-            "terminal gets table, a pipe plain.",
+            "Results go to stdout; progress, plans and warnings go to stderr. -o chooses the format of every list; the "
+            "default is table on a terminal, and plain in a pipe.",
         ),
     ),
     Section(
         "Formats",
         (
             ("table, wide", "for people; wide has all columns"),
-            ("plain", "columns two blanks apart, nothing cut, - is unknown"),
-            ("tsv, csv", "for cut and spreadsheets; unknown is empty"),
+            ("plain", "columns separated by two spaces, nothing truncated; - is unknown"),
+            ("tsv, csv", "for cut and spreadsheets; what is unknown is empty"),
             ("json, yaml", "one document with its items and warnings"),
-            ("ndjson", "the items, one a line"),
+            ("ndjson", "one item a line"),
             ("name", "the first column only"),
             ("openmetrics", "of groups lag"),
             ("kafka", "as Kafka's scripts print it: perf, groups describe"),
@@ -235,7 +235,7 @@ _OUTPUT = (
             ("--color never", "also NO_COLOR and TERM=dumb"),
             ("--no-pager", "also KCLI_PAGER=cat"),
             ("-q, -v", "less, or more on stderr"),
-            ("--raw", "of consume: bytes as they are; else a terminal sees control characters as escapes"),
+            ("--raw", "of consume: bytes unchanged; else a terminal shows control characters as escapes"),
         ),
     ),
     Section(
@@ -321,8 +321,8 @@ _SECURITY = (
         (
             ("sasl.password_file", "a file that only you can read"),
             ("sasl.password_command", "a program that prints it"),
-            ("keyring:SERVICE/USER", "the keyring of the desktop"),
-            ("KCLI_X_SASL_PASSWORD", "a variable"),
+            ("keyring:SERVICE/USER", "the keyring of the system"),
+            ("KCLI_X_SASL_PASSWORD", "an environment variable"),
             "On the command line, where others can see it, a secret is accepted with a warning. Without TLS, PLAIN "
             "and OAUTHBEARER are refused: exit code 2, unless --allow-plaintext-secrets is given.",
         ),

@@ -65,7 +65,7 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
         refuse_mismatched_data(resolved, kept)
     elif found and len(found) != resolved.brokers:
         raise RefusedError(
-            f"{resolved.data} has data of {len(found)} brokers, {resolved.brokers} were requested",
+            f"the data in {resolved.data} was written with --brokers {len(found)}, not {resolved.brokers}",
             do=f"--brokers {len(found)}, or name another folder",
         )
     elif found and security_folder(resolved.data).is_dir() != resolved.secure:

@@ -116,7 +116,7 @@ def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
 
 def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
     if resolved.brokers != len(kept.nodes):
-        return f"it was written by {len(kept.nodes)} brokers, {resolved.brokers} were requested"
+        return f"it was written with --brokers {len(kept.nodes)}, not {resolved.brokers}"
     if resolved.secure != kept.secure:
         return f"it was written with{'' if kept.secure else 'out'} --secure"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):

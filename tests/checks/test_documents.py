@@ -9,7 +9,19 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
 DECISIONS = ROOT / "docs" / "decisions"
 
+PATH_AS_TEXT = re.compile(r"\[`?([\w./-]+\.md|[\w-]+/[\w./-]*)`?\]\(")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+FOR_USERS = [page for page in PAGES if page.startswith(("docs/tasks/", "docs/how/", "docs/from/"))]
+NEEDS = {
+    r"kcli pipeline (?:export|import|profile|query)|kcli pipeline mirror`?[^|\n]* on Spark": "spark",
+    r"-s value=(?:avro|protobuf|jsonschema)": "schemas",
+    r"kcli profile import (?:kafkactl|rpk|kaf)\b": "yaml",
+    r"kcli exporter --": "exporter",
+    r"kcli groups (?:export|import) [^|\n]*--zookeeper": "zookeeper",
+}
+"""What a page shows, and the extra without which it does not work."""
+
 PLACE = re.compile(r"`((?:\w+/)*)(\w+\.py)(?::([\w.]+))?`")
 
 
@@ -27,6 +39,45 @@ def test_links_lead_somewhere(page):
         if not path.exists() or (anchor and anchor not in anchors(path)):
             dead.append(f"{target}#{anchor}")
     assert not dead
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {"docs/traceability.md"}))
+def test_a_link_has_words_for_its_text(page):
+    """A path says nothing on the site, where pages have other addresses. The list of code and tests is not on it."""
+    assert PATH_AS_TEXT.findall((ROOT / page).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[docs/x.md](x.md)", ["docs/x.md"]),
+        ("[`x.md`](x.md#a)", ["x.md"]),
+        ("[decisions/0110-calls](x.md)", ["decisions/0110-calls"]),
+        ("[0110](x.md), [Calls and/or more](x.md), [`cli.py`](kcli/cli.py)", []),
+    ],
+)
+def test_a_path_as_the_text_of_a_link_is_found(text, found):
+    assert PATH_AS_TEXT.findall(text) == found
+
+
+@pytest.mark.parametrize("page", FOR_USERS)
+def test_a_page_names_the_extras_that_its_lines_need(page):
+    text = (ROOT / page).read_text()
+    needed = {extra for line, extra in NEEDS.items() if re.search(line, text)}
+    assert needed - set(re.findall(r"'kcli-kafka\[(\w+)\]'", text)) == set()
+
+
+@pytest.mark.parametrize("page", [page for page in FOR_USERS if "```console" in (ROOT / page).read_text()])
+def test_a_page_whose_commands_use_a_profile_says_how_it_is_made(page):
+    before, _, _ = (ROOT / page).read_text().partition("```console")
+    for words in ("kcli profile add ", "kcli profile use ", "](../profiles.md)"):
+        assert words in before
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.*")), ids=lambda path: path.name)
+def test_templates_have_no_relative_links(path):
+    """GitHub shows them in pull requests and issues, from where the path of the file leads nowhere."""
+    assert not [target for target, _ in LINK.findall(path.read_text()) if target]
 
 
 def places(text: str) -> list[tuple[Path, str]]:

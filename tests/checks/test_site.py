@@ -31,6 +31,7 @@ class _Settings(yaml.SafeLoader):
 
 
 _Settings.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+_Settings.add_constructor("!ENV", lambda loader, node: loader.construct_sequence(node))
 SETTINGS = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), _Settings)
 
 
@@ -146,6 +147,19 @@ def test_the_site_loads_nothing_from_elsewhere() -> None:
     assert all(path.is_file() for path in shims)
     for path in (*shims, *shims[0].parent.glob("*.css")):
         assert not re.search(r"(@import|url\(|src=)[\"']?(https?:)?//", path.read_text(encoding="utf-8"))
+
+
+def test_the_page_for_a_missing_address_has_links_only_where_the_address_of_the_site_is_known() -> None:
+    """A server in a folder shows it at any depth: what is relative, or begins with a slash, leads elsewhere."""
+    assert SETTINGS["site_url"] == ["SITE_URL", ""]
+    theme = ROOT / SETTINGS["theme"]["custom_dir"]
+    assert (
+        '{% extends "main.html" if config.site_url else "404-alone.html" %}'
+        in (theme / "404.html").read_text()
+    )
+    alone = (theme / "404-alone.html").read_text()
+    assert re.findall(r"(?:href|src)=\"([^\"]*)", alone) == ["data:,"]
+    assert "<script" not in alone
 
 
 def test_a_strict_build_is_not_quiet() -> None:

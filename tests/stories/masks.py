@@ -56,6 +56,7 @@ MASKS = (
     ),  # of two runs; the rate of a steady load is the same each time
     Mask("<batches>", r"\b\d+ % of \d+ batch(?:es)?(?= untouched)"),
     Mask("<interval>", r"\([-+][\d.]+ … [-+][\d.]+ %\)"),
+    Mask("<change>", r"(?<=it changed by )[-+][\d.]+%"),
     Mask("<java>", r"\bon Java .*$"),
     Mask("<took>", r"\bin [\d.]+ s(?:: [\d,]+ records/s)?"),
     Mask("<bytes>", r"(?<=has )\d+(?= bytes$)|(?<=manifest says )\d+"),
@@ -65,7 +66,7 @@ MASKS = (
     Mask("<duration>", r"(?<![\w.@-])(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?<=[dhms])(?!\w)", _about_as_long),
 )
 
-_BUSY = re.compile(r"waiting for \S+ …$|not the same: host\.load_1m: ")
+_BUSY = re.compile(r"waiting for \S+ …$|not the same: host\.load_1m: |\d of \d brokers answer$")
 _ANY = re.compile("|".join(f"(?P<m{number}>{mask.pattern})" for number, mask in enumerate(MASKS)))
 
 

@@ -57,7 +57,7 @@ def test_a_difference_is_named(said: Settings, text: str) -> None:
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        (Settings(brokers=1), "written by 3 brokers"),
+        (Settings(brokers=1), "written with --brokers 3, not"),
         (Settings(version="4.2.0"), "4.2.0 is older"),
         (Settings(version="2.8.2"), "ZooKeeper"),
         (Settings(brokers=3, secure=True), "written without --secure"),

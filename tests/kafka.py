@@ -67,9 +67,12 @@ class Kafka:
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         admin.create_topics([topic], operation_timeout=30, request_timeout=30)[name].result(30)
         deadline = time.monotonic() + 30
-        while len(admin.list_topics(name, timeout=30).topics[name].partitions) < partitions:
-            assert time.monotonic() < deadline, f"{name} was created, but no broker knows it"
-            time.sleep(0.05)  # a busy broker refuses commits for a topic that it does not know yet
+        # Each broker: a busy one refuses commits for a topic that it does not know yet.
+        for address in self.bootstrap.split(","):
+            admin = AdminClient({"bootstrap.servers": address})
+            while len(admin.list_topics(name, timeout=30).topics[name].partitions) < partitions:
+                assert time.monotonic() < deadline, f"{name} was created, but {address} does not know it"
+                time.sleep(0.05)
         return name
 
     def unused_name(self, hint: str = "t") -> str:

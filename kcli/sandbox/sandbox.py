@@ -273,7 +273,9 @@ class Sandbox:
         state = read_state(self.home)
         if state is None:
             raise SandboxError(
-                f"there is no sandbox {self.name}", do=f"start it: kcli sandbox up {self.name}"
+                f"there is no sandbox {self.name}",
+                why="none of that name was started, or it was deleted",
+                do=f"start it: `kcli sandbox up {self.name}`",
             )
         return state
 

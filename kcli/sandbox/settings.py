@@ -59,7 +59,9 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
     parse_version(version)
     brokers = settings.brokers or (len(kept.nodes) if kept else 1)
     if settings.brokers is not None and settings.brokers < 1:
-        raise UsageError(f"{settings.brokers} brokers", why="a sandbox has at least one")
+        raise UsageError(
+            f"{settings.brokers} brokers", why="a sandbox has at least one", do="write --brokers 1 or more"
+        )
     if settings.port and settings.port + brokers - 1 > LAST_PORT:
         raise UsageError(
             f"{brokers} brokers from port {settings.port} on",

@@ -19,6 +19,13 @@ class LimitError(KcliError):
 
     exit_code = 8
 
+    def __init__(self, test: str, text: str) -> None:
+        super().__init__(
+            f"perf {test}: --fail-if {text}",
+            why="the condition is true: exit status 8 says so to scripts",
+            do="find out what has changed, or change the condition",
+        )
+
 
 class RecordsDifferError(KcliError):
     """Records were lost, repeated, or came in another order."""
@@ -55,7 +62,7 @@ def conclude(
     for error in (*_failures(item, first), *_differences(item)):
         inv.failed(error)
     for text in exceeded(flags["fail_if"], item):
-        inv.failed(LimitError(f"perf {item['test']} {item['topic']}: --fail-if {text}"))
+        inv.failed(LimitError(f"{item['test']} {item['topic']}", text))
     return inv.finish(done=item["records"] > 0, also=[stop.exit_code])
 
 
@@ -75,7 +82,7 @@ def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliErro
     if errors:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in item["errors_by_kind"].items())
         what = f"{errors:,} of {errors + item['records']:,} records of {topic} failed: {kinds}"
-        found.append(FailedRecordsError(what) if first is None else PartlyFailedError(what, first))
+        found.append(_failed(what) if first is None else PartlyFailedError(what, first))
     elif first is not None:
         found.append(first)
     if unconfirmed:
@@ -83,9 +90,15 @@ def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliErro
             FailedRecordsError(
                 f"{unconfirmed:,} records of {topic} may or may not be stored",
                 why="they were neither confirmed nor refused when the test ended",
+                do="check the brokers; --verify reads back what is stored",
             )
         )
     return found
+
+
+def _failed(what: str) -> FailedRecordsError:
+    why = "brokers refused them, or did not confirm them in time"
+    return FailedRecordsError(what, why=why, do="check the logs of the brokers")
 
 
 def _differences(item: Mapping[str, Any]) -> list[KcliError]:

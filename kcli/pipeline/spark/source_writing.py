@@ -106,6 +106,8 @@ def _finish(producer: Producer) -> None:
         waited += _TURN
         if waited > limit:
             raise TimedOutError(
-                f"{producer.outstanding} records were not confirmed in {limit:g} s", why="no broker answered"
+                f"{producer.outstanding} records were not confirmed in {limit:g} s",
+                why="no broker answered",
+                do="check that the brokers are running, or raise delivery.timeout.ms",
             )
     _check(producer)

@@ -421,7 +421,7 @@ NOT_THERE = [
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "offsets of orders", "describe billing`"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "describe billing"),
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),

@@ -24,6 +24,7 @@ from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
 from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.flows.checkpoint import Checkpoint
@@ -151,7 +152,7 @@ class Run:
     # --- reading and sending -----------------------------------------------------------------------
 
     def _unconfirmed(self) -> str:
-        return f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} unknown"
+        return f"{counted(self.producer.totals.confirmed, 'record')} confirmed, {self.producer.outstanding:,} unknown"
 
     def _begin(self) -> None:
         checkpoint = self.checkpoint

@@ -10,6 +10,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from kcli.output.progress import counted
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.settings import Resolved, refuse_mismatched_data
@@ -67,7 +68,7 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
         refuse_mismatched_data(resolved, kept)
     elif found and len(found) != resolved.brokers:
         raise RefusedError(
-            f"{resolved.data} has data of {len(found)} brokers, {resolved.brokers} were requested",
+            f"{resolved.data} has data of {counted(len(found), 'broker')}, {resolved.brokers} requested",
             why="the number of brokers is fixed when the data are made",
             do=f"--brokers {len(found)}, or name another folder",
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kcli.output.progress import counted
 from kcli.sandbox.config import DEFAULT_VERSION, can_be_secure, parse_version, uses_zookeeper
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState
@@ -60,11 +61,11 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
     brokers = settings.brokers or (len(kept.nodes) if kept else 1)
     if settings.brokers is not None and settings.brokers < 1:
         raise UsageError(
-            f"{settings.brokers} brokers", why="a sandbox has at least one", do="write --brokers 1 or more"
+            f"--brokers {settings.brokers}", why="a sandbox has at least one", do="write --brokers 1 or more"
         )
     if settings.port and settings.port + brokers - 1 > LAST_PORT:
         raise UsageError(
-            f"{brokers} brokers from port {settings.port} on",
+            f"{counted(brokers, 'broker')} from port {settings.port} on",
             why=f"ports end at {LAST_PORT}",
             do="choose a lower --port",
         )
@@ -118,7 +119,7 @@ def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
 
 def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
     if resolved.brokers != len(kept.nodes):
-        return f"it was written by {len(kept.nodes)} brokers, {resolved.brokers} were requested"
+        return f"it was written by {counted(len(kept.nodes), 'broker')}, {resolved.brokers} requested"
     if resolved.secure != kept.secure:
         return f"it was written with{'' if kept.secure else 'out'} --secure"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):

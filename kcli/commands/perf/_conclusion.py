@@ -12,6 +12,7 @@ from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import exceeded
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 
 class LimitError(KcliError):
@@ -88,7 +89,7 @@ def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliErro
     if unconfirmed:
         found.append(
             FailedRecordsError(
-                f"{unconfirmed:,} records of {topic} may or may not be stored",
+                f"{counted(unconfirmed, 'record')} of {topic} may or may not be stored",
                 why="they were neither confirmed nor refused when the test ended",
                 do="check the brokers; --verify reads back what is stored",
             )

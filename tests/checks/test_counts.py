@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "kcli"
-NOUNS = "records|partitions|topics|groups|members|brokers|batches|offsets|lines|files|tasks|processes|replicas|messages|keys"
+NOUNS = "records|partitions|topics|groups|members|brokers|batches|offsets|lines|files|tasks|processes|replicas|messages"
 BEHIND = re.compile(rf" (more |unread )?({NOUNS})\b(?!/)")
 BEFORE = re.compile(r"\b(of|than|neither|the) $")
 WITHOUT_NUMBERS = {"core", "serde", "docgen"}

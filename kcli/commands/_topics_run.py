@@ -247,10 +247,13 @@ def _query(when: OffsetSpec | None) -> int | None:
         return when.value
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
+    word = {1: "latest", 2: "earliest"}.get(when.value) if when.kind == "from_end" else None
     raise usage(
         "topics offsets: --time must be earliest, latest or a time",
         why="an offset cannot be found by an offset",
-        do="write --time @-1h or --time 2026-11-21T10:00Z",
+        do=f"write --time {word}, which is -{when.value} in Kafka's script"
+        if word
+        else "write --time @-1h or --time 2026-11-21T10:00Z",
     )
 
 

@@ -104,6 +104,7 @@ _TIMES = (
             ("now, today, yesterday", "days begin at midnight"),
             ("3h, @-3h", "three hours ago"),
             ("@1732180000000", "an epoch, in s, ms, µs or ns by its digits"),
+            ("1732180000, 90", "a number alone is an epoch too: 90 is in 1970, 90s is 90 seconds ago"),
         ),
     ),
     Section(
@@ -119,7 +120,7 @@ _TIMES = (
             ("90s, 5m, 1h30m, 2d", "units are ms, s, m, h, d and w"),
             ("500ms", "milliseconds"),
             ("PT1H30M", "as in ISO 8601"),
-            ("90", "a number without a unit is seconds"),
+            ("90", "a number without a unit is seconds (but an epoch where an instant is expected)"),
         ),
     ),
     Section(

@@ -189,6 +189,25 @@ COUNTS = [
         "'10x' is not a whole number such as 100, 10k or 1M",
         "--help`",
     ),
+    Row(
+        "consume orders --since 3x", 2, "--since is not valid", "none of the units w, d", "`kcli help times`"
+    ),
+    Row(
+        "consume orders --offset first", 2, "--offset is not valid", "earliest, latest", "`kcli help offsets`"
+    ),
+    Row("topics offsets orders --time -2", 2, "--time must be", "by an offset", "--time earliest"),
+    Row("topics offsets orders --time -1", 2, "--time must be", "by an offset", "--time latest"),
+    Row(
+        "configs describe orders", 2, "'orders' is not topics", "kind comes before", "describe topics orders`"
+    ),
+    Row(
+        "configs describe topcs orders",
+        2,
+        "'topcs' is not topics",
+        "kind comes before",
+        "did you mean topics?",
+    ),
+    Row("completion powershell", 2, "no script for 'powershell'", "bash, zsh and fish", "echo $SHELL"),
     Row("sandbox up --port 70k", 2, "--port is not valid", "must be at most 65,535, got 70k", "--help`"),
 ]
 

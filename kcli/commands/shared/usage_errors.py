@@ -28,7 +28,11 @@ def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
         return f"{command}{_missing(error)}", "it is required", see
     if isinstance(error, click.BadParameter) and error.param is not None:
         name = _shown(error.param).strip("[…]")
-        return f"{command}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
+        return (
+            f"{command}{name} is not valid",
+            _sentence(error.message),
+            _nearest_choice(error) + _concept(error.param) + see,
+        )
     return f"{command}{_sentence(error.format_message())}", "nothing was run", see
 
 
@@ -45,6 +49,11 @@ def _nearest_choice(error: click.BadParameter) -> str:
     choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
     near = nearest_choice(given[1], tuple(map(str, choices))) if given else ""
     return f"did you mean {near}? " if near else ""
+
+
+def _concept(param: click.Parameter) -> str:
+    word = getattr(param.type, "concept", "")
+    return f"`kcli help {word}` lists what is valid; " if word else ""
 
 
 def _missing(error: click.MissingParameter) -> str:

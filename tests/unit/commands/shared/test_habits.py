@@ -11,6 +11,7 @@ from kcli.commands.shared import habits
 from kcli.commands.shared.habits import as_client_option, instead_of
 from kcli.commands.shared.usage_errors import describe_usage
 from kcli.docgen.describe import describe, walk
+from kcli.docgen.topics import CONCEPTS
 from tests.command_lines import in_text, problem
 
 
@@ -149,3 +150,14 @@ def test_each_shown_option_with_a_doubled_letter_is_suggested(path: str) -> None
             assert f"did you mean {name}?" in suggested(path, name + name[-1]) or name + name[-1] in names(
                 path
             )
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_concept_that_a_wrong_value_refers_to_is_explained(path: str) -> None:
+    command = find(path)
+    ctx = click.Context(command, info_name=f"kcli {path}".strip())
+    for param in command.get_params(ctx):
+        concept = getattr(param.type, "concept", "")
+        _what, _why, do = describe_usage(click.BadParameter("no", ctx=ctx, param=param))
+        assert (f"`kcli help {concept}`" in do) is bool(concept)
+        assert not concept or concept in CONCEPTS

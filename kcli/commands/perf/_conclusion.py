@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.commands.perf._output import print_result, summary
+from kcli.commands.perf._output import print_result, said
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.files.atomic import FileError, replace_file
@@ -56,7 +56,7 @@ def conclude(
     ):  # first: stdout may be full, or closed, and the test is not to be repeated for that
         _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
     print_result(inv, item, cluster)
-    for line in summary(item):
+    for line in said(inv, item):
         inv.talk.note(line)
     if stop:
         inv.talk.note("stopped before its end; these are the figures until then")

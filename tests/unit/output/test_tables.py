@@ -148,12 +148,11 @@ def test_columns_without_a_value_are_named_too() -> None:
     """There is room for them or not: who looks for a column has to learn why it is not there. A missing note is none."""
     bare = {**LATE, "state": None, "note": None}
     assert table([bare], width=100).splitlines()[0].split() == [column.heading for column in GROUPS]
-    narrow = table([bare], width=46)
-    assert (
-        narrow.splitlines()[-1] == "… left out, since no row has a value there: STATE"[:46]
-        or "STATE" in narrow
-    )
-    assert "NOTE" not in narrow
+    assert table([bare], width=46).splitlines()[-2:] == [
+        "… left out, since no row has a value there:",
+        "STATE",
+    ]
+    assert "NOTE" not in table([bare], width=46)
     assert "left out" not in table([], width=46)
 
 

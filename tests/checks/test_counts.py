@@ -23,7 +23,7 @@ MANY = {
     "commands/groups/_zookeeper_rows.py:{groups} groups": "one has a question of its own",
     "commands/perf/_kafka_lines.py:{interval.records} records": "as Kafka writes it",
     "commands/perf/_produce_run.py:{flags['processes']} processes": "more than there are records",
-    "commands/_config_resources.py:{command} topics": "no number",
+    "commands/configs.py:{(ctx.command_path if ctx else 'kcli')} topics": "no number",
     "commands/_topic_rows.py:{' or '.join(kinds)} partitions": "no number",
     "commands/perf/_consume_run.py:{processes} processes": "one is not mentioned",
     "commands/perf/_kafka_lines.py:{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",

@@ -27,10 +27,10 @@ def texts(source: str) -> Iterator[str]:
 
 
 def command_lines(source: str) -> Iterator[list[str]]:
-    """The commands in its strings, but those with an insertion that continues a word, which may be empty."""
+    """The commands in its strings, but those with an insertion that is a part of a word."""
     for text in texts(source):
         for words in in_text(text):
-            if not any(re.fullmatch(rf"[a-z]+{INSERTED}", word) for word in words):
+            if not any(re.fullmatch(rf"[a-z]+{INSERTED}|{INSERTED}[a-z]+", word) for word in words):
                 yield words
 
 

@@ -1,7 +1,7 @@
 """The kcli commands in a text of shell, and what the command tree says to them. Nothing is run. Not a test.
 
 ``invocations`` finds each ``kcli …`` of pipes, lists, loops, ``$(…)`` and ``<(…)``; redirections are left out, and a
-variable stays as it is written. ``parsed`` has click parse one.
+variable stays as it is written. ``parsed`` has click parse one, ``problem`` says what it has against one.
 """
 
 import re
@@ -12,12 +12,18 @@ import click
 from kcli.cli import cli
 from kcli.commands.shared.command import Command
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.core.errors import ConfigError
 from kcli.profiles.profile import MARKS
 from kcli.profiles.resolve import resolve
 from kcli.profiles.sources import Sources
 
-PLACEHOLDER = "x"
+SUBSTITUTED = "x"
 """Stands for what a command substitution prints."""
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)`(kcli (?!__)[^`]+)`(?!`)|``(kcli .+?)``")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+LEFT_OUT = ("…", "...")
+PLACEHOLDER = re.compile(r"[A-Z]+|[a-z]+\|[a-z|]+")
 _BEFORE_COMMANDS = frozenset({"do", "then", "else", "time", "sudo", "!", "{", "&&", "||", "|", ";", "&", "("})
 _REDIRECTION = re.compile(r"\d*(?:>>?|<)&?\s*(?=[^\s(])|\d*<<-?\s*(?=\S)")
 _OPERATOR = re.compile(r"&&|\|\||[|;&()\n]")
@@ -63,7 +69,7 @@ class _Words:
                 self._at = (self._text + "\n").index("\n", self._at)
             elif self._text.startswith("<(", self._at):
                 self._substitution(2)
-                yield PLACEHOLDER
+                yield SUBSTITUTED
             elif moved := _REDIRECTION.match(self._text, self._at):
                 self._at = moved.end()
                 self._word()
@@ -83,7 +89,7 @@ class _Words:
         text, at = self._text, self._at
         if text.startswith("$(", at):
             self._substitution(2)
-            return PLACEHOLDER
+            return SUBSTITUTED
         if text[at] == "'":
             self._at = text.index("'", at + 1) + 1
             return text[at + 1 : self._at - 1]
@@ -99,7 +105,7 @@ class _Words:
         while (sign := self._text[self._at]) != '"':
             if self._text.startswith("$(", self._at):
                 self._substitution(2)
-                parts.append(PLACEHOLDER)
+                parts.append(SUBSTITUTED)
                 continue
             escaped = sign == "\\" and self._text[self._at + 1] in _DOUBLE
             parts.append(self._text[self._at + escaped])
@@ -139,3 +145,35 @@ def parsed(words: list[str]) -> click.Command:
     properties = [text for text in values.command_property if text.partition("=")[0] not in MARKS]
     resolve(Sources(properties=properties), need_broker=False)
     return found
+
+
+def in_text(text: str) -> Iterator[list[str]]:
+    """The commands in running text and tables."""
+    for found in INLINE.findall(COMMENT.sub("", FENCE.sub("", text))):
+        yield from invocations(" ".join((found[0] or found[1]).replace("\\|", "|").split()))
+
+
+def problem(words: list[str], *, complete: bool) -> str:
+    """What the command tree has against it. In running text arguments may be missing, and values placeholders."""
+    given = [word for word in words if word not in LEFT_OUT]
+    try:
+        parsed(given)
+    except click.exceptions.Exit:
+        pass  # --help, --version
+    except click.MissingParameter as error:
+        return error.format_message() if complete and given == words else ""
+    except click.BadOptionUsage as error:
+        return error.format_message() if complete or given[-1] != error.option_name else ""
+    except click.BadParameter as error:
+        if isinstance(getattr(error.param, "type", None), click.Path | click.File):
+            return ""  # it is the reader's file
+        return "" if not complete and any(map(_placeholder, words)) else error.format_message()
+    except ConfigError as error:
+        return str(error) if complete else ""
+    except click.UsageError as error:
+        return "" if not complete and any(map(PLACEHOLDER.fullmatch, words[:2])) else error.format_message()
+    return ""
+
+
+def _placeholder(word: str) -> bool:
+    return bool(PLACEHOLDER.fullmatch(word.rpartition("=")[2]))

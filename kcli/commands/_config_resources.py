@@ -8,14 +8,13 @@ from typing import TypeVar
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.usage import nearest, usage
+from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 
 _KINDS = {"topics": ConfigKind.TOPIC, "brokers": ConfigKind.BROKER, "groups": ConfigKind.GROUP}
-_SINGULAR = {"topic": "topics", "broker": "brokers", "group": "groups"}
 _ALL_BROKERS = "default"
 _NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
 _BEFORE_GROUPS = ("before", "3.")
@@ -30,17 +29,8 @@ class FencedBrokerError(KcliError):
 
 
 def resources(command: str, kind: str, names: Sequence[str]) -> list[ConfigResource]:
-    """The named resources; usage errors for a kind or a name that cannot exist."""
-    number = _KINDS.get(_SINGULAR.get(kind, kind))
-    if number is None:
-        near = nearest(kind, _KINDS)
-        raise usage(
-            f"configs {command}: {kind!r} is not topics, brokers or groups",
-            why="the kind comes before the names",
-            do=f"did you mean {near}?"
-            if near
-            else f"write `kcli configs {command} topics {kind}`, for example",
-        )
+    """The named resources; a usage error for a name that cannot exist."""
+    number = _KINDS[kind]
     for name in names:
         if number is ConfigKind.TOPIC:
             check_topic_name(name, f"configs {command}")

@@ -21,7 +21,7 @@ from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, Pro
 from kcli.core.types import TopicSpec
 from kcli.flows import round_trip
 from kcli.flows.stop import Stop
-from kcli.output.progress import size_text
+from kcli.output.progress import counted, size_text
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -29,7 +29,7 @@ from kcli.sandbox.settings import Settings
 def run(inv: Invocation, records: int, record_size: int, kafka_version: str | None) -> int:
     """Runs the demo; returns the exit status."""
     if inv.dry_run:
-        inv.talk.note(f"would start a throw-away Kafka and send {records:,} records through it")
+        inv.talk.note(f"would start a throw-away Kafka and send {counted(records, 'record')} through it")
         return 0
     with _throw_away_kafka(inv, kafka_version) as (bootstrap, folder), Stop() as stop:
         options = ClientOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
@@ -84,7 +84,7 @@ def _round_trip(stage: Stage, record_size: int) -> tuple[str, str]:
     written = round_trip.generate_lines(file, records, record_size, stop)
     if stop:
         return "", ""
-    stage.line("generated", f"{written.lines:,} lines, {size_text(written.size)}")
+    stage.line("generated", f"{counted(written.lines, 'line')}, {size_text(written.size)}")
     for error in stage.admin.create_topics([TopicSpec(TOPIC, partitions=1)]).values():
         if error is not None:
             raise error

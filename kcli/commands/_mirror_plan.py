@@ -114,7 +114,7 @@ def _plan_lines(
         elif route.target in created:
             state = "is created"
         elif route.target in findings.grow:
-            state = f"continues and gets {findings.grow[route.target]} partitions"
+            state = f"continues and gets {counted(findings.grow[route.target], 'partition')}"
         else:
             state = "continues" if route.source in own else "exists"
         count = counted(partitions.get(route.source, 0), "partition")

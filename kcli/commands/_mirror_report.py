@@ -72,7 +72,11 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
             inv.failed(copy.error)
         for gap in copy.gaps:
             inv.failed(
-                GapsError(f"{gap.tp}: offsets {gap.first} to {gap.stop - 1} were not copied", why=gap.why)
+                GapsError(
+                    f"{gap.tp}: offsets {gap.first} to {gap.stop - 1} were not copied",
+                    why=gap.why,
+                    do="run the mirror more often than the source deletes records, or keep them longer there",
+                )
             )
     _report_comparisons(inv, result.comparisons)
     _report_groups(inv, result.synced)
@@ -159,12 +163,15 @@ def _report_comparisons(inv: Invocation, comparisons: Sequence[Comparison]) -> N
                 MismatchError(
                     f"{source} of the source and {target} of the target differ from {at}{both} on",
                     why=one.difference.what,
+                    do="find out what else writes to the target; `kcli consume --offset` shows both records",
                 )
             )
         elif not one.equal:
             inv.failed(
                 MismatchError(
-                    f"{source} of the source and {target} of the target were not compared to their end"
+                    f"{source} of the source and {target} of the target were not compared to their end",
+                    why="the comparison was stopped, or one side could not be read",
+                    do="run it again with --verify-only",
                 )
             )
 

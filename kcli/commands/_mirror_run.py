@@ -201,7 +201,13 @@ class _Run:
         for copy in begun:
             if copy.source not in present:
                 copy.rollback()
-                copy.fail(NotFoundError(f"{copy.source} of the source was deleted"))
+                copy.fail(
+                    NotFoundError(
+                        f"{copy.source} of the source was deleted",
+                        why="the source cluster does not have its topic any more",
+                        do=f"leave it out of -t; the copy in {copy.target.topic} remains",
+                    )
+                )
                 plan.copies.append(copy)
         return plan
 

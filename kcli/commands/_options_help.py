@@ -3,7 +3,7 @@
 import dataclasses
 import textwrap
 
-from kcli.core.options import ALL_OPTIONS, key_of, written_fields
+from kcli.core.options import ALL_OPTIONS, default_text, key_of, written_fields
 from kcli.profiles.profile import MARKS
 from kcli.serde.registry.options import RegistryOptions
 
@@ -34,9 +34,7 @@ _TITLES = {
 
 
 def _option_lines(key: str, field: "dataclasses.Field[object]") -> list[str]:
-    default = "unset" if str(field.default) in ("None", "") else str(field.default)
-    if isinstance(field.default, bool):
-        default = default.lower()
+    default = default_text(field) or "unset"
     details = [field.metadata["doc"]]
     if field.metadata["choices"]:
         details.append("one of " + ", ".join(filter(None, field.metadata["choices"])))

@@ -24,6 +24,7 @@ from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
 from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.flows.checkpoint import Checkpoint
@@ -115,7 +116,7 @@ class Run:
         try:
             producer.connect([topic], timeout, TOPIC_PATIENCE)
         except NotFoundError:
-            raise unknown_topic(topic, producer.known_topics(timeout)) from None
+            raise self._absent() from None
         except BrokerError as error:
             if error.code != TOPIC_AUTHORIZATION_FAILED:
                 raise
@@ -123,6 +124,19 @@ class Run:
         partition, count = self.flags["partition"], producer.partitions_of(topic)
         if partition is not None and partition >= count:
             raise no_partition(TopicPartition(topic, partition), count)
+
+    def _absent(self) -> NotFoundError:
+        """The error for a topic that does not exist: how to create it, unless another name was meant."""
+        found = unknown_topic(self.topic, self.producer.known_topics(self.inv.timeout))
+        creates = f"`kcli topics create {self.topic}` creates it"
+        if self.flags["allow_auto_topic_creation"]:
+            found.why = (
+                "the brokers do not create topics themselves: auto.create.topics.enable is false there"
+            )
+        else:
+            creates += ", --allow-auto-topic-creation has the brokers create it"
+        found.do = f"{found.do} {creates}" if found.do.endswith("?") else creates
+        return found
 
     def _find_beginning(self) -> None:
         if self.options.transactional_id:
@@ -138,7 +152,7 @@ class Run:
     # --- reading and sending -----------------------------------------------------------------------
 
     def _unconfirmed(self) -> str:
-        return f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} unknown"
+        return f"{counted(self.producer.totals.confirmed, 'record')} confirmed, {self.producer.outstanding:,} unknown"
 
     def _begin(self) -> None:
         checkpoint = self.checkpoint

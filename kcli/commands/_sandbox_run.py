@@ -174,6 +174,7 @@ def _print(inv: Invocation, found: Sequence[SandboxStatus]) -> None:
 def _missing(name: str) -> SandboxError:
     return SandboxError(
         f"there is no sandbox {name}",
+        why="none of that name was started, or it was deleted",
         do=f"`kcli sandbox up {name}` starts it, `kcli sandbox status` lists all",
     )
 

@@ -15,6 +15,7 @@ from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
+from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -288,6 +289,5 @@ def deletion_plan(topic: TopicInfo, ends: Ends) -> str:
     """What would be lost."""
     spans = [ends.get(TopicPartition(topic.name, part.partition), (None, None)) for part in topic.partitions]
     offsets = sum(end - start for start, end in spans if start is not None and end is not None)
-    count = len(topic.partitions)
-    partitions = "1 partition" if count == 1 else f"{count} partitions"
-    return f"Delete topic {topic.name}: {partitions}, up to {offsets:,} records."
+    partitions = counted(len(topic.partitions), "partition")
+    return f"Delete topic {topic.name}: {partitions}, up to {counted(offsets, 'record')}."

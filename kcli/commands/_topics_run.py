@@ -20,6 +20,7 @@ from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
+from kcli.output.progress import counted
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -149,7 +150,7 @@ def _is_confirmed(inv: Invocation, specs: Sequence[TopicSpec]) -> bool:
     if len(specs) > 1:
         show_plan(inv, creation.plan_text(specs))
         raise usage(
-            f"topics create: {count:,} partitions of {len(specs)} topics",
+            f"topics create: {counted(count, 'partition')} of {counted(len(specs), 'topic')}",
             why=f"{danger}, so that --confirm has to name the topic; nothing was created",
             do="create the topics one at a time",
         )
@@ -246,10 +247,13 @@ def _query(when: OffsetSpec | None) -> int | None:
         return when.value
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
+    word = {1: "latest", 2: "earliest"}.get(when.value) if when.kind == "from_end" else None
     raise usage(
         "topics offsets: --time must be earliest, latest or a time",
         why="an offset cannot be found by an offset",
-        do="write --time @-1h or --time 2026-11-21T10:00Z",
+        do=f"write --time {word}, which is -{when.value} in Kafka's script"
+        if word
+        else "write --time @-1h or --time 2026-11-21T10:00Z",
     )
 
 

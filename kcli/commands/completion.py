@@ -1,11 +1,30 @@
 """``kcli completion``: the script that makes a shell complete kcli's commands, options and names."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.usage import nearest, usage, where
 
 SHELLS = ("bash", "zsh", "fish")
+
+
+class ShellType(click.Choice[str]):
+    """One of the shells for which there is a script."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """The shell; for another one an error that says which there are."""
+        if value in SHELLS:
+            return str(value)
+        near = nearest(value, SHELLS)
+        raise usage(
+            f"{where(ctx)}there is no script for {value!r}",
+            why=f"there are scripts for {', '.join(SHELLS[:-1])} and {SHELLS[-1]}",
+            do=f"did you mean {near}?" if near else "name the one that you run: `echo $SHELL` shows it",
+            ctx=ctx,
+        )
 
 
 @command(
@@ -19,7 +38,7 @@ SHELLS = ("bash", "zsh", "fish")
         ("kcli completion fish --install --dry-run", "only show where it would go"),
     ),
 )
-@click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
+@click.argument("shell", type=ShellType(SHELLS), metavar="|".join(SHELLS))
 @click.option(
     "--install", is_flag=True, help="write the script to where the shell looks for it in the home folder"
 )

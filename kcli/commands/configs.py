@@ -1,5 +1,6 @@
 """``kcli configs``: its verbs and options. What they do is in ``_configs_describe.py`` and ``_configs_alter.py``."""
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -7,8 +8,31 @@ import click
 from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import OfferedType
+from kcli.commands.shared.usage import nearest, usage, where
 
-_KIND = OfferedType("kind", ("topics", "brokers", "groups"))
+_KINDS = ("topics", "brokers", "groups")
+
+
+class KindType(OfferedType):
+    """Topics, brokers or groups, also in the singular. A name in its place is converted first, and reported as such."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        """The plural."""
+        for kind in _KINDS:
+            if value in (kind, kind[:-1]):
+                return kind
+        near = nearest(value, _KINDS)
+        raise usage(
+            f"{where(ctx)}{value!r} is not topics, brokers or groups",
+            why="the kind comes before the names",
+            do=f"did you mean {near}?"
+            if near
+            else f"if it is the name of a topic: `{ctx.command_path if ctx else 'kcli'} topics {quote(value)}`",
+            ctx=ctx,
+        )
+
+
+_KIND = KindType("kind", _KINDS)
 
 
 @group(

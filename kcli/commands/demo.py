@@ -21,6 +21,7 @@ from kcli.commands.shared.types import CountType
     reads=(
         "KCLI_CACHE",
         "KCLI_JAVA",
+        "JAVA_HOME",
         "KCLI_MAVEN_REPO",
     ),
     outputs=("table", "plain"),

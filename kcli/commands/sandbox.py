@@ -32,7 +32,7 @@ def sandbox() -> None:
     changes=False,
     local=True,
     exits={7: "a sandbox of this name is up with other settings, or a port is taken"},
-    reads=("KCLI_CACHE", "KCLI_JAVA", "KCLI_MAVEN_REPO", "XDG_STATE_HOME"),
+    reads=("KCLI_CACHE", "KCLI_JAVA", "JAVA_HOME", "KCLI_MAVEN_REPO", "XDG_STATE_HOME"),
     examples=(
         ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),

@@ -97,7 +97,7 @@ def users() -> None:
         ("kcli users list -o json", "for scripts"),
     ),
 )
-@click.argument("names", nargs=-1, type=_NAME, metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=_NAME, metavar="NAME…")
 @_mechanism("only credentials of this mechanism; repeatable")
 @pass_invocation
 def list_users(inv: Invocation, /, **flags: Any) -> int:

@@ -219,13 +219,13 @@ class ClientOptions(Declared):
     )
     send_buffer_bytes: int = option(
         -1,
-        "SO_SNDBUF of the connections; −1 leaves it to the system",
+        "SO_SNDBUF of the connections; -1 leaves it to the system",
         aliases=("socket.send.buffer.bytes",),
         low=-1,
     )
     receive_buffer_bytes: int = option(
         -1,
-        "SO_RCVBUF of the connections; −1 leaves it to the system",
+        "SO_RCVBUF of the connections; -1 leaves it to the system",
         aliases=("socket.receive.buffer.bytes",),
         low=-1,
     )
@@ -424,6 +424,16 @@ def key_of(name: str) -> str:
 def written_fields(options: type[Any]) -> list[dataclasses.Field[Any]]:
     """The options of a class that files and command lines can set; the others are objects of a program."""
     return [field for field in dataclasses.fields(options) if not field.metadata["in_code"]]
+
+
+def default_text(field: dataclasses.Field[Any]) -> str:
+    """The default as it is written in a file, empty if the option is unset or a secret."""
+    default = field.default
+    if default is None or field.metadata["secret"]:
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:.15g}" if isinstance(default, float) else str(default)
 
 
 def mechanisms_of(name: str) -> tuple[str, ...]:

@@ -106,6 +106,8 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
             trimmed.lstrip("+-") if trimmed[:1] in "+-" else trimmed, unit=True
         )
     except ValueError:
+        if re.fullmatch(r"[+-]?[0-9.]+ ?[A-Za-z]+", trimmed):
+            raise ValueError(f"{text!r} has none of the units {', '.join(_UNITS)}, as 3h (ago) has") from None
         raise ValueError(
             f"{text!r} is not a time such as 2026-11-21T10:00Z, 10:30, 3h (ago), now, today, yesterday or an epoch"
         ) from None

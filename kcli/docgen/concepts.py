@@ -104,6 +104,7 @@ _TIMES = (
             ("now, today, yesterday", "days begin at midnight"),
             ("3h, @-3h", "three hours ago"),
             ("@1732180000000", "since 1970; the number of digits shows whether it is s, ms, µs or ns"),
+            ("1732180000, 90", "a number alone is an epoch too: 90 is in 1970, 90s is 90 seconds ago"),
         ),
     ),
     Section(
@@ -119,7 +120,7 @@ _TIMES = (
             ("90s, 5m, 1h30m, 2d", "units are ms, s, m, h, d and w"),
             ("500ms", "milliseconds"),
             ("PT1H30M", "as in ISO 8601"),
-            ("90", "a number without a unit is seconds"),
+            ("90", "a number without a unit is seconds (but an epoch where an instant is expected)"),
         ),
     ),
     Section(
@@ -140,7 +141,10 @@ _FORMATS = (
         (
             ("value", "the value and a newline; the default"),
             ("table", "columns for people"),
-            ("ndjson", "all of a record; produce -i ndjson restores it, and the partition with --partitioner manual"),
+            (
+                "ndjson",
+                "all of a record; produce -i ndjson restores it, and the partition with --partitioner manual",
+            ),
             ("json", "the same in one document, which produce does not read"),
             ("csv", "with a header line"),
             ("raw", "four bytes of length, then the value; -1 is null"),

@@ -236,7 +236,7 @@ def _phrase(option: click.Option) -> str:
 
 def _argument(argument: click.Argument) -> ArgumentDoc:
     name = argument.metavar or (argument.name or "").upper()
-    if argument.nargs == -1 and "…" not in name:
+    if argument.nargs == -1 and "…" not in name and not name.startswith("["):
         name += "…"
     return ArgumentDoc(
         shown=name if argument.required or name.startswith("[") else f"[{name}]",

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from kcli.core.options import ALL_OPTIONS, key_of, written_fields
+from kcli.core.options import ALL_OPTIONS, default_text, key_of, written_fields
 from kcli.core.version import __version__
 from kcli.docgen import man
 from kcli.docgen.concepts import concept
@@ -68,8 +68,6 @@ def _explained(field: "dataclasses.Field[object]") -> str:
         parts.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
     if field.metadata["aliases"]:
         parts.append("also " + ", ".join(field.metadata["aliases"]))
-    if field.default not in (None, "") and not field.metadata["secret"]:
-        parts.append(
-            f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
-        )
+    if default := default_text(field):
+        parts.append(f"default {default}")
     return "; ".join(parts)

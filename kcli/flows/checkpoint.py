@@ -74,7 +74,11 @@ class Checkpoint:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ConfigError(f"cannot read {self.path}", why=(error.strerror or "").lower()) from None
+            raise ConfigError(
+                f"cannot read {self.path}",
+                why=(error.strerror or str(error)).lower(),
+                do="make it readable, or name another file with --checkpoint",
+            ) from None
         if not data:
             return
         try:
@@ -84,7 +88,11 @@ class Checkpoint:
                 f"{self.path} is no checkpoint", why=str(error).lower(), do="name another file"
             ) from None
         if found.kind != KIND:
-            raise ConfigError(f"{self.path} is no checkpoint", why=f"its kind is {found.kind!r}")
+            raise ConfigError(
+                f"{self.path} is no checkpoint",
+                why=f"its kind is {found.kind!r}, not {KIND!r}",
+                do="name another file with --checkpoint, or remove this one",
+            )
         self._check(found.identity)
         self.run, self.resumes = found.run, True
         self.finished = found.finished

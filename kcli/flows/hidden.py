@@ -11,6 +11,7 @@ from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.output.progress import counted
 from kcli.output.tables import time_text
 
 _PATIENCE = 1.0
@@ -26,7 +27,7 @@ class Hidden(NamedTuple):
 
     def __str__(self) -> str:
         many = self.end - self.first
-        records = "1 record" if many == 1 else f"up to {many:,} records"
+        records = counted(many, "record") if many == 1 else f"up to {counted(many, 'record')}"
         return (
             f"{self.tp}: an open transaction hides {records} from offset {self.first} to the high watermark {self.end}"
             f"{self._whose()}; --isolation-level read_uncommitted shows them"

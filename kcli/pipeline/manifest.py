@@ -177,7 +177,11 @@ def _load(folder: str, name: str, kind: str, type_: type[T]) -> T | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read", why=error.strerror or str(error)) from None
+        raise ConfigError(
+            f"{path} cannot be read",
+            why=error.strerror or str(error),
+            do="make it readable, or name another folder",
+        ) from None
     try:
         found: Any = msgspec.json.decode(data)
         if not isinstance(found, dict) or found.get("kind") != kind:

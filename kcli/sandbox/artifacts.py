@@ -40,6 +40,7 @@ def classpath(
     if jars is None:
         raise DownloadError(
             f"the jars of Kafka {version} vanished from {cache}",
+            why="the list of its jars was written, and cannot be read back",
             do="find out which program empties that folder",
         )
     return jars

@@ -23,7 +23,11 @@ def parse_version(version: str) -> tuple[int, int, int]:
     """(4, 3, 1) of ``4.3.1``; pre-releases such as ``4.3.0-rc1`` are not published and are refused."""
     match = _VERSION.match(version)
     if not match:
-        raise UsageError(f"{version!r} is not a Kafka version", why="a version looks like 4.3.1")
+        raise UsageError(
+            f"{version!r} is not a Kafka version",
+            why="a version has three numbers, and only releases are published",
+            do="write it as in --kafka-version 4.3.1",
+        )
     return int(match[1]), int(match[2]), int(match[3])
 
 

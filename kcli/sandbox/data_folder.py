@@ -10,6 +10,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from kcli.output.progress import counted
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.settings import Resolved, refuse_mismatched_data
@@ -58,7 +59,9 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
     for other in all_states():
         if other.name != name and other.data == resolved.data and is_running(other):
             raise RefusedError(
-                f"sandbox {other.name} is running on {resolved.data}", do="name another folder"
+                f"sandbox {other.name} is running on {resolved.data}",
+                why="two clusters cannot write to the same folder",
+                do=f"name another folder, or stop it: `kcli sandbox down {other.name}`",
             )
     found = formatted_nodes(resolved.data)
     if found and kept and kept.data == resolved.data:
@@ -66,12 +69,14 @@ def refuse_unusable(resolved: Resolved, kept: SandboxState | None, name: str, ho
     elif found and len(found) != resolved.brokers:
         raise RefusedError(
             f"the data in {resolved.data} was written with --brokers {len(found)}, not {resolved.brokers}",
+            why="the number of brokers is fixed when the data is made",
             do=f"--brokers {len(found)}, or name another folder",
         )
     elif found and security_folder(resolved.data).is_dir() != resolved.secure:
         has = "without" if resolved.secure else "with"
         raise RefusedError(
             f"the data in {resolved.data} was written {has} --secure",
+            why="the certificates and passwords belong to the data",
             do=f"{'leave it out' if resolved.secure else 'add --secure'}, or name another folder",
         )
     if not Path(resolved.data).is_relative_to(home):
@@ -84,7 +89,9 @@ def _refuse_strange_folders(data: Path, brokers: int) -> None:
         inside = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         if inside - {"bootstrap.checkpoint"} and not is_formatted(folder):
             raise RefusedError(
-                f"{folder} is not empty, and what it holds is not Kafka's", do="name another folder"
+                f"{folder} is not empty, and what it holds is not Kafka's",
+                why="a broker would write between these files",
+                do="name another folder",
             )
 
 

@@ -128,7 +128,11 @@ def _check_status(answer: requests.Response) -> None:
     if status == 200:
         return
     if status == 404:
-        raise NotPublishedError(f"{answer.url} does not exist", why="HTTP 404")
+        raise NotPublishedError(
+            f"{answer.url} does not exist",
+            why="HTTP 404",
+            do="check the version, and KCLI_MAVEN_REPO if it is set",
+        )
     if status == 429 or status >= 500:
         asked = answer.headers.get("retry-after", "")
         raise _BusyError(answer.url, status, min(float(asked), 10.0) if asked.isdigit() else 0.5)

@@ -94,7 +94,12 @@ def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: On
     while not _accepts(server.port):
         if not process.alive(started) or time.monotonic() > deadline:
             lines = log_file.tail(log, log_file.SHOWN)
-            raise StartError("ZooKeeper did not start", why=log_file.cause(lines), log_lines=lines)
+            raise StartError(
+                "ZooKeeper did not start",
+                why=log_file.cause(lines),
+                do=f"see its log: {log}",
+                log_lines=lines,
+            )
         time.sleep(_POLL)
     return state
 

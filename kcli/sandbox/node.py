@@ -56,7 +56,11 @@ class Node:
         Returns when every node of the sandbox is ready; with ``timeout=None`` at once.
         """
         if self._process() is not None:
-            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} is already running")
+            raise SandboxError(
+                f"node {self.node_id} of sandbox {self.sandbox.name} is already running",
+                why="it was not stopped",
+                do="stop it first",
+            )
         self.sandbox.start_node(self.node_id, timeout)
 
     def stop(self, *, grace: float = process.STOP_GRACE) -> None:
@@ -82,5 +86,9 @@ class Node:
     def _running(self) -> ProcessId:
         found = self._process()
         if found is None:
-            raise SandboxError(f"node {self.node_id} of sandbox {self.sandbox.name} is not running")
+            raise SandboxError(
+                f"node {self.node_id} of sandbox {self.sandbox.name} is not running",
+                why="it was stopped, or has ended",
+                do="`kcli sandbox logs` shows why it ended",
+            )
         return found

@@ -45,7 +45,11 @@ def spawn(
     try:
         process = identify(child.pid)
         if process is None:
-            raise StartError(f"{command[0]} could not be started", why="it ended at once")
+            raise StartError(
+                f"{command[0]} could not be started",
+                why="it ended at once",
+                do=f"run `{command[0]} -version` by hand",
+            )
         register(process)
         child.stdin.write(b"go\n")
     finally:

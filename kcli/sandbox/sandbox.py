@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kcli.files.lock import file_lock
+from kcli.output.progress import counted
 from kcli.sandbox import launch, process
 from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
@@ -190,8 +191,7 @@ class Sandbox:
             material = self._write_files(state)
             launch.format_nodes(self.home, state, material, on_step)
             state = launch.start_zookeeper(self.home, state, self._record, on_step)
-            brokers = "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
-            on_step(f"starting {brokers} at {state.bootstrap}")
+            on_step(f"starting {counted(len(state.nodes), 'broker')} at {state.bootstrap}")
             for node in state.nodes:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
             launch.wait_ready(self.home, state, settings.timeout, on_step)
@@ -273,7 +273,9 @@ class Sandbox:
         state = read_state(self.home)
         if state is None:
             raise SandboxError(
-                f"there is no sandbox {self.name}", do=f"start it: kcli sandbox up {self.name}"
+                f"there is no sandbox {self.name}",
+                why="none of that name was started, or it was deleted",
+                do=f"start it: `kcli sandbox up {self.name}`",
             )
         return state
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kcli.output.progress import counted
 from kcli.sandbox.config import DEFAULT_VERSION, can_be_secure, parse_version, uses_zookeeper
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState
@@ -59,10 +60,12 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
     parse_version(version)
     brokers = settings.brokers or (len(kept.nodes) if kept else 1)
     if settings.brokers is not None and settings.brokers < 1:
-        raise UsageError(f"{settings.brokers} brokers", why="a sandbox has at least one")
+        raise UsageError(
+            f"--brokers {settings.brokers}", why="a sandbox has at least one", do="write --brokers 1 or more"
+        )
     if settings.port and settings.port + brokers - 1 > LAST_PORT:
         raise UsageError(
-            f"{brokers} brokers from port {settings.port} on",
+            f"{counted(brokers, 'broker')} from port {settings.port} on",
             why=f"ports end at {LAST_PORT}",
             do="choose a lower --port",
         )

@@ -96,7 +96,11 @@ def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing:
         from kcli.serde.internal.serde import InternalTopicSerde  # compiles its field tables
 
         if writing:
-            raise ConfigError(f"-s {part}={name} is only read", why="brokers alone write these records")
+            raise ConfigError(
+                f"-s {part}={name} is only read",
+                why="brokers alone write these records",
+                do="choose another serde",
+            )
         return InternalTopicSerde(name)
     if name in ("avro", "protobuf", "jsonschema"):
         return _open_with_schema(spec, registry, writing)

@@ -5,15 +5,12 @@ written in running text or tables as `kcli …`, each kcli command is parsed by 
 pages are also run by tests of their own; ``RUN`` says which.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from kcli.core.errors import ConfigError
-from tests.command_lines import invocations, parsed
+from tests.command_lines import FENCE, in_text, invocations, problem
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -29,12 +26,6 @@ RUN = {
 }
 """Pages with blocks ```sh that are run, and where; ``README.md`` only its lines of produce and consume."""
 
-FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"(?<!`)`(kcli (?!__)[^`]+)`(?!`)|``(kcli .+?)``")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-LEFT_OUT = ("…", "...")
-PLACEHOLDER = re.compile(r"[A-Z]+|[a-z]+\|[a-z|]+")
-
 
 def in_blocks(text: str, *, of_docs: bool) -> Iterator[list[str]]:
     """The commands of all blocks that are not run as a story. Blocks of no language may be output: of these only lines
@@ -47,38 +38,6 @@ def in_blocks(text: str, *, of_docs: bool) -> Iterator[list[str]]:
         elif language in ("", "text") or (language == "console" and not of_docs):
             lines = [line.removeprefix("$ ") for line in block.splitlines()]
             yield from invocations("\n".join(line for line in lines if line.startswith("kcli ")))
-
-
-def in_text(text: str) -> Iterator[list[str]]:
-    """The commands in running text and tables."""
-    for found in INLINE.findall(COMMENT.sub("", FENCE.sub("", text))):
-        yield from invocations(" ".join((found[0] or found[1]).replace("\\|", "|").split()))
-
-
-def problem(words: list[str], *, complete: bool) -> str:
-    """What the command tree has against it. In running text arguments may be missing, and values placeholders."""
-    given = [word for word in words if word not in LEFT_OUT]
-    try:
-        parsed(given)
-    except click.exceptions.Exit:
-        pass  # --help, --version
-    except click.MissingParameter as error:
-        return error.format_message() if complete and given == words else ""
-    except click.BadOptionUsage as error:
-        return error.format_message() if complete or words[-1] != error.option_name else ""
-    except click.BadParameter as error:
-        if isinstance(getattr(error.param, "type", None), click.Path | click.File):
-            return ""  # it is the reader's file
-        return "" if not complete and any(map(_placeholder, words)) else error.format_message()
-    except ConfigError as error:
-        return str(error) if complete else ""
-    except click.UsageError as error:
-        return "" if not complete and any(map(PLACEHOLDER.fullmatch, words[:2])) else error.format_message()
-    return ""
-
-
-def _placeholder(word: str) -> bool:
-    return bool(PLACEHOLDER.fullmatch(word.rpartition("=")[2]))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -110,7 +110,7 @@ HABITS = [
     Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
     Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
     Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP`"),
-    Row("groups describe --all-groups", 2, "no option --all-groups", "", "accept --all"),
+    Row("groups describe --all-groups", 2, "no option --all-groups", "", "`kcli groups describe --all`"),
     Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
     Row("consume orders --consumer.config f", 2, "no option --consumer.config", "", "-F FILE"),
@@ -118,6 +118,13 @@ HABITS = [
     Row("produce orders -P", 2, "no option -P", "nothing was run", "`kcli produce TOPIC`"),
     Row("consume orders -G billing", 2, "no option -G", "nothing was run", "`kcli consume TOPIC -g GROUP`"),
     Row("consume orders -c 5", 2, "no option -c", "nothing was run", "-n, --max-messages"),
+    Row("consume orders --count 5", 2, "no option --count", "nothing was run", "-n N, --max-messages N"),
+    Row("consume orders --limit 5", 2, "no option --limit", "nothing was run", "-n N, --max-messages N"),
+    Row("consume orders -K :", 2, "no option -K", "nothing was run", "-f FORMAT prints keys"),
+    Row("topics create orders -p 3", 2, "no option -p", "nothing was run", "--partitions N"),
+    Row("sandbox start", 2, "no command 'start'", "other tools", "`kcli sandbox up`"),
+    Row("profile create prod", 2, "no command 'create'", "other tools", "`kcli profile add NAME"),
+    Row("config view", 2, "no command 'view'", "other tools", "`kcli config show`"),
     Row(
         "consume orders -o beginning",
         2,
@@ -182,6 +189,25 @@ COUNTS = [
         "'10x' is not a whole number such as 100, 10k or 1M",
         "--help`",
     ),
+    Row(
+        "consume orders --since 3x", 2, "--since is not valid", "none of the units w, d", "`kcli help times`"
+    ),
+    Row(
+        "consume orders --offset first", 2, "--offset is not valid", "earliest, latest", "`kcli help offsets`"
+    ),
+    Row("topics offsets orders --time -2", 2, "--time must be", "by an offset", "--time earliest"),
+    Row("topics offsets orders --time -1", 2, "--time must be", "by an offset", "--time latest"),
+    Row(
+        "configs describe orders", 2, "'orders' is not topics", "kind comes before", "describe topics orders`"
+    ),
+    Row(
+        "configs describe topcs orders",
+        2,
+        "'topcs' is not topics",
+        "kind comes before",
+        "did you mean topics?",
+    ),
+    Row("completion powershell", 2, "no script for 'powershell'", "bash, zsh and fish", "echo $SHELL"),
     Row("sandbox up --port 70k", 2, "--port is not valid", "must be at most 65,535, got 70k", "--help`"),
 ]
 
@@ -389,7 +415,7 @@ GROUPS = [
     Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
     Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
     Row("groups describe --all billing", 2, "--all with names", "--all means all groups", "leave out --all"),
-    Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
+    Row("groups list --state stabel", 2, "no group state 'stabel'", "PreparingRebalance, ", "did you mean Stable?"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
     Row("topics create x --partitions 5G", 2, "--partitions is not valid", "at most 2,147,483,647", "--help`"),
@@ -402,6 +428,9 @@ NOT_THERE = [
     Row("consume ordrs -e", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("topics describe ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("produce ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
+    Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
+    Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.3.1"),
     Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
     Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
     Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "or none that this client may describe",
@@ -411,13 +440,13 @@ NOT_THERE = [
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "offsets of orders"),
-    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "describe billing --members`"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "describe billing"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in", "rewind --journal`"),
-    Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "", "without --topic"),
-    Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
+    Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "other topics", "without --topic"),
+    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name", "`kcli sandbox up nope`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
@@ -654,6 +683,7 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
     assert "Traceback" not in said
     what, why, do = (part.format(**here.words) for part in (row.what, row.why, row.do))
     assert any(what in e[0] and why in e[1] and do in e[2] for e in errors(said)), said
+    assert all(all(lines) for lines in errors(said)), f"an error lacks a line: {said}"
     assert row.do, "what is to be done?"
 
 

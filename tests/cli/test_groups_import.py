@@ -232,7 +232,7 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
     assert offsets(cluster, "new") == [4, 5]
     done = piped(kcli, "t,zero,4\n", "import", "-", "--group", "new", "--yes")
     assert (done.returncode, "stdin cannot be read: line 1" in done.stderr) == (2, True)
-    done = piped(kcli, "t,0,4\n", "import", "-", "--group", "new")
+    done = piped(kcli, "t,0,3\n", "import", "-", "--group", "new")
     assert (done.returncode, "confirmation required" in done.stderr) == (2, True)
 
 

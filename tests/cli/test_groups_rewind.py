@@ -655,6 +655,25 @@ def test_no_undo_is_offered_where_nothing_will_change(cluster: FakeCluster, rewi
     assert not rewind.journals()
 
 
+@pytest.mark.parametrize("more", [(), ("--no-input",), ("-o", "json"), ("-q",)])
+def test_nobody_is_asked_where_nothing_will_change(
+    more: tuple[str, ...], cluster: FakeCluster, rewind: Kcli
+) -> None:
+    """No confirmation is due, so there need be no terminal; nothing is committed, and what was read confirms it."""
+    before = len(cluster.seen(OffsetCommitRequest))
+    done = rewind("g", "--to", "current", *more)
+    assert "Proceed?" not in done.stderr
+    assert ("nothing is to be changed: group g is as requested" in done.stderr) is ("-q" not in more)
+    assert done.stdout.count("verified") == len(offsets(cluster))
+    assert len(cluster.seen(OffsetCommitRequest)) == before
+    assert not rewind.journals()
+
+
+def test_a_question_follows_where_one_partition_changes(cluster: FakeCluster, rewind: Kcli) -> None:
+    done = rewind("g", "--to", "20", "--topic", "t", code=2)
+    assert "confirmation required" in done.stderr
+
+
 def test_no_undo_is_left_on_offer_after_a_refusal(cluster: FakeCluster, rewind: Kcli) -> None:
     hold: Hold = cluster.hold(OffsetFetchRequest, when=plain, after=1)
     with rewind.start("g", "--to", "earliest", "--yes") as process:

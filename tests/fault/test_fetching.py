@@ -855,7 +855,7 @@ def test_a_partition_that_is_not_there_is_named(
     monkeypatch.setattr("kcli.core.consumer.partition_recovery.TOPIC_PATIENCE", 0.3)
     with quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", 7): Span(0)})
-        with pytest.raises(NotFoundError, match="topic t has no partition 7, only 3"):
+        with pytest.raises(NotFoundError, match="topic t has no partition 7: the topic has 3 partitions"):
             watch(consumer, 5)
 
 

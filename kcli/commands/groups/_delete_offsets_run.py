@@ -1,6 +1,7 @@
 """What ``kcli groups delete-offsets`` does: deletes committed offsets of some partitions."""
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
 from kcli.commands.groups._losses import live_error, offsets_plan, subscribed_error, topics_of
 from kcli.commands.groups._options import single_partitions
@@ -54,9 +55,12 @@ def _chosen(
     errors: list[KcliError] = [
         NotFoundError(
             f"group {name} has no committed offset of {part}",
-            do=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
+            why=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
             if present
-            else "nothing is to be deleted: it has no committed offsets at all",
+            else "it has no committed offsets at all",
+            do=f"`kcli groups describe {quote(name)}` shows its offsets"
+            if present
+            else "nothing is to be deleted",
         )
         for part in single_partitions(scopes)
         if not any(tp in part for tp in present)

@@ -12,6 +12,7 @@ from kcli.core.types import Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
 from kcli.flows.rewind.mark import marked_by, own_metadata
+from kcli.output.progress import counted
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -93,8 +94,7 @@ def heading(group: Described, nodes: Mapping[int, Node]) -> str:
         parts += (
             [f"epoch {found.epoch}", f"assignment epoch {found.assignment_epoch}"] if found.epoch >= 0 else []
         )
-        count = len(found.members)
-        parts.append("1 member" if count == 1 else f"{count} members")
+        parts.append(counted(len(found.members), "member"))
     return visible_line(f"{group.group_id}: {', '.join(parts)}") + "\n"
 
 

@@ -13,7 +13,7 @@ from kcli.commands.groups._partition_errors import (
     refused_remarks,
     report_remarks,
 )
-from kcli.commands.shared.confirm import TimeLimit, confirm
+from kcli.commands.shared.confirm import TimeLimit, confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
@@ -24,7 +24,7 @@ from kcli.flows.groups.members import named
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked_by
-from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
+from kcli.flows.rewind.outcomes import GroupReport, NotProvenError, unchanged_report
 from kcli.flows.rewind.plan import GroupPlan, RewindPlan
 
 _RELEASED = "nothing was committed; the members continue from what they had committed"
@@ -43,6 +43,8 @@ def confirm_and_execute(
     """The exit status. ``failures``: why some of what was requested is not in the plan. ``live``: groups with members
     are rewound as they run.
 
+    A plan that changes nothing is confirmed by what was read for it: nobody is asked, and only --yes commits again.
+
     ``exported``: stdout has the plan as a csv already, so neither plan nor report go there, and only --yes executes it.
     """
     plan_only = inv.dry_run or (exported and not inv.yes) or not plan.possible
@@ -57,6 +59,12 @@ def confirm_and_execute(
     until = live.barriers.until if live is not None else None
     limit = None if until is None else TimeLimit(until, _RELEASED)
     shown = text.plan_text(plan, inv.cluster_name)
+    if not inv.yes and not any(map(text.changes, plan.groups)):
+        show_plan(inv, shown)
+        remarks()
+        reports = [unchanged_report(group) for group in plan.groups]
+        done = report_executed(inv, plan.cluster, reports, None if exported else kind, tried=False)
+        return inv.finish(done=done, also=also)
     confirm(inv, shown, text.question(plan), subject=subject(plan), limit=limit, remarks=remarks)
     begun: list[GroupPlan] = []
     try:
@@ -78,13 +86,20 @@ def subject(plan: RewindPlan) -> str | None:
 
 
 def report_executed(
-    inv: Invocation, cluster: str, reports: Sequence[GroupReport], kind: str | None = "RewindReport"
+    inv: Invocation,
+    cluster: str,
+    reports: Sequence[GroupReport],
+    kind: str | None = "RewindReport",
+    *,
+    tried: bool = True,
 ) -> bool:
-    """Reports what was done, on stdout as a document of this kind; returns whether anything was confirmed."""
+    """Reports what was done, on stdout as a document of this kind; returns whether anything was confirmed. ``tried``:
+    not where there was nothing to do.
+    """
     for report in reports:
         _report_errors(inv, report)
         if report.error is None:
-            inv.talk.note(text.done_text(report))
+            inv.talk.note(text.done_text(report) if tried else text.nothing_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
         if report.journal_error is not None:

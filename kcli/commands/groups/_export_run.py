@@ -73,7 +73,13 @@ def _report_missing(
         inv.talk.warn(f"group {name} has no committed offsets")
     for scope in scopes if export.groups else ():
         if not any(saved.tp in scope for saved in export.offsets):
-            inv.failed(NotFoundError(f"there is no committed offset of {scope} in these groups"))
+            inv.failed(
+                NotFoundError(
+                    f"there is no committed offset of {scope} in these groups",
+                    why="none of them has committed there",
+                    do="check --topic, or leave it out: then all offsets are exported",
+                )
+            )
 
 
 def _representable(inv: Invocation, form: str, offsets: Sequence[SavedOffset]) -> Sequence[SavedOffset]:

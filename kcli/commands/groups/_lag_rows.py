@@ -12,7 +12,7 @@ from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary, summaries_by, summary
 from kcli.flows.lag.verdicts import Trend
 from kcli.output.blocks import Block, Frame
-from kcli.output.progress import duration_text
+from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column
 
 Row = dict[str, Any]
@@ -94,7 +94,9 @@ def exceeded_limits(found: Measurement, most: int | None, longest: float | None)
     )
     if most is not None:
         many = {group: one.lag for group, one in sums.items() if one.lag is not None and one.lag > most}
-        errors += _too_large(many, lambda lag: f"{lag:,} records", f"--max-lag allows at most {most:,}")
+        errors += _too_large(
+            many, lambda lag: counted(round(lag), "record"), f"--max-lag allows at most {most:,}"
+        )
     if longest is not None:
         late = {
             group: one.seconds

@@ -128,6 +128,7 @@ class LagRun:
             *(
                 NotFoundError(
                     f"none of these groups has an offset or a member for topic {topic}",
+                    why="the groups that are named read other topics",
                     do="check the topic name, or leave out --topic: without --topic all topics are shown",
                 )
                 for topic in topics

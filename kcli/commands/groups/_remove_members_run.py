@@ -53,6 +53,7 @@ def _leaving(
     errors: list[KcliError] = [
         NotFoundError(
             f"group {group.group_id} has no member {word}",
+            why="members are named by their member id or their instance id",
             do=f"`kcli groups describe {quote(group.group_id)} --members` lists the members",
         )
         for word in words

@@ -59,6 +59,12 @@ def done_text(report: GroupReport) -> str:
     return f"group {plan.group}: {done}{rest_text(report.count)}{undo}"
 
 
+def nothing_text(report: GroupReport) -> str:
+    """One verdict on a group for which there was nothing to do."""
+    as_requested = f"nothing is to be changed: group {report.plan.group} is as requested"
+    return f"{as_requested}{rest_text(report.count)}"
+
+
 def _done(report: GroupReport) -> str:
     """``2 partitions set, 1 commit deleted, all read back``: an undo deletes commits that were not there before."""
     done = Counter(one.item.action for one in report.outcomes if one.status == VERIFIED)

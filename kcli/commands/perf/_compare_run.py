@@ -61,7 +61,7 @@ def run(inv: Invocation, before: str, after: str, flags: Mapping[str, Any]) -> i
     for line in (*_unlike_lines(others_unlike), *map(sentence, found)):
         inv.talk.note(line)
     for text in exceeded_changes(flags["fail_if"], found):
-        inv.failed(LimitError(f"perf compare: --fail-if {text}"))
+        inv.failed(LimitError("compare", text))
     return inv.finish(done=True)
 
 
@@ -70,7 +70,9 @@ def _runs(path: str) -> Sequence[Series]:
     found = read_runs(path)
     if len({run.test for run in found}) > 1:
         raise ConfigError(
-            f"{path} has runs of different tests", why="only runs of the same test can be compared"
+            f"{path} has runs of different tests",
+            why="only runs of the same test can be compared",
+            do="keep the runs of produce, consume and e2e in files of their own",
         )
     for run in found:
         if intervals_missing(run):

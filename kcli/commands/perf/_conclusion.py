@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.commands.perf._output import print_result, summary
+from kcli.commands.perf._output import print_result, said
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import exceeded
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 
 class LimitError(KcliError):
     """A condition of ``--fail-if`` is true."""
 
     exit_code = 8
+
+    def __init__(self, test: str, text: str) -> None:
+        super().__init__(
+            f"perf {test}: --fail-if {text}",
+            why="the condition is true: exit status 8 says so to scripts",
+            do="find out what has changed, or change the condition",
+        )
 
 
 class RecordsDifferError(KcliError):
@@ -48,14 +56,14 @@ def conclude(
     ):  # first: stdout may be full, or closed, and the test is not to be repeated for that
         _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
     print_result(inv, item, cluster)
-    for line in summary(item):
+    for line in said(inv, item):
         inv.talk.note(line)
     if stop:
         inv.talk.note("stopped before its end; these are the figures until then")
     for error in (*_failures(item, first), *_differences(item)):
         inv.failed(error)
     for text in exceeded(flags["fail_if"], item):
-        inv.failed(LimitError(f"perf {item['test']} {item['topic']}: --fail-if {text}"))
+        inv.failed(LimitError(f"{item['test']} {item['topic']}", text))
     return inv.finish(done=item["records"] > 0, also=[stop.exit_code])
 
 
@@ -75,17 +83,23 @@ def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliErro
     if errors:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in item["errors_by_kind"].items())
         what = f"{errors:,} of {errors + item['records']:,} records of {topic} failed: {kinds}"
-        found.append(FailedRecordsError(what) if first is None else PartlyFailedError(what, first))
+        found.append(_failed(what) if first is None else PartlyFailedError(what, first))
     elif first is not None:
         found.append(first)
     if unconfirmed:
         found.append(
             FailedRecordsError(
-                f"{unconfirmed:,} records of {topic} may or may not be stored",
+                f"{counted(unconfirmed, 'record')} of {topic} may or may not be stored",
                 why="they were neither confirmed nor refused when the test ended",
+                do="check the brokers; --verify reads back what is stored",
             )
         )
     return found
+
+
+def _failed(what: str) -> FailedRecordsError:
+    why = "brokers refused them, or did not confirm them in time"
+    return FailedRecordsError(what, why=why, do="check the logs of the brokers")
 
 
 def _differences(item: Mapping[str, Any]) -> list[KcliError]:

@@ -78,8 +78,14 @@ def _print_latencies(inv: Invocation, item: Mapping[str, Any]) -> None:
                 printed.add(row)
 
 
+def said(inv: Invocation, item: Mapping[str, Any]) -> list[str]:
+    """What is said of a result on stderr: all of it, or what the table above does not show on the same terminal."""
+    tables = inv.out.list_kind() in ("table", "wide") and inv.out.isatty and inv.talk.isatty
+    return remarks(item) if tables else summary(item)
+
+
 def summary(item: Mapping[str, Any]) -> list[str]:
-    """The result in a few lines for a person, on stderr."""
+    """The result in a few lines for a person."""
     rate, megabytes = item["records_per_second"] or 0, item["mb_per_second"] or 0
     what = "read" if item["test"] == "consume" else "received" if item["test"] == "e2e" else "confirmed"
     lines = [
@@ -89,6 +95,12 @@ def summary(item: Mapping[str, Any]) -> list[str]:
     for clock, ending in (("latency from the intended time", "_corrected"), ("latency of requests", "")):
         if item[f"latency_mean{ending}_us"] is not None:
             lines.append(f"{clock}: {_figures(item, ending)}")
+    return [*lines, *remarks(item)]
+
+
+def remarks(item: Mapping[str, Any]) -> list[str]:
+    """What was checked, what is not in the figures, and what the test itself cost."""
+    lines = []
     if item["checked"] is not None:
         found = ", ".join(f"{item[name]:,} {name}" for name in ("lost", "duplicated", "reordered"))
         lines.append(f"{counted(item['checked'], 'record')} checked: {found}")
@@ -103,14 +115,24 @@ def _figures(item: Mapping[str, Any], ending: str) -> str:
     return ", ".join(f"{name} {latency_text(item[f'latency_{name}{ending}_us'])}" for name in names)
 
 
+_BUSY = 0.9
+"""The share of a CPU from which on a process of kcli may limit the rate."""
+_AMPLE = 2.0
+"""How many times the rate kcli has to make, so that making records does not limit it."""
+
+
 def _overhead(item: Mapping[str, Any]) -> str:
     """What the test itself cost, so that it is known whether the cluster was measured or kcli."""
-    own = item["overhead"]
+    own, rate = item["overhead"], item["records_per_second"] or 0
     parts = [f"kcli used {own['cpu_seconds']:.2f} s of CPU"]
     if own["cpu_share"] is not None:
         parts[0] += f" ({own['cpu_share']:.0%} of one)"
-    if own["generator_records_per_second"]:
-        parts.append(f"makes {own['generator_records_per_second']:,.0f} records/s without sending them")
     if own["late_p99_us"] is not None:
-        parts.append(f"handed records over at most {latency_text(own['late_p99_us'])} late (p99)")
-    return ", ".join(parts)
+        parts.append(f"and handed records over at most {latency_text(own['late_p99_us'])} late (p99)")
+    text = " ".join(parts)
+    made = own["generator_records_per_second"]
+    if not made:
+        return text
+    limits = made < rate * _AMPLE or (own["cpu_share"] or 0) > _BUSY * item["processes"]
+    verdict = "may limit the rate: see --processes" if limits else "does not limit the rate"
+    return f"{text}; without a cluster it would make {made:,.0f} records/s here, so that it {verdict}"

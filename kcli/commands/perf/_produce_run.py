@@ -34,6 +34,7 @@ from kcli.flows.perf.result import Run, perf_item
 from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 _MATTER = (
     "acks",
@@ -129,7 +130,7 @@ def _checked(flags: Mapping[str, Any]) -> Values:
     check_warmup(flags, "produce")
     if flags["num_records"] is not None and flags["num_records"] < flags["processes"]:
         raise usage(
-            f"kcli perf produce: {flags['num_records']} records by {flags['processes']} processes",
+            f"kcli perf produce: {counted(flags['num_records'], 'record')} by {flags['processes']} processes",
             why="each of them sends one at least",
             do="more --num-records, or fewer --processes",
         )

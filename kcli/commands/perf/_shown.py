@@ -9,6 +9,7 @@ from typing import Any
 from kcli.commands.perf._progress import Reporting
 from kcli.commands.shared.context import Invocation
 from kcli.flows.perf.measurement import Interval
+from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds: tests report about so often
 
@@ -39,4 +40,4 @@ class Shown:
 
     def unconfirmed(self) -> str:
         """At a second signal."""
-        return f"{self._records:,} records {self._left}"
+        return f"{counted(self._records, 'record')} {self._left}"

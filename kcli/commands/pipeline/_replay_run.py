@@ -247,7 +247,7 @@ class _Run:
         if without_target:
             report.failures.append(
                 NotFoundError(
-                    f"{without_target} records were not replayed",
+                    f"{counted(without_target, 'record')} not replayed",
                     why=f"they have no header {self.routing.header} that names a topic",
                     do="--where chooses them, and --to TOPIC sends them to one topic: as another job",
                 )

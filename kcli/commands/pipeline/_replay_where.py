@@ -28,7 +28,11 @@ def select(
 ) -> Mapping[int, list[int]]:
     """Partition → offsets of the chosen records."""
     if not isinstance(runner, SparkRunner):
-        raise ConfigError("--where needs --runner spark", why="the condition is SQL, which Spark evaluates")
+        raise ConfigError(
+            "--where needs --runner spark",
+            why="the condition is SQL, which Spark evaluates",
+            do="add --runner spark, or choose the records by --since, --until and --offset",
+        )
     settings = SourceSettings(
         cluster,
         topics=(slices[0].topic,),

@@ -3,6 +3,8 @@
 They remain unknown, so that a line for another tool fails; only the remedy mentions them.
 """
 
+from collections.abc import Iterator
+
 from kcli.core.options import is_option
 
 _GROUP_VERBS = {
@@ -11,12 +13,11 @@ _GROUP_VERBS = {
     "--delete": "`kcli groups delete GROUP` does that",
     "--delete-offsets": "`kcli groups delete-offsets GROUP -t TOPIC` does that",
     "--reset-offsets": "`kcli groups rewind GROUP` does that, with --to or Kafka's --to-earliest, --to-datetime, …",
-    "--all-groups": "`kcli groups rewind` accepts --all-groups, describe and export accept --all; "
+    "--all-groups": "`kcli groups rewind --all-groups`, `kcli groups describe --all`, `kcli groups export --all`; "
     "`kcli groups lag` and `kcli groups list` show all groups unless some are named",
     "--state": "`kcli groups describe GROUP --state`, or `kcli groups list --state STATE`",
     "--members": "`kcli groups describe GROUP --members`",
     "--offsets": "`kcli groups describe GROUP --offsets`",
-    "--verbose": "-v",
 }
 
 _TOPIC_VERBS = {
@@ -43,8 +44,8 @@ _USER_VERBS = {
 
 _EVERYWHERE = {
     "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
-    "--property": "-f FORMAT chooses what is printed of a record and what is read, as in -f '%k\\t%v\\n'",
-    "--formatter": "-s decodes keys and values, -f FORMAT chooses what is printed of a record",
+    "--property": "`kcli consume -f FORMAT` chooses what is printed of a record, `kcli produce -f PATTERN` what is read",
+    "--formatter": "`kcli consume -s SERDE` decodes keys and values, `kcli consume -f FORMAT` chooses what is printed",
     "--group-id": "a group is named with -g GROUP in `kcli consume`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
     "--zookeeper": "brokers are named with -b HOST:PORT; Kafka clients no longer use ZooKeeper",
@@ -57,18 +58,103 @@ _EVERYWHERE = {
     "-G": "kcat's -G is `kcli consume TOPIC -g GROUP`",
     "-L": "kcat's -L is `kcli topics list` and `kcli topics describe TOPIC`",
     "-Q": "kcat's -Q is `kcli topics offsets TOPIC --time SPEC`",
-    "-c": "kcat's -c is -n, --max-messages",
+    "-c": "kcat's -c is `kcli consume TOPIC -n N`",
 }
 
+_FIRST_RECORDS = "-n N, --max-messages N, stops after that many records, as in -n 10"
 _CONSUME = {
+    "-c": "kcat's -c is -n, --max-messages",
+    **dict.fromkeys(
+        ("--count", "--limit", "--max", "--num", "--number", "--head", "--limit-messages", "--num-records"),
+        _FIRST_RECORDS,
+    ),
+    "-K": "-f FORMAT prints keys, as in -f '%k:%v\\n'; -o ndjson prints records whole",
+    **dict.fromkeys(
+        ("--print-key", "--print-keys", "--keys", "--key-delimiter"),
+        "-f FORMAT prints keys, as in -f '%k:%v\\n'",
+    ),
+    "--follow": "leave it out: records are read as they come, unless -e or -n is given",
+    **dict.fromkeys(
+        ("--key-deserializer", "--value-deserializer", "--decode", "--schema-registry"),
+        "-s SERDE decodes keys and values, as in -s value=avro",
+    ),
     "--timeout-ms": "--idle-timeout DUR, as in --idle-timeout 5s, stops when no record has arrived for that long",
     "--property": "-f FORMAT chooses what is printed of a record, as in -f '%k\\t%v\\n' for key and value",
+    "--formatter": "-s SERDE decodes keys and values, -f FORMAT chooses what is printed of a record",
     "--skip-message-on-error": "--on-corrupt skip leaves out damaged batches",
     "--whitelist": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
     "--include": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
 }
 
-_BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "users": _USER_VERBS, "consume": _CONSUME}
+_VALUES = (
+    "values are read from stdin or from files: `echo hello | kcli produce TOPIC`, `kcli produce TOPIC FILE`"
+)
+_PRODUCE = {
+    **dict.fromkeys(("-m", "--message", "--value", "--data", "--file"), _VALUES),
+    "--property": "-K DELIM splits lines into key and value, -f PATTERN reads records by a pattern",
+    **dict.fromkeys(
+        ("--parse-key", "--key-separator", "--separator"),
+        "-K DELIM splits lines into key and value, as in -K :",
+    ),
+    **dict.fromkeys(("--codec", "--compression-codec"), "-z CODEC, --compression CODEC, as in -z zstd"),
+    **dict.fromkeys(("--request-required-acks", "--required-acks"), "--acks all|1|0"),
+    **dict.fromkeys(
+        ("--key-serializer", "--value-serializer", "--schema-registry"),
+        "-s SERDE encodes keys and values, as in -s value=avro",
+    ),
+    "--throughput": "--rate RATE limits records, or bytes as in --rate 10MB/s",
+}
+
+_PARTITIONS = "--partitions N is the number of partitions"
+_REPLICAS = "--replication-factor N is the number of replicas"
+_SET = "--set K=V sets a key, as in --set retention.ms=3600000"
+_UNSET = "--unset K restores the default of a key"
+_ADD_CONFIG = {
+    **dict.fromkeys(("--config", "--add-config"), _SET),
+    **dict.fromkeys(("--delete-config", "--remove-config"), _UNSET),
+}
+_BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
+_CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
+_ENTITY = "`kcli quotas alter --user NAME` chooses whose quotas, as --client-id and --ip do"
+
+_LOAD = {
+    **dict.fromkeys(("--messages", "--count", "--num-messages", "-n"), "--num-records N"),
+    **dict.fromkeys(
+        ("--producer-props", "--consumer-props", "--props"), "a client option is given with -X KEY=VALUE"
+    ),
+    **dict.fromkeys(
+        ("--size", "--message-size"), "--record-size SIZE, as in `kcli perf produce --record-size 1KiB`"
+    ),
+    "--threads": "--processes N sends or reads from several processes",
+}
+
+_SANDBOX = {
+    **dict.fromkeys(("--nodes", "-n"), "--brokers N is the number of brokers"),
+    "-p": "--port PORT is the port of the first broker",
+}
+
+_OPTIONS = {
+    "groups": _GROUP_VERBS,
+    "topics": _TOPIC_VERBS,
+    "topics list": {"--topic": "`kcli topics describe TOPIC`, or `kcli topics list --match GLOB`"},
+    "topics create": {
+        **dict.fromkeys(("-p", "--num-partitions"), _PARTITIONS),
+        **dict.fromkeys(("-r", "--replicas"), _REPLICAS),
+        **dict.fromkeys(("-c", "--set"), "--config K=V sets a key, as in --config retention.ms=3600000"),
+    },
+    "topics alter": {"-p": _PARTITIONS, **_ADD_CONFIG},
+    "users": _USER_VERBS,
+    "consume": _CONSUME,
+    "produce": _PRODUCE,
+    "configs": _CONFIGS,
+    "configs alter": _ADD_CONFIG,
+    "quotas": {"--entity-type": _ENTITY, "--entity-name": _ENTITY},
+    "quotas alter": _ADD_CONFIG,
+    "perf produce": _LOAD,
+    "perf consume": {key: _LOAD[key] for key in _LOAD if "size" not in key},
+    "sandbox up": _SANDBOX,
+}
+"""By command, or group of commands: the words of its path without ``kcli``."""
 
 _FUTURE: dict[str, dict[str, str]] = {}
 """Commands that kcli does not have yet, by group, and what to use until then: none at present."""
@@ -145,6 +231,79 @@ _OTHER_TOOLS = {
             ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
         ),
     },
+    "kcli cluster": {
+        **dict.fromkeys(
+            ("info", "status", "health", "metadata", "list", "show", "brokers", "ls", "get"),
+            "`{path} describe`",
+        ),
+    },
+    "kcli configs": {
+        **dict.fromkeys(("list", "ls", "get", "show", "view"), "`{path} describe topics NAME`"),
+        **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics NAME --set K=V`"),
+        **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics NAME --unset K`"),
+    },
+    "kcli acls": {
+        **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
+        **dict.fromkeys(("add", "new", "grant", "allow", "set"), "`{path} create`"),
+        **dict.fromkeys(("rm", "remove", "revoke"), "`{path} delete`"),
+        "deny": "`{path} create --deny`",
+    },
+    "kcli quotas": {
+        **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
+        **dict.fromkeys(("set", "add", "create", "update"), "`{path} alter --user NAME --set K=V`"),
+        **dict.fromkeys(("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset K`"),
+    },
+    "kcli reassign": {
+        "generate": "`{path} plan`",
+        **dict.fromkeys(("execute", "start", "apply", "exec"), "`{path} run FILE`"),
+        **dict.fromkeys(("verify", "list", "ls", "describe", "show"), "`{path} status`"),
+        **dict.fromkeys(("abort", "stop"), "`{path} cancel`"),
+    },
+    "kcli txn": {
+        **dict.fromkeys(("ls", "find-hanging", "hanging"), "`{path} list`"),
+        **dict.fromkeys(("show", "get", "info"), "`{path} describe ID`"),
+        **dict.fromkeys(("kill", "cancel", "stop", "fence"), "`{path} abort`"),
+    },
+    "kcli perf": {
+        **dict.fromkeys(("producer", "write", "send"), "`{path} produce`"),
+        **dict.fromkeys(("consumer", "read"), "`{path} consume`"),
+        **dict.fromkeys(("latency", "end-to-end", "e2e-latency"), "`{path} e2e`"),
+        "diff": "`{path} compare`",
+    },
+    "kcli profile": {
+        **dict.fromkeys(("ls", "get-contexts"), "`{path} list`"),
+        **dict.fromkeys(("create", "new", "set", "save"), "`{path} add NAME -b HOST:PORT`"),
+        **dict.fromkeys(("edit", "update", "alter"), "`{path} add NAME -b HOST:PORT --replace`"),
+        **dict.fromkeys(("rm", "delete", "drop"), "`{path} remove NAME`"),
+        **dict.fromkeys(("view", "get", "describe", "current"), "`{path} show`"),
+        **dict.fromkeys(("switch", "select", "use-context", "activate"), "`{path} use NAME`"),
+    },
+    "kcli config": {
+        **dict.fromkeys(("view", "list", "ls", "get", "cat", "print", "describe"), "`{path} show`"),
+        **dict.fromkeys(("validate", "test", "lint", "verify"), "`{path} check`"),
+        **dict.fromkeys(
+            ("set", "add", "add-cluster", "create", "edit"),
+            "`kcli profile add NAME -b HOST:PORT` keeps the options of a cluster",
+        ),
+        **dict.fromkeys(("use", "use-context", "use-cluster", "select-cluster"), "`kcli profile use NAME`"),
+        **dict.fromkeys(("get-contexts", "get-clusters", "current-context"), "`kcli profile list`"),
+    },
+    "kcli sandbox": {
+        **dict.fromkeys(("start", "run", "create", "new", "launch"), "`{path} up`"),
+        **dict.fromkeys(("stop", "kill", "shutdown"), "`{path} down`"),
+        **dict.fromkeys(("rm", "remove", "delete", "destroy", "purge"), "`{path} down --delete`"),
+        **dict.fromkeys(("list", "ls", "ps", "show", "info", "describe"), "`{path} status`"),
+        "restart": "`{path} down`, then `{path} up`",
+        "log": "`{path} logs`",
+    },
+    "kcli pipeline": {
+        **dict.fromkeys(("sql", "select"), "`{path} query`"),
+        **dict.fromkeys(("backup", "dump"), "`{path} export`"),
+        **dict.fromkeys(("restore", "load"), "`{path} import`"),
+        **dict.fromkeys(("copy", "replicate"), "`{path} mirror`"),
+        **dict.fromkeys(("compare", "diff"), "`{path} verify`"),
+        "redrive": "`{path} replay`",
+    },
 }
 """Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""
 
@@ -169,8 +328,16 @@ def as_client_option(option: str) -> str | None:
 
 def instead_of(path: str, option: str) -> str | None:
     """What replaces ``option`` at the command ``path`` (``kcli groups lag``); None for unknown options."""
-    noun, _, verb = path.removeprefix("kcli").strip().partition(" ")
+    command = path.removeprefix("kcli").strip()
+    noun, _, verb = command.partition(" ")
     if noun == "groups" and option == "--group":
         return f"groups are named without a flag: `{path if verb else 'kcli groups describe'} GROUP`"
-    found = _BY_NOUN.get(noun, {}).get(option) or _EVERYWHERE.get(option)
+    found = next((table[option] for table in _tables(command, noun) if option in table), None)
     return found and found.format(path=path if verb else f"{path} describe")
+
+
+def _tables(command: str, noun: str) -> Iterator[dict[str, str]]:
+    """The tables of a command, its own first."""
+    yield _OPTIONS.get(command, {})
+    yield _OPTIONS.get(noun, {})
+    yield _EVERYWHERE

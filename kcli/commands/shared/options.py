@@ -125,7 +125,12 @@ def attach_values(parser: Any) -> Any:
     def match_short(text: str, state: Any) -> None:
         known = parser._short_opt.get(text[:2])
         if known is not None and isinstance(known.obj, AttachedOption) and text[2:3].isdigit():
-            raise click.NoSuchOption(text, possibilities=[f"{text[:2]}={text[2:]}"])
+            raise usage(
+                f"{where(parser.ctx)}there is no option {text}",
+                why=f"the value of {text[:2]} attaches with =, and nothing was run",
+                do=f"did you mean {text[:2]}={text[2:]}?",
+                ctx=parser.ctx,
+            )
         if known is not None and isinstance(known.obj, AttachedOption) and len(text) == 2:
             known.obj.check_next(text, state.rargs, parser.ctx)
         match_shorts(text, state)

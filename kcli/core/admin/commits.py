@@ -7,13 +7,14 @@ Every partition has its own result. Blocks only in the loop's poll. A consumer's
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kcli.core.admin.committed import GroupPartition, by_topic, too_old
+from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, ConfigError, KcliError
 from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -171,7 +172,7 @@ def _delete_verdict(key: GroupPartition, code: int, unsure: Collection[GroupPart
     # done by the attempt whose response was lost; the group disappeared with its last offset
     if key in unsure:
         return NONE
-    return NotFoundError(f"group {key.group} does not exist")
+    return unknown_group(key.group)
 
 
 def _route(cluster: Cluster, coordinators: Coordinators) -> ToCoordinator[GroupPartition]:

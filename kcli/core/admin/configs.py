@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
+from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, ConfigError, KcliError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -267,7 +268,7 @@ def _by_wire(resources: Collection[ConfigResource]) -> dict[tuple[int, str], Con
 def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:
     """Replaces a broker's error for an unknown topic by the usual NotFoundError."""
     if isinstance(outcome, BrokerError) and outcome.code == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(f"{resource} does not exist")
+        return unknown_topic(resource.name, ())
     return outcome
 
 

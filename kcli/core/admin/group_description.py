@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.member_bytes import MemberBytes
+from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
@@ -145,13 +146,13 @@ class _Describe:
         for row in response.groups:
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
-                outcome = _unknown(row.group_id)  # versions before 6 report "Dead" instead
+                outcome = unknown_group(row.group_id)  # versions before 6 report "Dead" instead
             yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id), self._member_bytes)
 
     def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
         groups = [group for group, _ in items]
         if not broker.offers(modern.ConsumerGroupDescribeRequest):
-            return [Part(_unknown(group), [group]) for group in groups]
+            return [Part(unknown_group(group), [group]) for group in groups]
         request = modern.ConsumerGroupDescribeRequest(
             group_ids=groups, include_authorized_operations=self._include_operations
         )
@@ -167,7 +168,7 @@ class _Describe:
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
             elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API even when disabled
-                outcome = _unknown(row.group_id)
+                outcome = unknown_group(row.group_id)
             yield row.group_id, outcome, _modern(row, self._coordinator(row.group_id))
 
     def _coordinator(self, group: str) -> int:
@@ -175,14 +176,10 @@ class _Describe:
         return -1 if node is None else node
 
 
-def _unknown(group: str) -> NotFoundError:
-    return NotFoundError(f"group {group} does not exist", do="`kcli groups list` lists the groups")
-
-
 def _neither(group: str, message: str) -> KcliError:
     """Both types denied it. Only the broker's message distinguishes another type from a missing group."""
     if "is not a consumer group" not in message:
-        return _unknown(group)
+        return unknown_group(group)
     return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
 
 

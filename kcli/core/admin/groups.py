@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.committed import too_old
+from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.everywhere import ask_every_broker
@@ -16,7 +17,8 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
-from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, ConfigError, KcliError
+from kcli.core.near_names import near_names
 from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -118,7 +120,12 @@ def _spelled(word: str, known: Sequence[str], what: str) -> str:
     for one in known:
         if one.lower() == word.lower():
             return one
-    raise ConfigError(f"there is no group {what} {word!r}", do=f"choose among {', '.join(known)}")
+    near = near_names(word.lower(), known) or near_names(word.capitalize(), known)
+    raise ConfigError(
+        f"there is no group {what} {word!r}",
+        why=f"there are {', '.join(known)}",
+        do=f"did you mean {near[0]}?" if near else "choose one of them",
+    )
 
 
 def _once(
@@ -188,4 +195,4 @@ def delete_groups(
 def _deleted(group: str, error: KcliError | None, may_be_gone: Collection[str]) -> KcliError | None:
     if not isinstance(error, BrokerError) or error.code != GROUP_ID_NOT_FOUND:
         return error
-    return None if group in may_be_gone else NotFoundError(f"group {group} does not exist")
+    return None if group in may_be_gone else unknown_group(group)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import NamedTuple
 
 from kcli.core.admin.committed import too_old
@@ -122,4 +123,8 @@ def _verdict(key: _Leaving, code: int, unsure: Collection[_Leaving]) -> int | Kc
         return code
     if key in unsure:  # removed by the attempt whose response was lost
         return NONE
-    return NotFoundError(f"group {key.group} has no member {key.member}")
+    return NotFoundError(
+        f"group {key.group} has no member {key.member}",
+        why="it has left, or was removed already",
+        do=f"`kcli groups describe {quote(key.group)} --members` lists the members",
+    )

@@ -138,7 +138,11 @@ def list_reassignments(
 
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:
     if code == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(f"{tp} does not exist")
+        return NotFoundError(
+            f"{tp} does not exist",
+            why="the cluster has no such topic, or the topic has fewer partitions",
+            do=f"`kcli topics describe {tp.topic}` shows its partitions",
+        )
     return BrokerError(code, f"reassigning {tp}", message=message or "", needs=[on_cluster("ALTER")])
 
 

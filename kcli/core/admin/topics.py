@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import (
+    CHECK_NAME,
     ClusterView,
     PartitionView,
     TopicView,
@@ -325,7 +326,7 @@ class _Order:
         if code == NONE or (code == self._already and name in self._unsure):
             return None
         if code == UNKNOWN_TOPIC_OR_PARTITION:
-            return NotFoundError(f"{self._doing} {name}", why="it does not exist")
+            return NotFoundError(f"{self._doing} {name}", why="it does not exist", do=CHECK_NAME)
         return BrokerError(
             code,
             f"{self._doing} {name}",

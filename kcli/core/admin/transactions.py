@@ -139,7 +139,7 @@ def describe_transactions(
             name = row.transactional_id
             outcome: int | KcliError = row.error_code
             if row.error_code == TRANSACTIONAL_ID_NOT_FOUND:
-                outcome = NotFoundError(f"transactional id {name} does not exist")
+                outcome = unknown_id(name)
             node = coordinators.known(KeyType.TRANSACTION, name)
             yield name, outcome, _transaction(row, -1 if node is None else node)
 
@@ -205,4 +205,13 @@ def _producer(row: producers.ProducerState) -> ProducerDescription:
         last_timestamp=row.last_timestamp,
         coordinator_epoch=row.coordinator_epoch,
         open_since=row.current_txn_start_offset,
+    )
+
+
+def unknown_id(name: str) -> NotFoundError:
+    """The error for a transactional id that does not exist."""
+    return NotFoundError(
+        f"transactional id {name} does not exist",
+        why="no producer used it, or not for so long that it was forgotten",
+        do="`kcli txn list` lists the open transactions",
     )

@@ -126,7 +126,11 @@ def describe_scram_credentials(
             if row.error_code == NONE:
                 found[row.user] = {_known(info.mechanism): info.iterations for info in row.credential_infos}
             elif row.error_code == RESOURCE_NOT_FOUND:
-                found[row.user] = NotFoundError(f"user {row.user} has no SCRAM credentials")
+                found[row.user] = NotFoundError(
+                    f"user {row.user} has no SCRAM credentials",
+                    why="none was set, or the name is spelt differently",
+                    do="`kcli users list` lists the users",
+                )
             else:
                 where = f"describing SCRAM credentials of user {row.user}"
                 found[row.user] = _refused(row.error_code, where, row.error_message, "DESCRIBE")
@@ -225,7 +229,11 @@ def _verdict(
     if code == NONE:
         return NONE
     if code == RESOURCE_NOT_FOUND:
-        return NotFoundError(f"user {key.user} has no {mechanism_name(key.mechanism)} credential")
+        return NotFoundError(
+            f"user {key.user} has no {mechanism_name(key.mechanism)} credential",
+            why="none was set, or it was deleted already",
+            do="`kcli users list` lists the users with their mechanisms",
+        )
     return _refused(code, f"{'setting' if change else 'deleting'} {key}", message, "ALTER")
 
 

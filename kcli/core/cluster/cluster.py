@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from kcli.core.addresses import broker_addresses
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.hosts import host_check
-from kcli.core.cluster.metadata import ClusterView, apply_metadata, topic_error, topic_missing
+from kcli.core.cluster.metadata import CHECK_NAME, ClusterView, apply_metadata, topic_error, topic_missing
 from kcli.core.cluster.retry import (
     Backoff,
     classify_code,
@@ -384,7 +384,7 @@ class Cluster:
         return NotFoundError(
             f"topic {topic} does not exist",
             why=f"brokers have not reported it for {patience:g} s: it was deleted, or never existed",
-            do="check the topic name; `kcli topics list` lists the topics",
+            do=CHECK_NAME,
         )
 
     def close(self) -> None:

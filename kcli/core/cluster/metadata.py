@@ -142,7 +142,8 @@ def topic_missing(topic: TopicView | None) -> bool:
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
 
 
-_CHECK_NAME = "check the topic name; `kcli topics list` lists the topics"
+CHECK_NAME = "check the topic name; `kcli topics list` lists the topics"
+_NO_TOPIC = "the cluster has no topic of that name"
 
 
 def no_partition(tp: TopicPartition, count: int) -> UnknownPartitionError:
@@ -172,14 +173,14 @@ def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
     """The error for a topic that does not exist, with the most similar names."""
 
     near = near_names(name, known, 3)
-    hint = f"did you mean {', '.join(near)}?" if near else _CHECK_NAME
-    return NotFoundError(f"topic {name} does not exist", do=hint)
+    hint = f"did you mean {', '.join(near)}?" if near else CHECK_NAME
+    return NotFoundError(f"topic {name} does not exist", why=_NO_TOPIC, do=hint)
 
 
 def topic_error(topic: TopicView) -> KcliError:
     """The error for a topic that metadata reports with an error code."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
+        return unknown_topic(topic.name, ())
     return topic_refused(topic.name, topic.error)
 
 

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, CONTROLLER, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing, topic_refused
+from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing, topic_refused, unknown_topic
 from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.error_codes import NONE
 from kcli.core.errors import ConnectError, KcliError, NotFoundError
@@ -114,7 +114,9 @@ class ToBroker(Generic[K]):
         if number == ANY or number in self._cluster.view.nodes:
             return number
         return NotFoundError(
-            f"the cluster has no broker {number}", why=f"it has {_listed(self._cluster.view.nodes)}"
+            f"the cluster has no broker {number}",
+            why=f"it has {_listed(self._cluster.view.nodes)}",
+            do="`kcli cluster describe` lists the brokers",
         )
 
 
@@ -140,7 +142,7 @@ def _listed(numbers: Iterable[int]) -> str:
 def _no_leader(cluster: Cluster, tp: TopicPartition) -> KcliError:
     topic = cluster.view.topics.get(tp.topic)
     if topic_missing(topic):
-        return NotFoundError(f"topic {tp.topic} does not exist")
+        return unknown_topic(tp.topic, ())
     if topic is not None and topic.error != NONE:
         return topic_refused(tp.topic, topic.error)
     if topic is not None and topic.partitions and topic.partition(tp.partition) is None:

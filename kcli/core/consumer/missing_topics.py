@@ -70,7 +70,7 @@ class MissingTopics:
                 likely = _alike_in_length(name, known, left)
                 left -= len(likely)
                 error = unknown_topic(name, likely)
-                text = f"{error}; it is subscribed to, and read as soon as it exists ({error.do})"
+                text = f"{error.what}; it is subscribed to, and read as soon as it exists ({error.do})"
                 self._cluster.hooks.log("warning", "group", text)
 
 

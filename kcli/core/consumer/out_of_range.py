@@ -151,7 +151,8 @@ def _offset(tp: TopicPartition, answer: Future[Any]) -> int | KcliError:
 
 def _with_bounds(error: OutOfRangeError, start: int, end: int) -> OutOfRangeError:
     error.start, error.end = start, end
-    gap = f"; {start - error.offset} offsets are gone" if error.offset < start else ""
+    lost = start - error.offset
+    gap = f"; {lost} offsets are gone" if lost > 1 else "; 1 offset is gone" if lost == 1 else ""
     error.why = f"the log goes from {start} to {end}{gap}"
     error.do = (
         "choose an offset in that range, or set --on-out-of-range (on.out.of.range) to earliest or latest"

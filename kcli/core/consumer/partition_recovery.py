@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
-from kcli.core.cluster.metadata import TopicView, topic_error
+from kcli.core.cluster.metadata import TopicView, no_partition, topic_error
 from kcli.core.cluster.retry import classify_code, given_up
 from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
@@ -116,9 +116,7 @@ class PartitionRecovery:
             else:
                 self._refresh_metadata(state, KcliError(f"topic {tp.topic} is not known yet"), now)
         elif topic.partition(tp.partition) is None:
-            missing = NotFoundError(
-                f"topic {topic.name} has no partition {tp.partition}, only {len(topic.partitions)}"
-            )
+            missing = no_partition(tp, len(topic.partitions))
             self._refresh_metadata(state, missing, now, TOPIC_PATIENCE)
         else:
             self._refresh_metadata(state, KcliError(f"{tp} has no leader"), now)

@@ -154,7 +154,9 @@ def _broken(target: str, check: str, contact: Contact, seconds: float) -> Findin
     error = contact.error
     if error is None:
         error = ConnectError(
-            f"{contact.node} did not complete this step", do="check that the broker is running"
+            f"{contact.node} did not complete this step",
+            why="the connection ended without an error",
+            do="check that the broker is running",
         )
     if check == METADATA and not contact.sasl_wanted and isinstance(error, UnansweredError):
         error = sasl_required(error, encrypted=contact.tls_wanted)

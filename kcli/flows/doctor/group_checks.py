@@ -12,6 +12,7 @@ from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
 from kcli.flows.groups.offsets import Position
 from kcli.flows.transactions.held import HANGING, PartitionState
+from kcli.output.progress import counted
 
 _SETTLED = ("Stable", "Empty")
 _MOST_NAMED = 5
@@ -98,7 +99,7 @@ def lag(facts: GroupFacts) -> Iterator[Finding]:
     if not rows:
         yield skipped(facts.target, "lag", "the group has committed nothing")
     elif not (unread or lost):
-        yield well(facts.target, "lag", f"{total:,} records in {behind} of {len(rows)} partitions")
+        yield well(facts.target, "lag", f"{counted(total, 'record')} in {behind} of {len(rows)} partitions")
 
 
 def transactions(facts: GroupFacts) -> Iterator[Finding]:

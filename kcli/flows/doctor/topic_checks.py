@@ -63,7 +63,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
         yield failed(
             facts.target,
             MIN_ISR,
-            f"fewer than {facts.min_isr} replicas in sync: partition {_numbers(below)}",
+            f"fewer than {counted(facts.min_isr, 'replica')} in sync: partition {_numbers(below)}",
             why="records with acks=all are refused there: NOT_ENOUGH_REPLICAS",
             do="start the brokers that host their replicas",
             code=ConnectError.exit_code,
@@ -110,7 +110,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             facts.target,
             "configuration",
             "a single replica",
-            why=f"when its broker fails, the partition cannot be used; the cluster has {facts.brokers} brokers",
+            why=f"the partition fails with its broker; the cluster has {counted(facts.brokers, 'broker')}",
             do=f"add replicas: kcli reassign plan --topic {facts.name} "
             f"--replication-factor {min(3, facts.brokers)} moves.json",
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor.findings import Finding, failed, skipped, warning, well
 from kcli.flows.transactions.held import HANGING, UNKNOWN, PartitionTransaction, Survey
+from kcli.output.progress import counted
 
 TRANSACTIONS = "transactions"
 LONG = 900.0
@@ -48,7 +49,7 @@ def judge(survey: Survey, now: int) -> Iterator[Finding]:
     if not hanging:
         held = len(survey.held)
         log = ", as far as the log of the coordinators shows" if survey.coordinated.from_log else ""
-        text = f"none in {len(survey.partitions) - len(unread):,} partitions{log}"
+        text = f"none in {counted(len(survey.partitions) - len(unread), 'partition')}{log}"
         yield well(TRANSACTIONS, "hanging", text + (f"; {held:,} wait for open ones" if held else ""))
 
 

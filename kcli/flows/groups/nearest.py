@@ -1,12 +1,12 @@
 """Remedies for names of groups and topics that do not exist, and for groups that are not consumer groups."""
 
 from collections.abc import Collection, Mapping
+from shlex import quote
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.unknown_group import THERE_ARE, unknown_group
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.near_names import near_names
-
-THERE_ARE = "`kcli groups list` lists the groups"
 
 _OTHER_KINDS = {
     "share": (
@@ -49,8 +49,12 @@ def without_commits(admin: Admin, group: str) -> KcliError:
     if known.get(group) == "share":
         return share_group(f"group {group} has no committed offsets")
     if group in known or listing.is_partial:
-        return NotFoundError(f"group {group} has no committed offsets")
-    return NotFoundError(f"group {group} does not exist", do=nearest_text(group, known))
+        return NotFoundError(
+            f"group {group} has no committed offsets",
+            why="its members have not committed yet, or its commits have expired",
+            do=f"`kcli groups describe {quote(group)}` shows its members",
+        )
+    return unknown_group(group, nearest_text(group, known))
 
 
 def share_group(what: str) -> KcliError:

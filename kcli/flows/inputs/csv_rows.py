@@ -143,7 +143,11 @@ def _columns(raw: bytes) -> dict[str, int]:
     try:
         fields = fields_of(raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r"))
     except BadLine as bad:
-        raise InputError("line 1 of the input is not a header line", why=bad.reason) from None
+        raise InputError(
+            "line 1 of the input is not a header line",
+            why=bad.reason,
+            do="begin with column names, as in key,value",
+        ) from None
     given = [name.strip().decode("utf-8", "replace") for _, name in fields]
     names = [name.lower() for name in given]
     unknown = [name for name in given if name.lower() not in KNOWN]

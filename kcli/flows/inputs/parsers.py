@@ -57,7 +57,11 @@ def _parser_of(form: InputFormat) -> Parser:
                 raise ConfigError(
                     f"-f '{form.pattern}' is not a valid input pattern", why=str(error), do="see --help"
                 ) from None
-    raise ConfigError(f"there is no input format {form.kind!r}", do=f"choose one of {', '.join(FORMATS)}")
+    raise ConfigError(
+        f"there is no input format {form.kind!r}",
+        why=f"known are {', '.join(FORMATS)}",
+        do="choose one of them with -i",
+    )
 
 
 def _again(form: InputFormat, kind: str) -> Parser:

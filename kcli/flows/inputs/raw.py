@@ -84,5 +84,5 @@ class RawParser:
         return InputError(
             f"record {self._record + 1:,} of the input cannot be read",
             why=f"its length is {what}; the start of the next record is unknown",
-            do="-i raw expects four big-endian bytes of length before each value, −1 for null",
+            do="-i raw expects four big-endian bytes of length before each value, -1 for null",
         )

@@ -61,7 +61,11 @@ class Source:
                 return IDLE
             count = os.readv(self.fd, [view])
         except OSError as error:
-            raise InputError(f"cannot read {self.name}", why=error.strerror or str(error)) from None
+            raise InputError(
+                f"cannot read {self.name}",
+                why=error.strerror or str(error),
+                do="check the file and its device, then send the rest",
+            ) from None
         for tap in self._taps:
             tap(view[:count])
         return count

@@ -13,6 +13,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import MemberDescription
@@ -85,7 +86,9 @@ def partition_lags(
             )
         lost = max(0, start - offset)
         if lost:
-            remarks.append(f"{lost:,} offsets below the log start are lost")
+            remarks.append(
+                f"{counted(lost, 'offset')} below the log start {'is' if lost == 1 else 'are'} lost"
+            )
         if tp in notes:
             remarks.append(notes[tp])
         first = unread_from(commit, log)

@@ -9,6 +9,8 @@ from kcli.core.errors import ConfigError
 from kcli.core.types import OffsetAndMetadata
 from kcli.flows.lag.sample import LagSample
 
+_ELSEWHERE = "make room, or name another file with --record"
+
 
 def append_sample(path: str, cluster: str, sample: LagSample) -> None:
     """Appends one line. Raises ConfigError when the file cannot be written."""
@@ -22,7 +24,7 @@ def check_appendable(path: str) -> None:
             pass
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"cannot write {path}", why=(why or "").lower()) from None
+        raise ConfigError(f"cannot write {path}", why=(why or str(error)).lower(), do=_ELSEWHERE) from None
 
 
 def append_line(path: str, document: dict[str, Any]) -> None:
@@ -41,7 +43,9 @@ def append_line(path: str, document: dict[str, Any]) -> None:
                         file.truncate(before)
                 raise
     except OSError as error:
-        raise ConfigError(f"cannot write {path}", why=(error.strerror or "").lower()) from None
+        raise ConfigError(
+            f"cannot write {path}", why=(error.strerror or str(error)).lower(), do=_ELSEWHERE
+        ) from None
 
 
 def _document(cluster: str, sample: LagSample) -> dict[str, Any]:

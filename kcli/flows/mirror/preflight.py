@@ -229,7 +229,7 @@ def _warnings(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: b
             Finding(
                 route,
                 f"partitions {source.partitions} to {target.partitions - 1} of the target stay empty: "
-                f"the source has {source.partitions} partitions",
+                f"the source has {counted(source.partitions, 'partition')}",
             )
         )
     codec = target.configs.get("compression.type", "producer")

@@ -53,7 +53,11 @@ def parse_rename(text: str) -> Rename:
         pattern = re.compile(old)
         re.sub(f"{old}|", new, "")  # checks the group references of the replacement
     except (re.error, IndexError) as error:
-        raise ConfigError(f"invalid rename rule {text!r}", why=str(error)) from None
+        raise ConfigError(
+            f"invalid rename rule {text!r}",
+            why=str(error),
+            do=r"write A=B, or a pattern as in '^(.*)$=eu.\1'",
+        ) from None
     return Rename(pattern, new)
 
 
@@ -78,7 +82,11 @@ def select_topics(
             try:
                 pattern = re.compile(selector)
             except re.error as error:
-                raise ConfigError(f"invalid regular expression {selector!r}", why=str(error)) from None
+                raise ConfigError(
+                    f"invalid regular expression {selector!r}",
+                    why=str(error),
+                    do="correct it; topics that do not begin with ^ are names or shell patterns",
+                ) from None
             chosen.update(name for name in open_to_patterns if pattern.fullmatch(name))
         elif _GLOB.intersection(selector):
             chosen.update(name for name in open_to_patterns if fnmatchcase(name, selector))
@@ -94,7 +102,8 @@ def select_topics(
             near = near_names(selector, names, 3)
             raise NotFoundError(
                 f"topic {selector} does not exist on the source cluster",
-                do=f"did you mean {', '.join(near)}?" if near else "check -t",
+                why="that cluster has no topic of that name",
+                do=f"did you mean {', '.join(near)}?" if near else "check -t and --from",
             )
     return sorted(chosen)
 
@@ -130,7 +139,11 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
                 do="check the --map-topic rules",
             )
         if target in _INTERNAL:
-            raise ConfigError(f"topic {source} cannot be copied to {target}", why="that is an internal topic")
+            raise ConfigError(
+                f"topic {source} cannot be copied to {target}",
+                why="that is an internal topic",
+                do=f"choose another name with --map-topic {source}=NAME",
+            )
         if target in sources:
             raise ConfigError(
                 f"topics {sources[target]} and {source} would both be copied to {target}",

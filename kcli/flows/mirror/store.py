@@ -209,7 +209,11 @@ def read_file_records(path: str) -> list[StateRecord]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=(error.strerror or "").lower()) from None
+        raise ConfigError(
+            f"cannot read {path}",
+            why=(error.strerror or str(error)).lower(),
+            do="make it readable, or name another file with --checkpoint",
+        ) from None
     try:
         found = [msgspec.json.decode(line, type=_Line) for line in lines if line]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 from kcli.flows.perf.limits import Limit, exceeded, latency_text
 from kcli.flows.perf.result import PERCENTILES
 from kcli.output.html_page import html_page, html_table, text
-from kcli.output.progress import size_text
+from kcli.output.progress import counted, size_text
 from kcli.output.svg_plot import Axis, Point, from_zero, line_plot, of_powers
 from kcli.output.tables import time_text
 
@@ -57,7 +57,7 @@ def _facts(item: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("Records", f"{item['records']:,} ({size_text(item['bytes'])}) in {item['seconds']:.1f} s"),
         ("Rate", f"{item['records_per_second'] or 0:,.0f} records/s, {item['mb_per_second'] or 0:,.2f} MB/s"),
-        ("Warm-up, not measured", f"{item['warmup_records']:,} records"),
+        ("Warm-up, not measured", counted(item["warmup_records"], "record")),
         ("Processes", f"{item['processes']}"),
         ("Failed records", f"{item['errors']:,}"),
         ("Unconfirmed", _count(item["unconfirmed"])),

@@ -24,6 +24,7 @@ from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.read_figures import ReadFigures
 from kcli.flows.perf.run_context import RunContext
 from kcli.flows.reading import Chosen, GroupShare
+from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
 _WARM_UP_IDLE = 10.0  # seconds without a record after which a warm-up is given up in any case
@@ -191,10 +192,10 @@ class _Run:
                 "leave --idle-timeout out, or choose a longer one",
             )
         if plan.records is not None:
-            wanted = f"{plan.records:,} records had not been reached"
+            wanted = f"{counted(plan.records, 'record')} had not been reached"
             do = "choose fewer --num-records, or a longer --idle-timeout"
         if self._figures.began is None:
-            wanted = f"the warm-up of {plan.warmup:,} records had not been reached"
+            wanted = f"the warm-up of {counted(plan.warmup, 'record')} had not been reached"
             do = "choose fewer --warmup-records, or a longer --idle-timeout"
         self._figures.measured.failure = Failure(
             1,

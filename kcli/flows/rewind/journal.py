@@ -159,7 +159,9 @@ class Journals:
         except (OSError, msgspec.MsgspecError, JournalError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise JournalError(
-                f"cannot update the journal {path}", why=(reason or str(error)).lower()
+                f"cannot update the journal {path}",
+                why=(reason or str(error)).lower(),
+                do="make room, and let this user write there: --undo needs the journal",
             ) from None
 
     def _put(self, journal: Journal) -> Path:

@@ -19,6 +19,7 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
         if saved.group is None and len(groups) != 1:
             raise ConfigError(
                 f"{file_name(path)}: {saved.location} names no group",
+                why=f"it could be of any of the {len(groups)} groups",
                 do="name one group, or use a file that names them",
             )
         offsets = found.get(groups[0] if saved.group is None else saved.group)
@@ -27,6 +28,8 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
     for group, offsets in found.items():
         if not offsets:
             raise ConfigError(
-                f"{file_name(path)} has no offsets of group {group}", do="name the groups that it is about"
+                f"{file_name(path)} has no offsets of group {group}",
+                why="the group is named on the command line",
+                do="name the groups that it is about",
             )
     return found

@@ -229,6 +229,17 @@ def is_same_commit(found: OffsetAndMetadata | None, new: OffsetAndMetadata | Non
     return found._replace(leader_epoch=new.leader_epoch) == new
 
 
+def unchanged_report(plan: GroupPlan) -> GroupReport:
+    """The report on a plan that changes nothing: what the survey has read is what is wanted."""
+    if plan.refusal is not None:
+        return GroupReport(plan, tuple(untried_outcomes(plan)), plan.refusal)
+    outcomes = (
+        Outcome(item, REFUSED if item.refusal else VERIFIED, item.committed, item.refusal)
+        for item in plan.items
+    )
+    return GroupReport(plan, tuple(outcomes))
+
+
 def untried_outcomes(plan: GroupPlan) -> list[Outcome]:
     """The outcomes of partitions that were not attempted."""
     return [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.items]

@@ -101,18 +101,28 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
     if target.kind == "given":
         given = target.offsets.get(tp)
         if given is None:
-            raise TargetError(f"{tp}: no offset is given for it", do="leave it out with --topic")
+            raise TargetError(
+                f"{tp}: no offset is given for it",
+                why="the file or the other group does not have it",
+                do="leave it out with --topic",
+            )
         return given.offset, given.leader_epoch, ""
     if seen.committed is None:
         raise TargetError(
-            f"{tp}: there is no committed offset to count from", do="give an offset or a time with --to"
+            f"{tp}: there is no committed offset to count from",
+            why="the group has not committed in this partition",
+            do="give an offset or a time with --to",
         )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
 
 
 def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
     if seen.at_time is None:
-        raise TargetError(f"{tp}: the offset at that time is not known")
+        raise TargetError(
+            f"{tp}: the offset at that time is not known",
+            why="its leader did not return it",
+            do="try again, or give an offset with --to",
+        )
     if seen.at_time.offset != NO_RECORD:
         return seen.at_time.offset, seen.at_time.leader_epoch, ""
     end = seen.end
@@ -122,7 +132,11 @@ def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
 
 def _exactly(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
     if tp not in target.offsets:
-        raise TargetError(f"{tp}: the journal does not have it")
+        raise TargetError(
+            f"{tp}: the journal does not have it",
+            why="the rewind that is undone did not change this partition",
+            do="leave it out with --topic",
+        )
     before = target.offsets[tp]
     if before is None:
         return NewCommit(

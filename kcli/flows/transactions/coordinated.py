@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.transactions import unknown_id
 from kcli.core.errors import AuthError, KcliError, NotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -54,11 +55,7 @@ def described(admin: Admin, name: str, read_log: ReadLog) -> TransactionDescript
     found = admin.describe_transactions([name])[name]
     if isinstance(found, UnsupportedError):
         named = [one for one in read_log(admin) if one.transactional_id == name]
-        found = named[0] if named else NotFoundError(f"transactional id {name} does not exist")
-    if isinstance(found, NotFoundError):
-        found.do = (
-            "`kcli txn list` lists the open transactions; ids that were not used for long are forgotten"
-        )
+        found = named[0] if named else unknown_id(name)
     if isinstance(found, KcliError):
         raise found
     return found

@@ -55,6 +55,7 @@ def logged_transactions(
     if budget.spent:
         raise TimedOutError(
             f"the transactions in {TOPIC} could not all be read in {seconds:.0f} s",
+            why="there are many of them, or the brokers are slow",
             do="allow more time with --timeout",
         )
     return [found[name] for name in sorted(found)]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.admin.unknown_group import unknown_group
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.checkpoint_groups import is_checkpoint_group
 from kcli.flows.groups.first_records import PartitionOffset
@@ -112,7 +113,7 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
         elif name not in types and listing.is_partial:
             found[name] = next(iter(listing.errors.values()))
         elif name not in types:
-            found[name] = NotFoundError(f"group {name} does not exist", do=nearest_text(name, types))
+            found[name] = unknown_group(name, nearest_text(name, types))
     return found
 
 

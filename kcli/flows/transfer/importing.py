@@ -128,7 +128,11 @@ def _check_topics(chosen: Sequence[SavedOffset], topics: Mapping[str, str]) -> N
 def _check_groups(chosen: Sequence[SavedOffset], group: str | None) -> None:
     named = {saved.group for saved in chosen}
     if group is None and None in named:
-        raise ConfigError("the file does not name its group", do="give the group with --group")
+        raise ConfigError(
+            "the file does not name its group",
+            why="its lines are topic,partition,offset",
+            do="give the group with --group",
+        )
     if group is not None and len(named) > 1:
         names = ", ".join(sorted(name or "none" for name in named)[:5])
         raise ConfigError(

@@ -222,7 +222,9 @@ def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskCont
             since = time.monotonic()
         elif time.monotonic() - since > _SILENCE:
             raise TimedOutError(
-                f"{task.slice.tp}: nothing arrived for {_SILENCE:g} s", why="no broker returned its records"
+                f"{task.slice.tp}: nothing arrived for {_SILENCE:g} s",
+                why="no broker returned its records",
+                do="check its leader: `kcli topics describe` shows it",
             )
 
 

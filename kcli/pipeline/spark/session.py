@@ -66,7 +66,11 @@ class Session:
         note: Callable[[str], object] = str,
     ) -> None:
         if SparkContext._active_spark_context is not None:
-            raise SparkError("there is a session of Spark in this process", do="end it first")
+            raise SparkError(
+                "there is a session of Spark in this process",
+                why="a process has one session, with the settings of its start",
+                do="end it first",
+            )
         given = dict(conf or {})
         self.master = parse_master(master, local=local, processors=_processors(), conf=given)
         self.java: JavaHome = spark_java(java_home)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kcli.core.errors import KcliError
 from kcli.flows.doctor.findings import FAILED, Finding, failed, failure, skipped, well
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.kernels.contact import ContactSettings
 from kcli.pipeline.runners.runner import Runner
@@ -31,7 +32,7 @@ def examine_session(subject: Subject, stop: Stop) -> Iterator[Finding]:
     runner = SparkRunner(session)
     try:
         where = f"Spark {session.context.version} on {session.master.name}"
-        yield well(SPARK, "session", f"{where}, {runner.slots} tasks at a time", session.seconds)
+        yield well(SPARK, "session", f"{where}, {counted(runner.slots, 'task')} at a time", session.seconds)
         yield from examine_tasks(subject, runner, stop)
     finally:
         runner.close()
@@ -53,7 +54,7 @@ def _executors(session: Session, stop: Stop) -> Iterator[Finding]:
     except KcliError as error:
         yield failure(EXECUTORS, "task", error, time.monotonic() - started)
         return
-    yield well(EXECUTORS, "task", f"{len(found)} tasks ran", time.monotonic() - started)
+    yield well(EXECUTORS, "task", f"{counted(len(found), 'task')} ran", time.monotonic() - started)
     different = differences(found)
     for one in different:
         yield failed(

@@ -135,7 +135,9 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
                 do=f"did you mean {near[0]}?" if near else "leave it out",
             )
         if name in names[:at]:
-            raise ConfigError(f"columns: {name} is given twice", why="columns have different names")
+            raise ConfigError(
+                f"columns: {name} is given twice", why="columns have different names", do="give it once"
+            )
         if name in DECODED and not serdes[name]:
             part = name.removesuffix("_json")
             raise ConfigError(
@@ -201,7 +203,9 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ConfigError(f"pattern: {text!r} is no regular expression", why=str(error)) from None
+        raise ConfigError(
+            f"pattern: {text!r} is no regular expression", why=str(error), do="correct it, as in orders-.*"
+        ) from None
     return text
 
 
@@ -234,7 +238,11 @@ def _range(own: Mapping[str, str], now: int) -> RangeSpec:
         start = None if since is None else OffsetSpec("timestamp", parse_instant(since, now))
         stop = None if until is None else OffsetSpec("timestamp", parse_instant(until, now))
     except ValueError as error:
-        raise ConfigError("since, until or offset is wrong", why=str(error)) from None
+        raise ConfigError(
+            "since, until or offset is wrong",
+            why=str(error),
+            do="`kcli help times` and `kcli help offsets` list what is valid",
+        ) from None
     return RangeSpec(start, stop)
 
 
@@ -243,7 +251,9 @@ def _count(own: Mapping[str, str], name: str) -> int:
     if text is None:
         return 0
     if not text.strip().isdecimal() or int(text) < 1:
-        raise ConfigError(f"{name}={text}", why="it is not a number of 1 or more")
+        raise ConfigError(
+            f"{name}={text}", why="it is not a number of 1 or more", do="write a number such as 1000"
+        )
     return int(text)
 
 
@@ -253,7 +263,9 @@ def _choice(own: Mapping[str, str], name: str, choices: Mapping[str, bool]) -> b
     if text is None:
         return next(iter(choices.values()))
     if text.strip().lower() not in choices:
-        raise ConfigError(f"{name}={text}", why=f"it is neither {' nor '.join(choices)}")
+        raise ConfigError(
+            f"{name}={text}", why=f"it is neither {' nor '.join(choices)}", do="write one of them"
+        )
     return choices[text.strip().lower()]
 
 

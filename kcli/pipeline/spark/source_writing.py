@@ -14,6 +14,7 @@ from kcli.core.errors import ConfigError, TimedOutError
 from kcli.core.near_names import near_names
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
+from kcli.output.progress import counted
 from kcli.pipeline.spark.source_reading import errors_carried
 from kcli.pipeline.spark.source_settings import SourceSettings
 
@@ -106,6 +107,8 @@ def _finish(producer: Producer) -> None:
         waited += _TURN
         if waited > limit:
             raise TimedOutError(
-                f"{producer.outstanding} records were not confirmed in {limit:g} s", why="no broker answered"
+                f"{counted(producer.outstanding, 'record')} not confirmed in {limit:g} s",
+                why="no broker answered",
+                do="check that the brokers are running, or raise delivery.timeout.ms",
             )
     _check(producer)

@@ -45,7 +45,11 @@ def sql_error(error: Exception, query: Rewritten, columns: Sequence[str]) -> Kcl
         return ConfigError(
             f"the SQL is wrong{where}", why=message, do="see Spark's SQL reference for its syntax"
         )
-    return ConfigError(f"the SQL is wrong{where}", why=message)
+    return ConfigError(
+        f"the SQL is wrong{where}",
+        why=message,
+        do="correct it; `kcli pipeline query --help` lists the columns",
+    )
 
 
 def _message(error: PySparkException) -> str:

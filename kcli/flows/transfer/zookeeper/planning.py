@@ -11,6 +11,7 @@ from kcli.flows.transfer.formats.zookeeper_text import offset_node
 from kcli.flows.transfer.importing import ImportRefusedError, ImportTarget, mismatch
 from kcli.flows.transfer.zookeeper.offset_node import ANY_BROKER, OffsetNode, is_node_name
 from kcli.flows.transfer.zookeeper.reading import Partitions, Stored
+from kcli.output.progress import counted
 
 _LISTED = 5
 
@@ -178,6 +179,6 @@ def _check_partition(node: OffsetNode, found: Found) -> None:
     if numbers is not None and node.partition not in numbers:
         raise NotFoundError(
             f"partition {node} does not exist",
-            why=f"the topic has {len(numbers)} partitions",
+            why=f"the topic has {counted(len(numbers), 'partition')}",
             do="leave it out with -t",
         )

@@ -151,7 +151,8 @@ def _existing(zookeeper: ZooKeeper, names: Sequence[str] | None) -> tuple[list[s
         if name not in present:
             near = near_names(name, present, 3)
             hint = f"did you mean {', '.join(near)}?" if near else "--all exports all groups"
-            missing.append(NotFoundError(f"group {name} does not exist in ZooKeeper", do=hint))
+            why = "ZooKeeper has no offsets of a group of that name"
+            missing.append(NotFoundError(f"group {name} does not exist in ZooKeeper", why=why, do=hint))
     return sorted(name for name in names if name in present), missing
 
 

@@ -169,7 +169,11 @@ class ZooKeeper:
     def _response(self, path: str, request: Any, timeout: float) -> Any:
         """The response, None if there is no such node, or the server's error; ConnectError if there was no response."""
         if request is None:
-            raise ConnectError(f"{path} was not requested")
+            raise ConnectError(
+                f"{path} was not requested",
+                why="the connection ended before",
+                do="check ZooKeeper, and try again",
+            )
         try:
             return request.get(timeout=timeout)
         except self._errors.NoNodeError:

@@ -192,7 +192,7 @@ def test_some_refused_partitions_exit_with_6_and_only_missing_ones_with_1(nodes:
     nodes.put("/brokers/topics/orders", '{"partitions":{"0":[1]}}')
     done = kcli("import", "-", "--yes", stdin=LINES)
     assert done.return_value == 6
-    assert "orders-1 and 1 more refused: the topic has 1 partitions; leave it out with -t" in done.stderr
+    assert "orders-1 and 1 more refused: the topic has 1 partition; leave it out with -t" in done.stderr
     done = kcli("import", "-", "--yes", stdin=f"{ORDERS}/1:1\n{ORDERS}/2:2\n")
     assert done.return_value == 1
     assert "orders-1 and 1 more do not exist" in done.stderr

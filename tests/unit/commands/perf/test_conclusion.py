@@ -44,18 +44,20 @@ def ended(
     html: Path | None = None,
     signal: int = 0,
     first: AuthError | None = None,
+    terminal: bool = False,
+    run: Run | None = None,
 ) -> tuple[int, str, str]:
     """Exit status, stdout, stderr."""
     values = GlobalValues()
     values.output = form
     inv = Invocation(values)
     out, err = io.BytesIO(), io.StringIO()
-    inv.out = Output(io.TextIOWrapper(out), kind=form, isatty=False)
-    inv.talk = Talk(err, isatty=False)
+    inv.out = Output(io.TextIOWrapper(out), kind=form, isatty=terminal, width=100)
+    inv.talk = Talk(err, isatty=terminal)
     stop = Stop()
     stop.signal = signal
     flags = {"fail_if": limits, "html": None if html is None else str(html)}
-    item = perf_item(Run(test, "t"), measurement)
+    item = perf_item(run or Run(test, "t"), measurement)
     code = conclude(inv, item, flags, cluster="c", stop=stop, first=first)
     return code, out.getvalue().decode(), err.getvalue()
 
@@ -192,3 +194,34 @@ def test_the_page_is_written_and_a_failure_to_write_it_keeps_the_result(
     code, out, _ = ended(measured(), form="json", html=tmp_path / "gone" / "page.html")
     assert (code, json.loads(out)["items"][0]["records"]) == (6, 10)
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_the_figures_once() -> None:
+    """The table on stdout has them; beside it stderr has what the table lacks. A file gets the table, stderr all."""
+    _, table, said = ended(measured(), terminal=True)
+    assert "RECORDS" in table
+    assert "P99-US" in table
+    assert said.startswith("kcli used ")
+    assert said.count("\n") == 1
+    _, _, said = ended(measured())
+    assert "10 records confirmed" in said
+    assert "latency of requests" in said
+
+
+@pytest.mark.parametrize(
+    ("makes", "processes", "verdict"),
+    [
+        (
+            1_000_000,
+            1,
+            "without a cluster it would make 1,000,000 records/s here, so that it does not limit the rate",
+        ),
+        (8, 1, "would make 8 records/s here, so that it may limit the rate: see --processes"),
+        (None, 1, None),
+    ],
+)
+def test_whether_kcli_itself_limits_the_rate(makes: int | None, processes: int, verdict: str | None) -> None:
+    """10 records in 2 s were measured: what kcli makes alone should be twice that at least."""
+    run = Run("produce", "t", processes=processes, generator_records_per_second=makes)
+    _, _, said = ended(measured(), run=run)
+    assert said.rstrip().endswith(verdict) if verdict else "limit the rate" not in said

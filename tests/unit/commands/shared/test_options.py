@@ -13,6 +13,7 @@ from kcli.commands.shared.command import Group, command, group
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
 from kcli.commands.shared.types import DURATION, CountType
+from kcli.commands.shared.usage import Refused
 from tests.cli.test_read_only import COMMANDS
 
 ALL = frozenset(DEBUG_AREAS)
@@ -159,8 +160,11 @@ def test_attached_values(arguments: list[str], words: tuple[str, ...], hold: flo
 
 def test_a_value_attached_to_a_short_option_gets_a_hint() -> None:
     done = CliRunner().invoke(root, ["run", "-w10s"], obj=GlobalValues(), standalone_mode=False)
-    assert isinstance(done.exception, click.NoSuchOption)
-    assert (done.exception.option_name, done.exception.possibilities) == ("-w10s", ["-w=10s"])
+    assert isinstance(done.exception, Refused)
+    assert (done.exception.message, done.exception.do) == (
+        "run: there is no option -w10s",
+        "did you mean -w=10s?",
+    )
 
 
 @pytest.mark.parametrize(

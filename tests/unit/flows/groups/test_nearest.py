@@ -4,8 +4,9 @@ from typing import cast
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import GroupListing, ListedGroup
+from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
-from kcli.flows.groups.nearest import THERE_ARE, name_nearest, nearest_text, without_commits
+from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits
 
 
 class StandIn:
@@ -71,6 +72,8 @@ def test_why_a_group_has_committed_nothing() -> None:
     admin = cast(Admin, StandIn())
     absent, bare, share = (without_commits(admin, name) for name in ("biling", "billing", "queue"))
     assert (absent.what, absent.do) == ("group biling does not exist", "did you mean billing?")
-    assert (bare.what, bare.do) == ("group billing has no committed offsets", "")
+    assert (bare.what, bare.do) == (
+        "group billing has no committed offsets", "`kcli groups describe billing` shows its members",
+    )  # fmt: skip
     assert isinstance(share, UnsupportedError)
     assert "kafka-share-groups.sh" in share.do

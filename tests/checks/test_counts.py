@@ -1,0 +1,64 @@
+"""Numbers in messages agree with their nouns: ``1 record``, not ``1 records``.
+
+``counted`` writes them. An f-string with a number right before a noun in the plural is found in the sources, except after
+"of" and "than" (``1 of 1 partitions``), and where the number is more than one by what precedes; those are listed.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "kcli"
+NOUNS = "records|partitions|topics|groups|members|brokers|batches|offsets|lines|files|tasks|processes|replicas|messages"
+BEHIND = re.compile(rf" (more |unread )?({NOUNS})\b(?!/)")
+BEFORE = re.compile(r"\b(of|than|neither|the) $")
+WITHOUT_NUMBERS = {"core", "serde", "docgen"}
+"""Errors of an API and of malformed bytes, whose numbers are not those of a user's things."""
+MANY = {
+    "commands/_topic_partitions.py:{count:,} partitions": "more than 10,000",
+    "commands/groups/_lag_rows.py:{len(lags):,} groups": "more than a few",
+    "commands/groups/_partition_errors.py:{len(alike)} partitions": "one has a message of its own",
+    "commands/groups/_rewind_text.py:{len(plan.groups)} groups": "one has a question of its own",
+    "commands/groups/_zookeeper_rows.py:{groups} groups": "one has a question of its own",
+    "commands/perf/_kafka_lines.py:{interval.records} records": "as Kafka writes it",
+    "commands/perf/_produce_run.py:{flags['processes']} processes": "more than there are records",
+    "commands/configs.py:{(ctx.command_path if ctx else 'kcli')} topics": "no number",
+    "commands/_topic_rows.py:{' or '.join(kinds)} partitions": "no number",
+    "commands/perf/_consume_run.py:{processes} processes": "one is not mentioned",
+    "commands/perf/_kafka_lines.py:{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",
+    "flows/inputs/failed.py:{len(items)} records": "not one",
+    "flows/rewind/scope.py:{len(named)} topics": "several, so that it is ambiguous",
+    "profiles/secrets.py:{lines} lines": "more than one",
+}
+
+
+def numbers_before_plurals(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        text = ""
+        for part, following in zip(node.values, [*node.values[1:], ast.Constant("")], strict=True):
+            if isinstance(part, ast.Constant):
+                text = str(part.value)
+            elif isinstance(following, ast.Constant) and (found := BEHIND.match(str(following.value))):
+                if not BEFORE.search(text):
+                    yield ast.unparse(ast.JoinedStr([part]))[2:-1] + found[0]
+                text = ""
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{text}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.relative_to(ROOT).parts[0] not in WITHOUT_NUMBERS
+        for text in numbers_before_plurals(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == set(MANY)
+
+
+def test_a_number_before_a_plural_is_found() -> None:
+    tree = ast.parse(
+        "f'up to {n:,} records, {a} of {b} partitions, {rate} records/s, {counted(n, \"line\")}'"
+    )
+    assert list(numbers_before_plurals(tree)) == ["{n:,} records"]

@@ -103,7 +103,7 @@ _TIMES = (
             ("10:30", "this time today"),
             ("now, today, yesterday", "days begin at midnight"),
             ("3h, @-3h", "three hours ago"),
-            ("@1732180000000", "since 1970; the number of digits shows whether it is s, ms, µs or ns"),
+            ("@1732180000000", "an epoch: the time since 1970, in s, ms, µs or ns by its digits"),
             ("1732180000, 90", "a number alone is an epoch too: 90 is in 1970, 90s is 90 seconds ago"),
         ),
     ),

@@ -34,8 +34,7 @@ class TableRows(Rows):
         self._width = None if wide else out.width
         self._screen = screen
         self._widths: dict[Column, int] = {}
-        self._left_out: list[Column] = []  # without room
-        self._empty: list[Column] = []  # without room, and without a value in any row
+        self._left_out: list[Column] = []  # without room; not those without a value
         self._shown: list[tuple[int, Column, int]] = []
 
     def put(self, row: Row) -> None:
@@ -76,9 +75,7 @@ class TableRows(Rows):
         widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
         self._widths = layout(self.columns, widest, self._width)
         known = zip(self.columns, widest, strict=True)
-        gone = [(c, cell) for c, cell in known if c not in self._widths]
-        self._left_out = [c for c, cell in gone if cell]
-        self._empty = [c for c, cell in gone if not cell and self.count and c.kind != "prose"]
+        self._left_out = [c for c, cell in known if c not in self._widths and cell]
         if self._widths == layout(self.columns, widest, None):
             self._width = None  # all fits: there is nothing to fold or cut
         self._shown = [(n, c, self._widths[c]) for n, c in enumerate(self.columns) if c in self._widths]
@@ -121,16 +118,10 @@ class TableRows(Rows):
         return max(1, sum(end < room for end in ends))
 
     def _note(self) -> list[str]:
-        """The columns that were left out; a note of which no row has one goes without being mentioned."""
-        names, empty = (
-            ", ".join(column.heading for column in columns) for columns in (self._left_out, self._empty)
-        )
-        texts = []
-        if names:
-            texts.append(f"… no room for {names}: -o wide, -o json or a wider terminal has them")
-        if empty:
-            texts.append(f"… left out, since no row has a value there: {empty}")
-        return [line for text in texts for line in folded(text, self._width or cell_len(text))]
+        """The columns that were left out."""
+        names = ", ".join(column.heading for column in self._left_out)
+        text = f"… no room for {names}: -o wide, -o json or a wider terminal has them"
+        return folded(text, self._width or cell_len(text)) if names else []
 
     def _styled(self, style: str, line: str) -> str:
         return f"{style}{line}{RESET}" if self.out.colour else line

@@ -10,7 +10,6 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-from kcli.output.progress import counted
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.settings import Resolved, refuse_mismatched_data

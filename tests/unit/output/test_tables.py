@@ -144,18 +144,6 @@ def test_notes_wrap_and_truncation_is_reported() -> None:
     )
 
 
-def test_columns_without_a_value_are_named_too() -> None:
-    """There is room for them or not: who looks for a column has to learn why it is not there. A missing note is none."""
-    bare = {**LATE, "state": None, "note": None}
-    assert table([bare], width=100).splitlines()[0].split() == [column.heading for column in GROUPS]
-    assert table([bare], width=46).splitlines()[-2:] == [
-        "… left out, since no row has a value there:",
-        "STATE",
-    ]
-    assert "NOTE" not in table([bare], width=46)
-    assert "left out" not in table([], width=46)
-
-
 def test_a_table_of_a_screen_says_how_many_rows_there_are_besides() -> None:
     rows = [{**LATE, "group": f"g{number}"} for number in range(30)]
     screen = Screen(8, "all with -o tsv")

@@ -127,6 +127,20 @@ def test_a_run_without_any_record_has_a_page() -> None:
     assert "it was not measured" in all_text(page)
 
 
+@pytest.mark.parametrize("test", ["produce", "consume", "e2e"])
+@pytest.mark.parametrize("ended", [1.0, 3.5], ids=["at once", "after a while"])
+def test_a_run_in_which_nothing_succeeded_has_a_page_with_a_rate_of_zero(test: str, ended: float) -> None:
+    """Every record was refused, or none came for the whole duration: there are intervals, all without records."""
+    measured = Measurement(began=1.0, ended=ended)
+    for at in (0.0, ended - 1.0):
+        measured.interval_at(at).errors += 1
+    measured.errors["INVALID_RECORD"] = 2
+    page = parsed(perf_item(Run(test, "t"), measured))
+    (rate,) = plots(page)
+    assert "INVALID_RECORD" in all_text(page)
+    assert "nan" not in "".join(path.attrib["d"] for path in rate.findall("path"))
+
+
 def test_an_interval_without_records_is_a_gap_in_the_latencies() -> None:
     item = made_up()
     for interval in item["intervals"][50:60]:

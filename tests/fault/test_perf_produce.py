@@ -344,11 +344,14 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
     assert cluster.seen(ProduceRequest) == []
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
+)
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
-    cluster: FakeCluster, processes: str
+def test_a_signal_to_the_group_ends_all_processes_and_prints_the_result(
+    cluster: FakeCluster, processes: str, number: int, code: int
 ) -> None:
-    """The signal reaches every process of the group, as Ctrl-C does."""
+    """It reaches every process: so do Ctrl-C, a terminal that is closed, ``timeout`` and systemd."""
     flags = ("--duration", "60", "--throughput", "100", "--processes", processes, "-o", "json")
     with subprocess.Popen(
         [*KCLI, "perf", "produce", "-t", "t", *flags],
@@ -358,9 +361,9 @@ def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
         start_new_session=True,
     ) as process:
         until(lambda: len(values(cluster)) >= 20)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         out, err = process.communicate(timeout=PATIENCE)
     done = Done(process.returncode, out.decode(), err.decode())
-    assert done.code == 130, done.err
+    assert done.code == code, done.err
     assert item(done)["records"] == len(values(cluster)) >= 20
     assert "Traceback" not in done.err

@@ -17,6 +17,7 @@ from kcli.core.hooks import NO_HOOKS
 from kcli.flows.perf.failure import Failure, failure_of
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import RunContext
+from kcli.flows.stop import SIGNALS
 
 P = TypeVar("P")
 READY = "ready"
@@ -25,9 +26,9 @@ READY = "ready"
 
 def work(pipe: Connection, number: int) -> None:
     """The life of a process: receives its part of a test, takes part in it, and sends what it has measured."""
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # An interrupt of the terminal reaches all processes: the parent decides what it means.
-        signal.signal(name, signal.SIG_IGN if name == signal.SIGINT else signal.SIG_DFL)
+    for number in SIGNALS:
+        # Ctrl-C, a terminal that is closed, timeout and systemd reach all processes: the parent decides what it means.
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         test, part = pipe.recv()

@@ -25,7 +25,7 @@ from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import OwnContext, RunContext
 from kcli.flows.perf.worker_process import READY, work
-from kcli.flows.stop import Stop
+from kcli.flows.stop import SIGNALS, Stop
 
 P = TypeVar("P")
 Test = Callable[[P, RunContext], Measurement]
@@ -66,8 +66,8 @@ class _Worker:
         self.number = number
         self.pipe, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(target=work, args=(theirs, number), daemon=True)
-        # An interrupt of the terminal reaches it too: it must not die of that while it imports its modules.
-        signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # A signal to the group reaches it too: it must not die of that while it imports its modules.
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             self.process.start()
         finally:

@@ -219,15 +219,33 @@ def test_a_warm_up_that_leaves_no_record_is_an_error(cluster: FakeCluster) -> No
     assert "no record was left after the warm-up, which took 70 records" in done.err
 
 
-def test_a_damaged_batch_ends_the_test_with_its_error(cluster: FakeCluster) -> None:
-    fill(cluster, SOUND)
+def damaged(cluster: FakeCluster) -> bytes:
+    """A batch with a byte that was changed on its way to the disk."""
     raw = bytearray(cluster.log("t", 0).batches[0].raw)
     raw[-3] ^= 1
-    cluster.append("t", 0, bytes(raw))
+    return bytes(raw)
+
+
+def test_a_damaged_batch_ends_the_test_with_its_error(cluster: FakeCluster) -> None:
+    fill(cluster, SOUND)
+    cluster.append("t", 0, damaged(cluster))
     done = consume(cluster)
     assert done.code == 5
     assert "checksum" in done.err
     assert item(done.out)["records"] == 70
+
+
+def test_a_damaged_batch_at_the_beginning_of_one_process_leaves_the_figures_of_the_other(
+    cluster: FakeCluster,
+) -> None:
+    fill(cluster, {0: SOUND[0]})
+    cluster.append("t", 1, damaged(cluster))
+    done = kcli_process(
+        "perf", "consume", "-t", "t", "-o", "json", "--processes", "2", bootstrap=cluster.bootstrap
+    )
+    assert done.returncode == 5, done.stderr
+    assert "checksum" in done.stderr.decode()
+    assert item(done.stdout)["records"] == len(SOUND[0])
 
 
 def test_a_stop_prints_the_result_so_far(cluster: FakeCluster) -> None:

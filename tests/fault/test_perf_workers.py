@@ -62,6 +62,19 @@ def test_an_error_of_a_process_is_that_of_the_test() -> None:
     assert (error.what, error.why, error.do, error.exit_code) == ("no broker", "it is a test", "nothing", 3)
 
 
+def test_an_error_after_the_begin_leaves_what_the_others_have_measured() -> None:
+    found, _ = measure(Samples((1, 2)), Samples((1,), "failing"))
+    assert found.records == 2
+    assert found.failure is not None
+    assert (found.failure.what, found.failure.exit_code) == ("no response", 3)
+
+
+def test_an_error_of_all_processes_is_raised() -> None:
+    with pytest.raises(KcliError) as caught:
+        measure(Samples((1,), "failing"), Samples((1,), "failing"))
+    assert caught.value.what == "no response"
+
+
 def test_a_request_to_stop_reaches_all_of_them() -> None:
     stop = Stop()
     timer = Timer(1.0, stop.request)

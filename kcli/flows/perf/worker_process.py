@@ -38,21 +38,24 @@ def work(pipe: Connection, number: int) -> None:
 
 
 def _result(
-    test: Callable[[P, RunContext], Measurement], part: P, context: RunContext
+    test: Callable[[P, RunContext], Measurement], part: P, context: _WorkerContext
 ) -> Measurement | Failure:
+    """An error before the begin is that of the whole test; a later one leaves what the others have measured."""
     try:
         return test(part, context)
     except KcliError as error:
-        return failure_of(error)
+        failure = failure_of(error)
+        return Measurement(failure=failure) if context.begun else failure
 
 
 class _WorkerContext:
-    """See ``RunContext``."""
+    """See ``RunContext``. ``begun``: whether the test has."""
 
     hooks = NO_HOOKS
 
     def __init__(self, pipe: Connection, number: int) -> None:
         self.number = number
+        self.begun = False
         self._pipe = pipe
         self._stopping = False
 
@@ -60,6 +63,7 @@ class _WorkerContext:
         """Waits for the parent's word, and for the time that it names. The next one is to stop."""
         self._pipe.send(READY)
         start = float(self._pipe.recv())
+        self.begun = True
         threading.Thread(target=self._wait_for_stop, daemon=True).start()
         time.sleep(max(0.0, start - time.monotonic()))
         return start

@@ -45,7 +45,8 @@ def run_test(
     on_progress: Callable[[Interval], object],
     hooks: Hooks = NO_HOOKS,
 ) -> Measurement:
-    """Runs the parts at the same time, a single one in this process; raises the first error of one of them.
+    """Runs the parts at the same time, a single one in this process; raises the first error of one of them that comes
+    before the begin, or where none of them has measured anything.
 
     ``on_progress`` receives what was measured since the last call, by any of them. After a request to stop the result
     is of those that ended in time. ``hooks`` are for the clients of this process: those of others say nothing.
@@ -107,6 +108,8 @@ class _Workers:
         for worker in self._workers:
             if worker.result is not None:
                 merged.merge(worker.result)
+        if merged.failure is not None and not (merged.records or merged.warmup_records or merged.errors):
+            raise merged.failure.error()
         return merged
 
     def end(self) -> None:

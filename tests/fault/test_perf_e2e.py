@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -178,28 +179,48 @@ def test_a_member_of_a_group_receives_and_commits(cluster: FakeCluster) -> None:
         assert committed.offset == 23
 
 
-def test_a_group_with_another_member_is_refused(cluster: FakeCluster) -> None:
-    """The other member would receive some of the records, which are not lost for that."""
-    cluster.add_partitions("t", 2)  # of a single one this member might be the owner
+@contextmanager
+def other_member(cluster: FakeCluster) -> Iterator[None]:
+    """A member of group ``g``, with partitions of its own."""
+    cluster.add_partitions("t", 2)  # of a single one the member of the test might be the owner
     joined, over = threading.Event(), threading.Event()
 
-    def other() -> None:
+    def run() -> None:
         with Consumer(**options(cluster, group_id="g")) as member:
             member.subscribe("t", on_assigned=lambda _partitions: joined.set())
             while not over.is_set():
                 member.poll(0.02)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         assert joined.wait(20)
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_group_with_another_member_is_refused(cluster: FakeCluster) -> None:
+    """The other member would receive some of the records, which are not lost for that."""
+    with other_member(cluster):
         done = e2e(cluster, "--num-records", "20", "-g", "g", "--timeout", "1s")
         assert done.code == 7, done.err
         assert "of 2 partitions of t are assigned" in done.err
         assert not cluster.seen(ProduceRequest)
-    finally:
-        over.set()
-        thread.join()
+
+
+def test_a_stop_while_the_member_joins_prints_a_result_without_records(cluster: FakeCluster) -> None:
+    """The partitions that it waits for will not come, and the wait is a long one."""
+    words = ("perf", "e2e", "-t", "t", "--duration", "60s", "-g", "g", "--timeout", "600s", "-o", "json")
+    with other_member(cluster):
+        with start(*words, bootstrap=cluster.bootstrap, stdin=subprocess.DEVNULL) as process:
+            until(lambda: len(cluster.group_members("g")) == 2)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert json.loads(out)["items"][0]["records"] == 0
+        assert not cluster.seen(ProduceRequest)
 
 
 def test_a_member_that_joins_during_the_test_ends_it_and_no_record_is_called_lost(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -18,6 +19,7 @@ import pytest
 from kcli.core.codecs.codec import Codec
 from kcli.core.kernels.shapes import Row
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
@@ -303,6 +305,31 @@ def test_a_request_to_stop_while_reading_back_leaves_the_records_unchecked(
     assert (item(done)["records"], item(done)["checked"]) == (50, None)
     assert "not all records were read back" in done.err
     hold.release()
+
+
+def test_figures_are_printed_although_reading_back_fails(cluster: FakeCluster) -> None:
+    """The permission to read is taken away while records are sent."""
+    cluster.intercept(
+        ProduceRequest,
+        lambda _request: cluster.fail(ListOffsetsRequest, TOPIC_AUTHORIZATION_FAILED, times=1_000),
+        times=1,
+    )
+    done = perf(cluster, "--num-records", "50", "--verify", "-o", "json", *PLAIN)
+    assert done.code == 4, done.err
+    assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    assert "not all records were read back, because of an error" in done.err
+
+
+def test_partitions_that_are_silent_end_the_reading_back(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.flows.perf.read_back._SILENCE", 0.5)
+    hold = cluster.hold(FetchRequest, times=1_000)
+    done = perf(cluster, "--num-records", "50", "--verify", "-o", "json")
+    hold.release()
+    assert done.code == 3, done.err
+    assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    assert re.search(r"no record of t-\d.* came for 0.5 s", done.err)
 
 
 def test_progress_has_rate_and_latency(cluster: FakeCluster) -> None:

@@ -12,6 +12,7 @@ from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import exceeded
 from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 
 class LimitError(KcliError):
@@ -81,8 +82,8 @@ def _failures(item: Mapping[str, Any], first: KcliError | None) -> list[KcliErro
     if unconfirmed:
         found.append(
             FailedRecordsError(
-                f"{unconfirmed:,} records of {topic} may or may not be stored",
-                why="they were neither confirmed nor refused when the test ended",
+                f"{counted(unconfirmed, 'record')} of {topic} may or may not be stored",
+                why="there was neither a confirmation nor a refusal when the test ended",
             )
         )
     return found
@@ -92,11 +93,14 @@ def _differences(item: Mapping[str, Any]) -> list[KcliError]:
     found = [f"{item[name]:,} {name}" for name in ("lost", "duplicated", "reordered") if item[name]]
     if not found:
         return []
+    expected = item["checked"] - item["duplicated"] + item["lost"]
+    others = "other writers do not matter, since records of other runs are left out"
+    if item["test"] == "consume" and item["lost"]:
+        others = "records that failed in the test which sent them, as it has reported, are missing too"
     return [
         RecordsDifferError(
-            f"{', '.join(found)} of {item['checked']:,} records of {item['topic']}",
+            f"{', '.join(found)} of {counted(expected, 'record')} of {item['topic']}",
             why="the sequence numbers in their values are not those that were sent",
-            do="check acks, enable.idempotence, retention and unclean leader elections; "
-            "other writers do not matter, since records of other runs are left out",
+            do=f"check acks, enable.idempotence, retention and unclean leader elections; {others}",
         )
     ]

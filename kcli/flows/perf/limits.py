@@ -112,7 +112,8 @@ def exceeded(limits: Sequence[Limit], item: Mapping[str, Any]) -> list[str]:
     for limit in limits:
         figure = item[KEYS[limit.metric]]
         if figure is None:
-            found.append(f"{limit.text}: it was not measured, since no record was")
+            why = "the records were not checked" if limit.metric in _INTEGRITY else "no record was"
+            found.append(f"{limit.text}: it was not measured, since {why}")
         elif limit.exceeded_by(figure):
             found.append(f"{limit.text}: it is {shown(limit.metric, figure)}")
     return found

@@ -14,17 +14,22 @@ from kcli.core.types import TopicPartition
 _LOOK = 0.1
 
 
-def begin_at_end(consumer: Consumer, topic: str, timeout: float) -> None:
-    """All partitions are assigned and the positions are the ends, also in a group, whose only member it must be."""
+def begin_at_end(consumer: Consumer, topic: str, timeout: float, stopped: Callable[[], bool]) -> bool:
+    """All partitions are assigned and the positions are the ends, also in a group, whose only member it must be.
+
+    False if it was stopped while it joined.
+    """
     numbers = consumer.partitions([topic], timeout)[topic]
     partitions = [TopicPartition(topic, number) for number in numbers]
     if not consumer.options.group_id:
         ends = bounds(consumer, partitions, timeout).ends
         consumer.assign({tp: Span(ends[tp]) for tp in partitions})
-        return
+        return True
     consumer.subscribe([topic])
     deadline = consumer.cluster.deadline(timeout)
     while not (consumer.is_stable and consumer.assignment.issuperset(partitions)):
+        if stopped():
+            return False
         if consumer.cluster.loop.now() >= deadline:
             raise shared_group(consumer, topic, len(partitions))
         consumer.poll(_LOOK)
@@ -32,14 +37,20 @@ def begin_at_end(consumer: Consumer, topic: str, timeout: float) -> None:
         consumer.seek(tp, LATEST)
     for tp in partitions:
         consumer.position(tp, timeout)
+    return True
 
 
-def read_to_end(consumer: Consumer, timeout: float, receive: Callable[[float], object]) -> None:
+def read_to_end(
+    consumer: Consumer,
+    timeout: float,
+    receive: Callable[[float], object],
+    stopped: Callable[[], bool],
+) -> None:
     """Calls ``receive``, which polls, until everything is read that is in the assigned partitions now."""
     ends = bounds(consumer, sorted(consumer.assignment), timeout).ends
     deadline = consumer.cluster.deadline(timeout)
     while any(consumer.position(tp) < end for tp, end in ends.items() if tp in consumer.assignment):
-        if consumer.cluster.loop.now() >= deadline:
+        if stopped() or consumer.cluster.loop.now() >= deadline:
             return
         receive(_LOOK)
 

@@ -26,9 +26,9 @@ READY = "ready"
 
 def work(pipe: Connection, number: int) -> None:
     """The life of a process: receives its part of a test, takes part in it, and sends what it has measured."""
-    for number in SIGNALS:
+    for one in SIGNALS:
         # Ctrl-C, a terminal that is closed, timeout and systemd reach all processes: the parent decides what it means.
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(one, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         test, part = pipe.recv()

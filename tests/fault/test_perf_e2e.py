@@ -297,7 +297,7 @@ def test_kafkas_lines(cluster: FakeCluster) -> None:
         (("--record-size", "10"), "need 29 bytes"),
         (("--num-records", "5", "--warmup-records", "5"), "--warmup-records 5 of --num-records 5"),
         (("--fail-if", "p98>5ms"), "'p98' is not measured"),
-        (("--payload-file", __file__), "with --payload-file"),
+        (("--payload-file", __file__), "there is no option --payload-file"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_sent(

@@ -88,7 +88,7 @@ class Histogram:
         return [[bucket, found[bucket]] for bucket in sorted(found)]
 
     def coarsen(self) -> None:
-        """Keeps the buckets of ``coarse_rows`` only, where many histograms stay in memory; sum and extremes stay exact."""
+        """Keeps the buckets of ``coarse_rows``, for many histograms in memory; sum and extremes stay exact."""
         self.counts = {row[0]: row[1] for row in self.coarse_rows()}
 
     @classmethod

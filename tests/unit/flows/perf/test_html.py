@@ -80,7 +80,9 @@ def test_a_page_needs_no_network_and_no_script() -> None:
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b\"'", "\x1b[31m\x00\x07", "]]>", "\ud800"])
 def test_what_others_have_named_is_text(name: str) -> None:
-    item = made_up(topic=name, configuration={name: name}, errors_by_kind={name: 3}, host={"system": name})
+    item = made_up(
+        topic=name, group=name, configuration={name: name}, errors_by_kind={name: 3}, host={"system": name}
+    )
     page = ElementTree.fromstring(perf_page(item, LIMITS, name).encode("utf-8", "backslashreplace"))
     assert "script" not in {element.tag for element in page.iter()}
     assert len(plots(page)) == 3

@@ -140,7 +140,10 @@ _FORMATS = (
         (
             ("value", "the value and a newline; the default"),
             ("table", "columns for people"),
-            ("ndjson", "all of a record; produce -i ndjson restores it, and the partition with --partitioner manual"),
+            (
+                "ndjson",
+                "all of a record; produce -i ndjson restores it, and the partition with --partitioner manual",
+            ),
             ("json", "the same in one document, which produce does not read"),
             ("csv", "with a header line"),
             ("raw", "four bytes of length, then the value; -1 is null"),

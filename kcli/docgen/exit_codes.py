@@ -11,7 +11,10 @@ EXIT_CODES = (
     ("5", "data integrity: corrupt, lost, truncated, out of range"),
     ("6", "partly done; the report lists what was not"),
     ("7", "refused because of its state: live group, fenced, already exists"),
-    ("8", "a requested check is false (--max-lag, --max-lag-time, --fail-if, --verify, --verify-only, pipeline verify)"),
+    (
+        "8",
+        "a requested check is false (--max-lag, --max-lag-time, --fail-if, --verify, --verify-only, pipeline verify)",
+    ),
     ("129 130 143", "stopped cleanly by SIGHUP, SIGINT, SIGTERM"),
     ("141", "the reader closed the pipe"),
 )

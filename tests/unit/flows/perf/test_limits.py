@@ -43,6 +43,8 @@ def test_a_condition_has_the_unit_of_the_report(text: str, metric: str, operator
         (">5ms", "is not a condition such as"),
         ("rate<5ms", "rate is a number"),
         ("errors>-1", "errors is a number"),
+        ("errors>10/s", "errors is a number"),
+        ("lost>1k/s", "lost is a number"),
         ("mb<10k", "mb is megabytes a second"),
         ("", "is not a condition such as"),
     ],

@@ -80,7 +80,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     if flags["num_records"] is not None:
         total = flags["num_records"] - flags["warmup_records"]
     shown = Shown(inv, "consume", flags, total=total, left="read")
-    with Stop(unconfirmed=shown.unconfirmed) as stop:
+    with Stop(unconfirmed=shown.unconfirmed, late=True) as stop:
         with shown.lines:
             parts = [
                 ReadPart(plan, options, inv.timeout)

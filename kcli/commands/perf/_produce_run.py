@@ -84,7 +84,7 @@ def _measure(
     sent, warmup = flags["num_records"], flags["warmup_records"]
     total = None if sent is None else sent - warmup
     shown = Shown(inv, "produce", flags, total=total, left="confirmed, the others unknown")
-    with Stop(unconfirmed=shown.unconfirmed) as stop:
+    with Stop(unconfirmed=shown.unconfirmed, late=True) as stop:
         with shown.lines:
             measured = run_test(
                 measure_load,

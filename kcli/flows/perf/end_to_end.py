@@ -42,17 +42,14 @@ class EndToEndPart:
 
 
 def measure_end_to_end(part: EndToEndPart, context: RunContext) -> Measurement:
-    """Runs the test to its end, or until it was stopped, also while its consumer joins. Errors before the first record
-    are raised.
-    """
+    """Runs the test to its end, or until it was stopped. Errors before the first record are raised."""
     plan = part.load.plan
     assert plan.run is not None
     payload = plan.payload()
     with ExitStack() as stack:
         consumer = stack.enter_context(Consumer(part.consumer, hooks=context.hooks))
         consumer.connect(part.load.timeout)
-        if not begin_at_end(consumer, plan.topic, part.load.timeout, context.stopped):
-            return Measurement()
+        begin_at_end(consumer, plan.topic, part.load.timeout)
         receptions = Receptions(prefix(plan.run, plan.number), payload.size_of, warmup=plan.warmup)
         producer = Producer(part.load.options, hooks=context.hooks, on_delivery=receptions.add)
         stack.callback(producer.close, timeout=0.0)

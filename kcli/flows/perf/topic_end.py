@@ -14,22 +14,17 @@ from kcli.core.types import TopicPartition
 _LOOK = 0.1
 
 
-def begin_at_end(consumer: Consumer, topic: str, timeout: float, stopped: Callable[[], bool]) -> bool:
-    """All partitions are assigned and the positions are the ends, also in a group, whose only member it must be.
-
-    False if it was stopped while it joined.
-    """
+def begin_at_end(consumer: Consumer, topic: str, timeout: float) -> None:
+    """All partitions are assigned and the positions are the ends, also in a group, whose only member it must be."""
     numbers = consumer.partitions([topic], timeout)[topic]
     partitions = [TopicPartition(topic, number) for number in numbers]
     if not consumer.options.group_id:
         ends = bounds(consumer, partitions, timeout).ends
         consumer.assign({tp: Span(ends[tp]) for tp in partitions})
-        return True
+        return
     consumer.subscribe([topic])
     deadline = consumer.cluster.deadline(timeout)
     while not (consumer.is_stable and consumer.assignment.issuperset(partitions)):
-        if stopped():
-            return False
         if consumer.cluster.loop.now() >= deadline:
             raise shared_group(consumer, topic, len(partitions))
         consumer.poll(_LOOK)
@@ -37,7 +32,6 @@ def begin_at_end(consumer: Consumer, topic: str, timeout: float, stopped: Callab
         consumer.seek(tp, LATEST)
     for tp in partitions:
         consumer.position(tp, timeout)
-    return True
 
 
 def read_to_end(
@@ -56,9 +50,16 @@ def read_to_end(
 
 
 def shared_group(consumer: Consumer, topic: str, count: int) -> MembershipError:
-    """The error where not all ``count`` partitions are assigned to this member."""
+    """The error where other partitions than the ``count`` ones of the beginning are assigned to this member."""
+    assigned = len(consumer.assignment)
+    if assigned > count:
+        return MembershipError(
+            f"topic {topic} has {assigned} partitions now, and had {count} when the test began",
+            why="records that were sent to a new partition before it was assigned are not received",
+            do="run the test again",
+        )
     return MembershipError(
-        f"group {consumer.options.group_id}: {len(consumer.assignment)} of {count} partitions of {topic} are assigned",
+        f"group {consumer.options.group_id}: {assigned} of {count} partitions of {topic} are assigned",
         why="other members have the others, and would receive their records",
         do="use a group without members, or leave -g out",
     )

@@ -49,10 +49,12 @@ def run_test(
     before the begin, or where none of them has measured anything.
 
     ``on_progress`` receives what was measured since the last call, by any of them. After a request to stop the result
-    is of those that ended in time. ``hooks`` are for the clients of this process: those of others say nothing.
+    is of those that ended in time; a ``late`` stop is installed here. ``hooks`` are for the clients of this process, the
+    others have none.
     """
     if len(parts) == 1:
         return test(parts[0], OwnContext(stop, on_progress, hooks))
+    stop.install()
     workers = _Workers(test, parts, stop, on_progress)
     try:
         return workers.measure()

@@ -249,14 +249,27 @@ def test_a_member_that_joins_during_the_test_ends_it_and_no_record_is_called_los
     assert item(done)["records"] >= 10
 
 
-def test_partitions_that_are_added_to_the_topic_of_a_member_are_named_as_such(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize(
+    "mode", [("--throughput", "100", "-g", "g"), AT_A_RATE, ()], ids=["group", "rate", "one"]
+)
+def test_records_in_partitions_that_were_added_are_not_called_lost(
+    cluster: FakeCluster, mode: tuple[str, ...]
+) -> None:
+    """With so small batches the producer goes to another partition again and again."""
     cluster.intercept(ProduceRequest, lambda _request: cluster.add_partitions("t", 3), times=1, after=5)
-    done = e2e(
-        cluster, "--duration", "30s", "-g", "g", "--throughput", "100", "-X", "metadata.max.age.ms=200"
-    )
+    quick = ("-X", "metadata.max.age.ms=100", "-X", "batch.size=100", "--idle-timeout", "500ms")
+    done = e2e(cluster, "--duration", "30s", *quick, *mode)
     assert done.code == 7, done.err
     assert "topic t has 3 partitions now, and had 1 when the test began" in done.err
     assert figures(done) == (None,) * 4
+
+
+def test_a_slow_load_uses_all_partitions(cluster: FakeCluster) -> None:
+    """Its batches are never full: a partition is left after as many bytes as a batch may have."""
+    cluster.add_partitions("t", 3)
+    done = e2e(cluster, "--num-records", "100", "-X", "batch.size=200")
+    assert (done.code, *figures(done)) == (0, 100, 0, 0, 0), done.err
+    assert sum(cluster.log("t", number).end_offset > 0 for number in range(3)) > 1
 
 
 def test_records_of_others_do_not_prolong_the_wait_for_a_lost_one(cluster: FakeCluster) -> None:

@@ -207,6 +207,14 @@ def test_a_file_is_sent_line_by_line(cluster: FakeCluster, tmp_path: Path) -> No
     assert item(done)["overhead"]["generator_records_per_second"] is None  # nothing is made
 
 
+def test_a_duration_is_that_of_all_processes_however_late_the_first_record_of_one_is_due(
+    cluster: FakeCluster,
+) -> None:
+    """At one record a second the first records of four processes are due at 0, 1, 2 and 3 s."""
+    done = perf(cluster, "--duration", "1s", "--throughput", "1", "--processes", "4", "-o", "json")
+    assert (done.code, item(done)["records"]) == (0, 1), done.err
+
+
 def test_a_throughput_in_bytes_is_one_of_records_of_the_mean_size(cluster: FakeCluster) -> None:
     done = perf(
         cluster, "--num-records", "200", "--record-size", "1kB", "--throughput", "200kB/s", "-o", "json"

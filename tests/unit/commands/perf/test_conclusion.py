@@ -44,6 +44,7 @@ def ended(
     html: Path | None = None,
     signal: int = 0,
     first: AuthError | None = None,
+    configuration: dict[str, str] | None = None,
 ) -> tuple[int, str, str]:
     """Exit status, stdout, stderr."""
     values = GlobalValues()
@@ -55,7 +56,7 @@ def ended(
     stop = Stop()
     stop.signal = signal
     flags = {"fail_if": limits, "html": None if html is None else str(html)}
-    item = perf_item(Run(test, "t"), measurement)
+    item = perf_item(Run(test, "t", configuration=configuration or {}), measurement)
     code = conclude(inv, item, flags, cluster="c", stop=stop, first=first)
     return code, out.getvalue().decode(), err.getvalue()
 
@@ -100,6 +101,20 @@ def test_the_summary_has_both_latencies_what_was_checked_and_what_it_cost() -> N
     assert "latency of requests: p50 500 µs" in err
     assert "10 records checked: 0 lost, 0 duplicated, 0 reordered" in err
     assert "kcli used 1.00 s of CPU (50% of one)" in err
+
+
+@pytest.mark.parametrize(
+    ("test", "acks", "what"),
+    [
+        ("produce", "0", "sent, not confirmed (acks=0)"),
+        ("produce", "1", "confirmed"),
+        ("e2e", "0", "received"),
+        ("consume", "0", "read"),
+    ],
+)
+def test_the_summary_calls_nothing_confirmed_that_was_not(test: str, acks: str, what: str) -> None:
+    _, _, err = ended(measured(), test=test, configuration={"acks": acks})
+    assert f"10 records {what} (1.0 kB)" in err
 
 
 def test_the_summary_counts_the_warm_up_also_where_nothing_else_was_measured() -> None:

@@ -285,8 +285,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli perf e2e")
-            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --num-records --duration --record-size --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --compressible --throughput --warmup-records -g --group --idle-timeout --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf compare")
@@ -1018,7 +1018,6 @@ _kcli_value() {
         "kcli perf consume --color") reply="auto always never" ;;
         "kcli perf consume --progress") reply="auto none bar json" ;;
         "kcli perf e2e -t" | "kcli perf e2e --topic") asked=topics ;;
-        "kcli perf e2e --payload-file") files=1 ;;
         "kcli perf e2e -g" | "kcli perf e2e --group") asked=groups ;;
         "kcli perf e2e --fail-if") reply="p50> p95> p99> p999> max> mean> raw_p50> raw_p95> raw_p99> raw_p999> raw_max> raw_mean> rate> mb> errors> lost> duplicated> reordered> unconfirmed>" ;;
         "kcli perf e2e --html") files=1 ;;

@@ -23,7 +23,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Stop:
     """A request to stop. Also works without signals: a test or a screen calls ``request``.
 
-    ``unconfirmed`` returns what would be lost, at a second signal; it is called inside the handler.
+    ``unconfirmed`` returns what would be lost, at a second signal; it is called inside the handler. ``late``: the block
+    begins with a contact that may take long, and calls ``install`` when there is something to complete (see above).
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class Stop:
         *,
         unconfirmed: Callable[[], str] = str,
         end: Callable[[int], object] = os._exit,
+        late: bool = False,
     ) -> None:
         self.signal = 0
+        self._late = late
         self.unconfirmed = unconfirmed
         self._end = end
         self._wakers: list[Callable[[], object]] = []
@@ -52,6 +55,17 @@ class Stop:
         return 128 + self.signal if self.signal else 0
 
     def __enter__(self) -> "Stop":
+        if not self._late:
+            self._install()
+        return self
+
+    def install(self) -> None:
+        """The contact is made: from now on a signal is a request. Of a stop that is not ``late`` nothing."""
+        if self._late:
+            self._late = False
+            self._install()
+
+    def _install(self) -> None:
         """Installs the handlers; not for signals that the parent chose to ignore (nohup, ``&``)."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -60,7 +74,6 @@ class Stop:
                 except ValueError:  # not the main thread: other code owns the signals
                     break
         self._decompressing = stop_requested.set(self.__bool__)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

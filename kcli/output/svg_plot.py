@@ -40,10 +40,12 @@ class Axis:
 
 def from_zero(title: str, most: float, shown: Callable[[float], str]) -> Axis:
     """A linear axis of about five ticks."""
-    step = 10.0 ** floor(log10(most)) if most > 0 else 1.0
+    if most <= 0:
+        return Axis(title, [(0.0, shown(0.0)), (1.0, shown(1.0))])
+    step = 10.0 ** floor(log10(most))
     while most / step < 2.5:
         step /= 2
-    count = max(1, ceil(most / step - 1e-9))
+    count = ceil(most / step - 1e-9)
     return Axis(title, [(step * number, shown(step * number)) for number in range(count + 1)])
 
 

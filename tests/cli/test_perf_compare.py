@@ -65,6 +65,20 @@ def test_a_document_has_the_changes_and_what_is_not_the_same(write: Write) -> No
     assert {json.loads(line)["kind"] for line in lines} == {"PerfDifference"}
 
 
+def test_runs_of_one_file_that_are_no_repetitions_are_named(write: Write, tmp_path: Path) -> None:
+    """They are pooled, and the mean of two different tests is the figure of none."""
+    mixed = tmp_path / "mixed"
+    runs = [
+        write(f"a{acks}", seed, {"configuration": {"acks": acks}})
+        for seed, acks in enumerate(("all", "1", "0"))
+    ]
+    mixed.write_text("".join(Path(run).read_text() for run in runs))
+    done = kcli("perf", "compare", str(mixed), runs[0])
+    assert done.code == 0
+    assert f"not the same within {mixed}: configuration.acks: all and 1" in done.err
+    assert "not the same: " not in done.err
+
+
 def test_a_limit_on_a_change_is_exit_8(write: Write) -> None:
     one, same, slow = write("a", 1), write("b", 2), write("c", 3, level=1.2)
     limits = ("--fail-if", "rate<-5%", "--fail-if", "p99>100%")

@@ -31,6 +31,8 @@ def measure_samples(part: Samples, context: RunContext) -> Measurement:
     found = Measurement(began=start, ended=start)
     if part.fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    if part.fault == "failing":
+        raise TimedOutError("no response", why="it is a test", do="nothing")
     if part.fault == "gone":
         sys.exit(7)
     while part.fault == "endless" and not context.stopped():

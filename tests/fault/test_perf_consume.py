@@ -182,12 +182,37 @@ def test_waiting_for_more_records_in_vain_is_said_and_not_measured(cluster: Fake
     assert "100 records had not been reached" in done.err
 
 
+@pytest.mark.parametrize("group", [(), ("-g", "g")], ids=["static", "group"])
+def test_a_process_that_cannot_read_its_share_says_so(cluster: FakeCluster, group: tuple[str, ...]) -> None:
+    """All records are in one partition, and a process reads no more than its share of them."""
+    fill(cluster, {0: list(range(100))})
+    flags = ("--num-records", "60", "--processes", "2", "--idle-timeout", "500ms", *group)
+    done = kcli_process("perf", "consume", "-t", "t", "-o", "json", *flags, bootstrap=cluster.bootstrap)
+    assert done.returncode == 6, done.stderr
+    assert item(done.stdout)["records"] == 30
+    assert b"one of 2 processes had not reached its share: 30 records" in done.stderr
+    assert b"fewer --processes" in done.stderr
+
+
 def test_a_duration_is_waited_for_and_is_the_time(cluster: FakeCluster) -> None:
     fill(cluster, SOUND)
     done = consume(cluster, "--duration", "500ms")
     found = item(done.out)
     assert (done.code, found["records"]) == (0, 70)
     assert found["seconds"] >= 0.5
+
+
+@pytest.mark.parametrize("numbers", [SOUND, {0: [None] * 7}, {}], ids=["numbered", "others'", "none"])
+def test_a_cluster_that_is_gone_at_the_end_of_a_duration_is_an_error(
+    cluster: FakeCluster, numbers: dict[int, list[int | None]]
+) -> None:
+    """It may have been gone for most of the time, and a rate of which nothing was served is that of no cluster."""
+    fill(cluster, numbers)
+    cluster.intercept(FetchRequest, lambda _request: cluster.stop(1), times=1, after=2 if numbers else 0)
+    done = consume(cluster, "--duration", "2s", "--timeout", "1s")
+    assert done.code == 3, done.err
+    assert item(done.out)["records"] == sum(map(len, numbers.values()))
+    assert "cannot connect to" in done.err
 
 
 def test_an_idle_timeout_before_a_duration_is_over_says_so(cluster: FakeCluster) -> None:
@@ -219,15 +244,33 @@ def test_a_warm_up_that_leaves_no_record_is_an_error(cluster: FakeCluster) -> No
     assert "no record was left after the warm-up, which took 70 records" in done.err
 
 
-def test_a_damaged_batch_ends_the_test_with_its_error(cluster: FakeCluster) -> None:
-    fill(cluster, SOUND)
+def damaged(cluster: FakeCluster) -> bytes:
+    """A batch with a byte that was changed on its way to the disk."""
     raw = bytearray(cluster.log("t", 0).batches[0].raw)
     raw[-3] ^= 1
-    cluster.append("t", 0, bytes(raw))
+    return bytes(raw)
+
+
+def test_a_damaged_batch_ends_the_test_with_its_error(cluster: FakeCluster) -> None:
+    fill(cluster, SOUND)
+    cluster.append("t", 0, damaged(cluster))
     done = consume(cluster)
     assert done.code == 5
     assert "checksum" in done.err
     assert item(done.out)["records"] == 70
+
+
+def test_a_damaged_batch_at_the_beginning_of_one_process_leaves_the_figures_of_the_other(
+    cluster: FakeCluster,
+) -> None:
+    fill(cluster, {0: SOUND[0]})
+    cluster.append("t", 1, damaged(cluster))
+    done = kcli_process(
+        "perf", "consume", "-t", "t", "-o", "json", "--processes", "2", bootstrap=cluster.bootstrap
+    )
+    assert done.returncode == 5, done.stderr
+    assert "checksum" in done.stderr.decode()
+    assert item(done.stdout)["records"] == len(SOUND[0])
 
 
 def test_a_stop_prints_the_result_so_far(cluster: FakeCluster) -> None:
@@ -299,6 +342,15 @@ def test_what_cannot_be_is_refused_before_anything_is_read(
     assert (done.code, done.out) == (2, "")
     assert text in done.err
     assert not cluster.requests
+
+
+def test_fewer_records_than_processes_are_refused(cluster: FakeCluster) -> None:
+    """Of the processes that the partitions leave; a group has as many members as there are processes."""
+    words = ("perf", "consume", "-t", "t", "--num-records", "2", "--processes", "3", "--dry-run")
+    assert kcli(*words, bootstrap=cluster.bootstrap).code == 0
+    done = kcli(*words, "-g", "g", bootstrap=cluster.bootstrap)
+    assert done.code == 2
+    assert "2 records by 3 processes" in done.err
 
 
 def test_a_dry_run_shows_the_plan_and_reads_nothing(cluster: FakeCluster) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -178,28 +179,48 @@ def test_a_member_of_a_group_receives_and_commits(cluster: FakeCluster) -> None:
         assert committed.offset == 23
 
 
-def test_a_group_with_another_member_is_refused(cluster: FakeCluster) -> None:
-    """The other member would receive some of the records, which are not lost for that."""
-    cluster.add_partitions("t", 2)  # of a single one this member might be the owner
+@contextmanager
+def other_member(cluster: FakeCluster) -> Iterator[None]:
+    """A member of group ``g``, with partitions of its own."""
+    cluster.add_partitions("t", 2)  # of a single one the member of the test might be the owner
     joined, over = threading.Event(), threading.Event()
 
-    def other() -> None:
+    def run() -> None:
         with Consumer(**options(cluster, group_id="g")) as member:
             member.subscribe("t", on_assigned=lambda _partitions: joined.set())
             while not over.is_set():
                 member.poll(0.02)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         assert joined.wait(20)
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_group_with_another_member_is_refused(cluster: FakeCluster) -> None:
+    """The other member would receive some of the records, which are not lost for that."""
+    with other_member(cluster):
         done = e2e(cluster, "--num-records", "20", "-g", "g", "--timeout", "1s")
         assert done.code == 7, done.err
         assert "of 2 partitions of t are assigned" in done.err
         assert not cluster.seen(ProduceRequest)
-    finally:
-        over.set()
-        thread.join()
+
+
+def test_an_interrupt_while_the_member_joins_ends_the_test_at_once(cluster: FakeCluster) -> None:
+    """The partitions that it waits for will not come, the wait is a long one, and nothing was sent."""
+    words = ("perf", "e2e", "-t", "t", "--duration", "60s", "-g", "g", "--timeout", "600s", "-o", "json")
+    with other_member(cluster):
+        with start(*words, bootstrap=cluster.bootstrap, stdin=subprocess.DEVNULL) as process:
+            until(lambda: len(cluster.group_members("g")) == 2)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (130, b""), err
+        assert b"Traceback" not in err
+        assert not cluster.seen(ProduceRequest)
 
 
 def test_a_member_that_joins_during_the_test_ends_it_and_no_record_is_called_lost(
@@ -226,6 +247,29 @@ def test_a_member_that_joins_during_the_test_ends_it_and_no_record_is_called_los
     assert "1 of 2 partitions of t are assigned" in done.err
     assert figures(done) == (None,) * 4
     assert item(done)["records"] >= 10
+
+
+@pytest.mark.parametrize(
+    "mode", [("--throughput", "100", "-g", "g"), AT_A_RATE, ()], ids=["group", "rate", "one"]
+)
+def test_records_in_partitions_that_were_added_are_not_called_lost(
+    cluster: FakeCluster, mode: tuple[str, ...]
+) -> None:
+    """With so small batches the producer goes to another partition again and again."""
+    cluster.intercept(ProduceRequest, lambda _request: cluster.add_partitions("t", 3), times=1, after=5)
+    quick = ("-X", "metadata.max.age.ms=100", "-X", "batch.size=100", "--idle-timeout", "500ms")
+    done = e2e(cluster, "--duration", "30s", *quick, *mode)
+    assert done.code == 7, done.err
+    assert "topic t has 3 partitions now, and had 1 when the test began" in done.err
+    assert figures(done) == (None,) * 4
+
+
+def test_a_slow_load_uses_all_partitions(cluster: FakeCluster) -> None:
+    """Its batches are never full: a partition is left after as many bytes as a batch may have."""
+    cluster.add_partitions("t", 3)
+    done = e2e(cluster, "--num-records", "100", "-X", "batch.size=200")
+    assert (done.code, *figures(done)) == (0, 100, 0, 0, 0), done.err
+    assert sum(cluster.log("t", number).end_offset > 0 for number in range(3)) > 1
 
 
 def test_records_of_others_do_not_prolong_the_wait_for_a_lost_one(cluster: FakeCluster) -> None:
@@ -276,7 +320,7 @@ def test_kafkas_lines(cluster: FakeCluster) -> None:
         (("--record-size", "10"), "need 29 bytes"),
         (("--num-records", "5", "--warmup-records", "5"), "--warmup-records 5 of --num-records 5"),
         (("--fail-if", "p98>5ms"), "'p98' is not measured"),
-        (("--payload-file", __file__), "with --payload-file"),
+        (("--payload-file", __file__), "there is no option --payload-file"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_sent(

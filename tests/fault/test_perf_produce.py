@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -18,6 +19,7 @@ import pytest
 from kcli.core.codecs.codec import Codec
 from kcli.core.kernels.shapes import Row
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
@@ -205,6 +207,14 @@ def test_a_file_is_sent_line_by_line(cluster: FakeCluster, tmp_path: Path) -> No
     assert item(done)["overhead"]["generator_records_per_second"] is None  # nothing is made
 
 
+def test_a_duration_is_that_of_all_processes_however_late_the_first_record_of_one_is_due(
+    cluster: FakeCluster,
+) -> None:
+    """At one record a second the first records of four processes are due at 0, 1, 2 and 3 s."""
+    done = perf(cluster, "--duration", "1s", "--throughput", "1", "--processes", "4", "-o", "json")
+    assert (done.code, item(done)["records"]) == (0, 1), done.err
+
+
 def test_a_throughput_in_bytes_is_one_of_records_of_the_mean_size(cluster: FakeCluster) -> None:
     done = perf(
         cluster, "--num-records", "200", "--record-size", "1kB", "--throughput", "200kB/s", "-o", "json"
@@ -305,6 +315,31 @@ def test_a_request_to_stop_while_reading_back_leaves_the_records_unchecked(
     hold.release()
 
 
+def test_figures_are_printed_although_reading_back_fails(cluster: FakeCluster) -> None:
+    """The permission to read is taken away while records are sent."""
+    cluster.intercept(
+        ProduceRequest,
+        lambda _request: cluster.fail(ListOffsetsRequest, TOPIC_AUTHORIZATION_FAILED, times=1_000),
+        times=1,
+    )
+    done = perf(cluster, "--num-records", "50", "--verify", "-o", "json", *PLAIN)
+    assert done.code == 4, done.err
+    assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    assert "not all records were read back, because of an error" in done.err
+
+
+def test_partitions_that_are_silent_end_the_reading_back(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.flows.perf.read_back._SILENCE", 0.5)
+    hold = cluster.hold(FetchRequest, times=1_000)
+    done = perf(cluster, "--num-records", "50", "--verify", "-o", "json")
+    hold.release()
+    assert done.code == 3, done.err
+    assert (item(done)["records"], item(done)["checked"]) == (50, None)
+    assert re.search(r"no record of t-\d.* came for 0.5 s", done.err)
+
+
 def test_progress_has_rate_and_latency(cluster: FakeCluster) -> None:
     done = perf(
         cluster, "--num-records", "300", "--throughput", "200", "--reporting-interval", "500ms", "-o", "json"
@@ -344,11 +379,14 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
     assert cluster.seen(ProduceRequest) == []
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
+)
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
-    cluster: FakeCluster, processes: str
+def test_a_signal_to_the_group_ends_all_processes_and_prints_the_result(
+    cluster: FakeCluster, processes: str, number: int, code: int
 ) -> None:
-    """The signal reaches every process of the group, as Ctrl-C does."""
+    """It reaches every process: so do Ctrl-C, a terminal that is closed, ``timeout`` and systemd."""
     flags = ("--duration", "60", "--throughput", "100", "--processes", processes, "-o", "json")
     with subprocess.Popen(
         [*KCLI, "perf", "produce", "-t", "t", *flags],
@@ -358,9 +396,9 @@ def test_an_interrupt_of_the_terminal_ends_all_processes_and_prints_the_result(
         start_new_session=True,
     ) as process:
         until(lambda: len(values(cluster)) >= 20)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         out, err = process.communicate(timeout=PATIENCE)
     done = Done(process.returncode, out.decode(), err.decode())
-    assert done.code == 130, done.err
+    assert done.code == code, done.err
     assert item(done)["records"] == len(values(cluster)) >= 20
     assert "Traceback" not in done.err

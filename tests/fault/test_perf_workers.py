@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import signal
 import sys
 from threading import Timer
 
@@ -14,6 +15,7 @@ from kcli.core.options import ProducerOptions
 from kcli.core.secret import Secret
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.measurement import Interval, Measurement
+from kcli.flows.perf.run_context import RunContext
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
 from tests.fault.perf_parts import Samples, measure_samples, open_processes
@@ -60,6 +62,37 @@ def test_an_error_of_a_process_is_that_of_the_test() -> None:
         measure(Samples((1,)), Samples((1,), "refused"))
     error = caught.value
     assert (error.what, error.why, error.do, error.exit_code) == ("no broker", "it is a test", "nothing", 3)
+
+
+def test_an_error_after_the_begin_leaves_what_the_others_have_measured() -> None:
+    found, _ = measure(Samples((1, 2)), Samples((1,), "failing"))
+    assert found.records == 2
+    assert found.failure is not None
+    assert (found.failure.what, found.failure.exit_code) == ("no response", 3)
+
+
+def test_an_error_of_all_processes_is_raised() -> None:
+    with pytest.raises(KcliError) as caught:
+        measure(Samples((1,), "failing"), Samples((1,), "failing"))
+    assert caught.value.what == "no response"
+
+
+def test_a_signal_ends_the_process_until_the_test_begins() -> None:
+    """What it connects to may not respond for long, and nothing was measured."""
+    before = signal.getsignal(signal.SIGINT)
+    found: list[object] = []
+
+    def test(_part: None, context: RunContext) -> Measurement:
+        found.append(signal.getsignal(signal.SIGINT))
+        context.begin()
+        found.append(signal.getsignal(signal.SIGINT))
+        return Measurement()
+
+    with Stop(late=True) as stop:
+        run_test(test, [None], stop=stop, on_progress=lambda _: None)
+    assert found[0] is before
+    assert found[1] is not before
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_request_to_stop_reaches_all_of_them() -> None:

@@ -47,6 +47,17 @@ def table_of(count: int, **columns: Any) -> pa.Table:
     return pa.table({"value": [b"%d" % i for i in range(count)], **columns})
 
 
+def test_rows_without_a_key_leave_a_partition_whose_batches_are_never_full(cluster: FakeCluster) -> None:
+    """Small tables that are sent alone, as of a stream: see ``test_send_text.py``."""
+    with Producer(bootstrap_servers=cluster.bootstrap, batch_size=300, linger_ms=0.0) as producer:
+        for _ in range(200):
+            producer.send_arrow("t", table_of(3))
+            assert producer.flush(PATIENCE)
+    counts = [len(stored(cluster, "t", number)) for number in range(3)]
+    assert sum(counts) == 600
+    assert sum(count > 0 for count in counts) > 1
+
+
 def test_rows_go_to_the_partition_of_their_key_in_order(cluster: FakeCluster) -> None:
     keys = [None if i % 10 == 9 else b"k%d" % (i % 7) for i in range(500)]
     with Producer(bootstrap_servers=cluster.bootstrap) as producer:

@@ -47,6 +47,22 @@ def test_lines_go_to_the_partition_of_their_key_in_order(cluster: FakeCluster) -
     assert (b"last", b"") in everything
 
 
+def test_lines_without_a_key_leave_a_partition_whose_batches_are_never_full(cluster: FakeCluster) -> None:
+    """A slow input: each line is sent alone. A partition has as many bytes as a batch may have, no less (KIP-794)."""
+    with Producer(bootstrap_servers=cluster.bootstrap, batch_size=100, linger_ms=0.0) as producer:
+        producer.connect(["t"], PATIENCE)
+        for number in range(600):
+            producer.send_text("t", b"%09d\n" % number)
+            assert producer.flush(PATIENCE)
+    found = [[int(value or b"") for _, value in records(cluster, "t", number)] for number in range(3)]
+    assert sum(map(len, found)) == 600
+    assert all(found)  # the chance that one of three is never chosen in 60 turns is 1 in 10^10
+    for own in found:
+        assert own == sorted(own)
+        assert {number // 10 for number in own} == {number // 10 for number in own[::10]}
+        assert len(own) % 10 == 0  # ten lines of ten bytes a turn
+
+
 @pytest.mark.parametrize("partitioner", ["consistent", "hashcode", "random", "roundrobin"])
 def test_other_partitioners_assign_lines_too(cluster: FakeCluster, partitioner: str) -> None:
     text = b"".join(b"k%d:%d\n" % (i, i) for i in range(60))

@@ -58,7 +58,8 @@ def run(inv: Invocation, before: str, after: str, flags: Mapping[str, Any]) -> i
         "unlike": [row._asdict() for row in others_unlike],
     }
     print_rows(inv, "PerfComparison", _COLUMNS, map(_row, found), item="PerfDifference", head=head)
-    for line in (*_unlike_lines(others_unlike), *map(sentence, found)):
+    within = (*_unlike_within(before, ones), *_unlike_within(after, others))
+    for line in (*within, *_unlike_lines(others_unlike), *map(sentence, found)):
         inv.talk.note(line)
     for text in exceeded_changes(flags["fail_if"], found):
         inv.failed(LimitError("compare", text))
@@ -118,6 +119,15 @@ def sentence(one: Difference) -> str:
     return (
         f"{one.metric}: {one.verdict} by {100 * abs(one.change):.1f} % ({100 * near:.1f} … {100 * far:.1f})"
     )
+
+
+def _unlike_within(path: str, runs: Sequence[Series]) -> list[str]:
+    """What the runs of one file do not have in common: then they are no repetitions of one test."""
+    rows = {row.what: row for run in reversed(runs[1:]) for row in unlike(runs[0].item, run.item)}
+    return [
+        f"not the same within {path}: {row.what}: {_text(row.before)} and {_text(row.after)}"
+        for row in rows.values()
+    ]
 
 
 def _unlike_lines(found: Sequence[Unlike]) -> list[str]:

@@ -24,6 +24,7 @@ from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
+from kcli.flows.perf.failure import failure_of
 from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.reading import ReadPart, ReadPlan, measure_reading
 from kcli.flows.perf.result import Run, perf_item
@@ -71,6 +72,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
         inv.talk.note(
             f"{topic} has {counted(processes, 'partition')}: so many processes read, not {flags['processes']}"
         )
+    _check_shares(flags["num_records"], processes)
     show_plan(inv, _plan_text(topic, len(numbers), flags, processes))
     if inv.dry_run:
         return inv.finish(done=False)
@@ -78,14 +80,14 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     if flags["num_records"] is not None:
         total = flags["num_records"] - flags["warmup_records"]
     shown = Shown(inv, "consume", flags, total=total, left="read")
-    with Stop(unconfirmed=shown.unconfirmed) as stop:
+    with Stop(unconfirmed=shown.unconfirmed, late=True) as stop:
         with shown.lines:
             parts = [
                 ReadPart(plan, options, inv.timeout)
                 for plan in _plans(topic, numbers, flags, processes, start)
             ]
             measured = run_test(measure_reading, parts, stop=stop, on_progress=shown.add, hooks=inv.hooks)
-        _judge(inv, options, topic, numbers, measured, stop)
+        _judge(inv, options, topic, numbers, measured, stop, waited=flags["duration"] is not None)
         about = Run(
             "consume",
             topic,
@@ -133,6 +135,15 @@ def _topic(inv: Invocation, topic: str, options: ConsumerOptions) -> tuple[list[
         return numbers, consumer.cluster.view.cluster_id, records
 
 
+def _check_shares(records: int | None, processes: int) -> None:
+    if records is not None and records < processes:
+        raise usage(
+            f"kcli perf consume: {counted(records, 'record')} by {processes} processes",
+            why="each of them reads one at least",
+            do="more --num-records, or fewer --processes",
+        )
+
+
 def _judge(
     inv: Invocation,
     options: ConsumerOptions,
@@ -140,20 +151,32 @@ def _judge(
     numbers: list[int],
     measured: Measurement,
     stop: Stop,
+    *,
+    waited: bool,
 ) -> None:
-    """Sets the integrity, by where the partitions end now: what was written meanwhile was not read."""
-    if measured.trace is None or not measured.trace.marked:
-        return
+    """Sets the integrity, by where the partitions end now: what was written meanwhile was not read.
+
+    ``waited``: for a duration. Brokers that do not respond at its end may not have done so before, and what was measured
+    would be the rate of nobody: that is an error.
+    """
+    trace = measured.trace
+    marked = trace is not None and trace.marked
     ends = dict.fromkeys(numbers, INT64_MAX)  # not known: then no partition was read to its end
-    if not stop and measured.failure is None:
+    if (marked or waited) and not stop and measured.failure is None:
         try:
             with Consumer(options, hooks=inv.hooks) as consumer:
                 consumer.connect(inv.timeout)
                 found = bounds(consumer, [TopicPartition(topic, number) for number in numbers], inv.timeout)
                 ends = {tp.partition: end for tp, end in found.ends.items()}
         except KcliError as error:
-            inv.talk.warn(f"the end of {topic} is not known, so that fewer records can be judged: {error}")
-    measured.integrity = measured.trace.judge(ends)
+            if waited:
+                measured.failure = failure_of(error)
+            else:
+                inv.talk.warn(
+                    f"the end of {topic} is not known, so that fewer records can be judged: {error}"
+                )
+    if trace is not None and marked:
+        measured.integrity = trace.judge(ends)
 
 
 def _failure(topic: str, measured: Measurement, stop: Stop) -> KcliError | None:
@@ -184,6 +207,7 @@ def _plans(
             seconds=flags["duration"],
             warmup=warmup[process] or 0,
             idle=idle,
+            processes=processes,
         )
         for process in range(processes)
     ]

@@ -66,7 +66,7 @@ def run(inv: Invocation, topic: str, given: Mapping[str, Any]) -> int:
     part = EndToEndPart(LoadPart(plan, producing, inv.timeout), consuming, flags["idle_timeout"])
     total = None if plan.records is None else plan.records - plan.warmup
     shown = Shown(inv, "e2e", flags, total=total, left="received, those in flight are not known")
-    with Stop(unconfirmed=shown.unconfirmed) as stop:
+    with Stop(unconfirmed=shown.unconfirmed, late=True) as stop:
         with shown.lines:
             measured = run_test(measure_end_to_end, [part], stop=stop, on_progress=shown.add, hooks=inv.hooks)
         configuration = client_configuration(inv, producing, _OF_PRODUCER, {})

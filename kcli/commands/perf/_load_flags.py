@@ -14,9 +14,9 @@ _MADE = (("record_size", "--record-size"), ("compressible", "--compressible"))
 
 
 def values_of(flags: Mapping[str, Any], test: str) -> Values:
-    """The values; ``flags`` are those of ``value_options``."""
-    file = flags["payload_file"]
-    if file is None and flags["payload_delimiter"] is not None:
+    """The values; ``flags`` are those of ``value_options``, or of ``made_value_options``."""
+    file, delimiter = flags.get("payload_file"), flags.get("payload_delimiter")
+    if file is None and delimiter is not None:
         raise usage(
             f"kcli perf {test}: --payload-delimiter without --payload-file",
             why="it separates the values of a file",
@@ -36,7 +36,7 @@ def values_of(flags: Mapping[str, Any], test: str) -> Values:
             why="a value has at least one byte",
             do="--record-size 1KiB",
         )
-    return Values(low, high, flags["compressible"], file, flags["payload_delimiter"] or b"\n")
+    return Values(low, high, flags["compressible"], file, delimiter or b"\n")
 
 
 def check_markable(values: Values, what: str) -> None:

@@ -45,35 +45,38 @@ def amount_options(records: str, duration: str) -> Decorator:
 
 def value_options(function: Any) -> Any:
     """``--record-size``, ``--payload-file``, ``--payload-delimiter`` and ``--compressible``."""
-    return _with(function, _VALUES)
+    return _with(function, (_RECORD_SIZE, _PAYLOAD_FILE, _PAYLOAD_DELIMITER, _COMPRESSIBLE))
 
 
-_VALUES = (
-    click.option(
-        "--record-size",
-        type=SIZE_RANGE,
-        metavar="SIZE|MIN..MAX",
-        help="Bytes of a value; all sizes of a range are equally frequent.  [default: 1KiB]",
-    ),
-    click.option(
-        "--payload-file",
-        type=click.Path(exists=True, dir_okay=False, readable=True),
-        metavar="FILE",
-        help="Send the lines of FILE, in order and over and over, instead of made values.",
-    ),
-    click.option(
-        "--payload-delimiter",
-        type=DELIMITER,
-        metavar="DELIM",
-        help=r"What ends a value in --payload-file; escapes \n \t \0 \xNN.  [default: \n]",
-    ),
-    click.option(
-        "--compressible",
-        type=SHARE,
-        metavar="SHARE",
-        help="The share of a value, 0 to 1, that compresses to nothing; the rest is random bytes.  "
-        "[default: random capital letters, as Kafka's tool sends]",
-    ),
+def made_value_options(function: Any) -> Any:
+    """``--record-size`` and ``--compressible``: for a test that marks its values: not those of a file."""
+    return _with(function, (_RECORD_SIZE, _COMPRESSIBLE))
+
+
+_RECORD_SIZE = click.option(
+    "--record-size",
+    type=SIZE_RANGE,
+    metavar="SIZE|MIN..MAX",
+    help="Bytes of a value; all sizes of a range are equally frequent.  [default: 1KiB]",
+)
+_PAYLOAD_FILE = click.option(
+    "--payload-file",
+    type=click.Path(exists=True, dir_okay=False, readable=True),
+    metavar="FILE",
+    help="Send the lines of FILE, in order and over and over, instead of made values.",
+)
+_PAYLOAD_DELIMITER = click.option(
+    "--payload-delimiter",
+    type=DELIMITER,
+    metavar="DELIM",
+    help=r"What ends a value in --payload-file; escapes \n \t \0 \xNN.  [default: \n]",
+)
+_COMPRESSIBLE = click.option(
+    "--compressible",
+    type=SHARE,
+    metavar="SHARE",
+    help="The share of a value, 0 to 1, that compresses to nothing; the rest is random bytes.  "
+    "[default: random capital letters, as Kafka's tool sends]",
 )
 
 

@@ -87,7 +87,9 @@ def said(inv: Invocation, item: Mapping[str, Any]) -> list[str]:
 def summary(item: Mapping[str, Any]) -> list[str]:
     """The result in a few lines for a person."""
     rate, megabytes = item["records_per_second"] or 0, item["mb_per_second"] or 0
-    what = "read" if item["test"] == "consume" else "received" if item["test"] == "e2e" else "confirmed"
+    what = {"consume": "read", "e2e": "received"}.get(item["test"], "confirmed")
+    if what == "confirmed" and item["configuration"].get("acks") == "0":
+        what = "sent, not confirmed (acks=0)"
     lines = [
         f"{counted(item['records'], 'record')} {what} ({size_text(item['bytes'])}) in {item['seconds']:.1f} s: "
         f"{rate:,.0f} records/s, {megabytes:,.2f} MB/s"

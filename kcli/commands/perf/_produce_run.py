@@ -23,11 +23,13 @@ from kcli.commands.shared.load_target import (
     size_range_text,
 )
 from kcli.commands.shared.usage import usage
+from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.generator import generator_speed
 from kcli.flows.perf.load import measure_load
 from kcli.flows.perf.load_plan import LoadPart, LoadPlan
 from kcli.flows.perf.marks import new_run
+from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.payload import Payload, Values, can_be_marked
 from kcli.flows.perf.read_back import ReadBack
 from kcli.flows.perf.result import Run, perf_item
@@ -83,7 +85,7 @@ def _measure(
     sent, warmup = flags["num_records"], flags["warmup_records"]
     total = None if sent is None else sent - warmup
     shown = Shown(inv, "produce", flags, total=total, left="confirmed, the others unknown")
-    with Stop(unconfirmed=shown.unconfirmed) as stop:
+    with Stop(unconfirmed=shown.unconfirmed, late=True) as stop:
         with shown.lines:
             measured = run_test(
                 measure_load,
@@ -92,11 +94,8 @@ def _measure(
                 on_progress=shown.add,
                 hooks=inv.hooks,
             )
-        if reader is not None and not stop:
-            with inv.progress("read back", total=measured.records + measured.warmup_records) as bar:
-                measured.integrity = reader.check(measured.confirmed, stop, bar.update)
-        if reader is not None and measured.integrity is None:
-            inv.talk.note("not all records were read back, since the test was stopped: none is judged")
+        if reader is not None:
+            _read_back(inv, reader, measured, stop)
         about = Run(
             "produce",
             target.topic,
@@ -117,6 +116,20 @@ def _reader(inv: Invocation, topic: str) -> ReadBack:
     reader = ReadBack(options, topic, inv.timeout, inv.hooks)
     reader.pin()
     return reader
+
+
+def _read_back(inv: Invocation, reader: ReadBack, measured: Measurement, stop: Stop) -> None:
+    """Sets the integrity. An error here is one of the test, whose figures are printed all the same."""
+    why = "the test was stopped"
+    if not stop:
+        try:
+            with inv.progress("read back", total=measured.records + measured.warmup_records) as bar:
+                measured.integrity = reader.check(measured.confirmed, stop, bar.update)
+        except KcliError as error:
+            inv.failed(error)
+            why = "of an error"
+    if measured.integrity is None:
+        inv.talk.note(f"not all records were read back, because {why}: none is judged")
 
 
 def _checked(flags: Mapping[str, Any]) -> Values:

@@ -32,7 +32,7 @@ class Reporting:
             self._bar.style = "none"  # its lines every 10 s beside these would be too many
         self._sum = Interval(0)
         self._window = Interval(0)
-        self._began = 0.0
+        self._began = self._warmed = 0.0
 
     def __enter__(self) -> Reporting:
         self._bar.__enter__()
@@ -60,6 +60,12 @@ class Reporting:
         p50, p99 = self._window.latencies.percentiles((0.50, 0.99))
         shown = {} if p50 is None or p99 is None else {"p50": latency_text(p50), "p99": latency_text(p99)}
         self._bar.update(self._sum.records, self._sum.bytes, share, errors=self._sum.errors, **shown)
+
+    def warming_up(self, seconds: float) -> None:
+        """The warm-up has lasted so long: a line for each reporting interval, since nothing else would be shown."""
+        if self._lines and seconds - self._warmed >= self._every:
+            self._warmed = seconds
+            self._inv.talk.note(f"warm-up: {seconds:.0f} s, not measured")
 
     def _write(self, seconds: float) -> None:
         length = seconds - self._began

@@ -1,4 +1,4 @@
-"""The progress of a test, from the first measured record on."""
+"""The progress of a test: from the first measured record on its figures, before it how long the warm-up lasts."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Shown:
             inv, test, total=total, duration=flags["duration"], every=flags["reporting_interval"]
         )
         self._left = left
+        self._warms_up = flags["warmup_records"] > 0
+        self._first: float | None = None
         self._began: float | None = None
         self._records = 0
 
@@ -37,6 +39,9 @@ class Shown:
             self._began = now - _LOOK
         if self._began is not None:
             self.lines.add(interval, now - self._began)
+        elif self._warms_up:
+            self._first = now if self._first is None else self._first
+            self.lines.warming_up(now - self._first)
 
     def unconfirmed(self) -> str:
         """At a second signal."""

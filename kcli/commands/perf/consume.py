@@ -48,7 +48,7 @@ from kcli.commands.shared.types import GROUP, DurationType
 @options(
     "How long, and how",
     amount_options(
-        "How many records are read, those of the warm-up included, by all processes together.",
+        "How many records are read, those of the warm-up included, by all processes together in equal shares.",
         "How long records are read, after the warm-up; with --num-records whichever ends first.",
     ),
     click.option(

@@ -6,9 +6,9 @@ import click
 
 from kcli.commands.perf._options import (
     amount_options,
+    made_value_options,
     throughput_option,
     topic_option,
-    value_options,
     warmup_option,
 )
 from kcli.commands.perf._output import OUTPUTS
@@ -49,7 +49,7 @@ from kcli.commands.shared.types import GROUP, DurationType
         "How many records are sent, those of the warm-up included.  [default: 10k without --duration]",
         "How long records are sent, after the warm-up; with --num-records whichever ends first.",
     ),
-    value_options,
+    made_value_options,
 )
 @options(
     "How to send and read",

@@ -78,18 +78,25 @@ class ColumnPlacer:
         try:
             while start < rows.stop:
                 to = self._placer.sticky_partition(self._topic, 0) if partition is None else partition
-                start += self._placer.append(TopicPartition(self._topic, to), fill)
+                taken = self._placer.append(TopicPartition(self._topic, to), fill)
+                start += taken
                 if partition is None and start < rows.stop:
                     self._placer.unstick(self._topic)
+                elif partition is None:
+                    self._placer.count(self._topic, self._size(taken))
         except (KcliError, ValueError) as error:
             left = rows.stop - start
-            size = self._selection.size * left // max(1, len(self._selection))
+            size = self._size(left)
             cause = (
                 error
                 if isinstance(error, KcliError)
                 else ConfigError("the Arrow data changed", why=str(error))
             )
             self._refuse(self._numbers(rows, start, rows.stop), size, cause)
+
+    def _size(self, count: int) -> int:
+        """Bytes of so many rows, on average."""
+        return self._selection.size * count // max(1, len(self._selection))
 
     def _numbers(self, rows: Selection, start: int, stop: int) -> Any:
         found = replace(rows, start=start, stop=stop).numbers()
@@ -102,7 +109,7 @@ class ColumnPlacer:
         groups = self._by_murmur2(ANYWHERE)
         without_key = len(dict(groups).get(ANYWHERE, b"")) // 4
         if without_key and len(groups) > 1:
-            share = without_key * self._selection.size // len(self._selection)
+            share = self._size(without_key)
             groups = self._by_murmur2(self._placer.sticky_partition(self._topic, share))
         return groups
 

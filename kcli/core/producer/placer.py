@@ -172,6 +172,14 @@ class Placer:
         self._sticky[topic] = (tp, sent + size)
         return tp
 
+    def count(self, topic: str, size: int) -> None:
+        """So many bytes were added to the partition of ``sticky``: for a caller who knows their number only then.
+
+        Without it a slow load, whose batches are sent before they are full, would stay in one partition for ever.
+        """
+        tp, sent = self._sticky[topic]
+        self._sticky[topic] = (tp, sent + size)
+
     def unstick(self, topic: str) -> None:
         """Moves records without a key to another partition."""
         self._sticky.pop(topic, None)

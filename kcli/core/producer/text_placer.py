@@ -124,6 +124,8 @@ class TextPlacer:
         taken = placer.accumulator.append(sticky, fill)  # a partition that there is
         if position < region.end:
             placer.unstick(self._topic)  # its batch is full: on to another partition (KIP-794)
+        else:
+            placer.count(self._topic, position - start)
         return taken, position
 
     def _add_by_key(self, start: int, row: int) -> tuple[int, int]:

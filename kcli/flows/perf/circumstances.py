@@ -1,4 +1,4 @@
-"""What two runs do not have in common besides their figures: configuration, versions, host. Pure."""
+"""What two runs do not have in common besides their figures: configuration, versions, host, and what failed. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 _PARTS = ("configuration", "versions", "host")
 _ALONE = ("topic", "group", "processes", "warmup_records")
+_FAILED = ("errors", "unconfirmed", "lost", "duplicated", "reordered")
 _LOAD = "host.load_1m"
 
 
@@ -37,6 +38,8 @@ def unlike(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Unlike]:
 def _values(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name in _ALONE:
         yield name, item.get(name)
+    for name in _FAILED:
+        yield name, item.get(name) or 0  # what was not checked is not known to be another
     if item.get("records") and item.get("bytes") is not None:
         yield "bytes of a record", round(item["bytes"] / item["records"])
     for part in _PARTS:

@@ -24,7 +24,7 @@ from kcli.flows.perf.payload import Payload
 from kcli.flows.perf.receptions import Receptions
 from kcli.flows.perf.run_context import RunContext
 from kcli.flows.perf.schedule import SLOT, Schedule
-from kcli.flows.perf.topic_end import begin_at_end, read_to_end, shared_group
+from kcli.flows.perf.topic_end import added_partitions, begin_at_end, read_to_end, shared_group
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
@@ -142,12 +142,17 @@ class _Run:
         while self._receptions.missing and not self._gave_up():
             self._receive(_LOOK)
         if not self._context.stopped():
-            read_to_end(self._consumer, self._timeout, self._receive)
+            read_to_end(self._consumer, self._timeout, self._receive, self._context.stopped)
 
     def _gave_up(self) -> bool:
-        """Whether nothing has come for too long."""
+        """Whether nothing has come for too long. What is in a partition that is not read is not lost: an error."""
         patience = min(self._patience, _STOP_PATIENCE) if self._context.stopped() else self._patience
-        return time.monotonic() - self._heard >= patience
+        if time.monotonic() - self._heard < patience:
+            return False
+        topic, before = self._plan.topic, len(self._partitions)
+        if (now := self._producer.partitions_of(topic)) > before:
+            raise added_partitions(topic, now, before)
+        return True
 
 
 class _Scheduled(_Run):

@@ -87,6 +87,10 @@ class Histogram:
             found[coarse] = found.get(coarse, 0) + count
         return [[bucket, found[bucket]] for bucket in sorted(found)]
 
+    def coarsen(self) -> None:
+        """Keeps the buckets of ``coarse_rows``, for many histograms in memory; sum and extremes stay exact."""
+        self.counts = {row[0]: row[1] for row in self.coarse_rows()}
+
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int]]) -> Histogram:
         """From ``rows``: the same buckets; the sum and the extremes are known within a bucket only."""

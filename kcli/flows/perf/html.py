@@ -58,6 +58,7 @@ def _facts(item: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Records", f"{item['records']:,} ({size_text(item['bytes'])}) in {item['seconds']:.1f} s"),
         ("Rate", f"{item['records_per_second'] or 0:,.0f} records/s, {item['mb_per_second'] or 0:,.2f} MB/s"),
         ("Warm-up, not measured", counted(item["warmup_records"], "record")),
+        ("Group", item["group"] or ""),
         ("Processes", f"{item['processes']}"),
         ("Failed records", f"{item['errors']:,}"),
         ("Unconfirmed", _count(item["unconfirmed"])),

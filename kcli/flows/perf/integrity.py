@@ -73,10 +73,11 @@ class _Seen:
 class Trace:
     """The marks that were read, by their heads (one for each producer), and the offsets at which they were."""
 
-    __slots__ = ("_read", "_read_twice", "_seen")
+    __slots__ = ("_offsets", "_read", "_read_twice", "_seen")
 
     def __init__(self) -> None:
         self._seen: dict[bytes, _Seen] = {}
+        self._offsets: dict[int, Sequences] = {}
         self._read: dict[int, tuple[int, int]] = {}
         self._read_twice = 0
 
@@ -92,6 +93,8 @@ class Trace:
     def add(self, partition: int, first: int, stop: int, runs: Iterable[MarkRun]) -> None:
         """Adds the next offsets of a partition, ``first`` up to, not including, ``stop``, and the marks there."""
         self._extend(partition, first, stop)
+        if first < stop:
+            self._offsets.setdefault(partition, Sequences()).add(first, stop)
         for head, number, count in runs:
             seen = self._seen.get(head)
             if seen is None:
@@ -104,6 +107,8 @@ class Trace:
             mine = self._read.get(partition, (stop, stop))
             self._read_twice += max(0, min(mine[1], stop) - max(mine[0], first))
             self._extend(partition, first, stop)
+        for partition, offsets in other._offsets.items():
+            self._offsets.setdefault(partition, Sequences()).update(offsets)
         for head, seen in other._seen.items():
             if head in self._seen:
                 self._seen[head].merge(seen)
@@ -123,7 +128,8 @@ class Trace:
             return None
         read = [(partition, *self._read.get(partition, (-1, -1)), end) for partition, end in ends.items()]
         cut = [(partition, first == 0, stop >= end) for partition, first, stop, end in read]
-        found = self._judged(sum(seen.lost(cut) for seen in self._seen.values()), self._seen)
+        lost = 0 if self._skipped else sum(seen.lost(cut) for seen in self._seen.values())
+        found = self._judged(lost, self._seen)
         again = min(found.duplicated, self._read_twice)
         found.duplicated -= again
         found.checked -= again
@@ -133,6 +139,11 @@ class Trace:
         """Where it is known what was confirmed, by producer: lost is what was not read of it. Others are ignored."""
         lost = sum(numbers.without(self.found(head)) for head, numbers in sent.items())
         return self._judged(lost, sent)
+
+    @property
+    def _skipped(self) -> bool:
+        """Whether offsets are missing between those that were read: another member of the group had them for a while."""
+        return any(len(tuple(offsets)) > 1 for offsets in self._offsets.values())
 
     def _extend(self, partition: int, first: int, stop: int) -> None:
         low, high = self._read.get(partition, (first, stop))

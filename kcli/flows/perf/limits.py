@@ -35,6 +35,7 @@ KEYS: Mapping[str, str] = {
     "unconfirmed": "unconfirmed",
 }
 """The metrics, with the keys of a report in which they are."""
+_PER_SECOND = frozenset(("rate", "mb"))
 _INTEGRITY = frozenset(("lost", "duplicated", "reordered"))
 
 
@@ -75,6 +76,8 @@ def _value(metric: str, text: str) -> float:
     if KEYS[metric].startswith("latency_"):
         return _microseconds(text)
     match = _NUMBER.fullmatch(text)
+    if metric not in _PER_SECOND and text.endswith("/s"):
+        match = None  # a number of records, however long the test was
     unit = match[2].lower() if match else ""
     if match and metric == "mb" and unit in ("b", "kb", "mb", "gb"):
         return float(match[1]) * _FACTORS[unit[:-1]] / 10**6
@@ -112,7 +115,8 @@ def exceeded(limits: Sequence[Limit], item: Mapping[str, Any]) -> list[str]:
     for limit in limits:
         figure = item[KEYS[limit.metric]]
         if figure is None:
-            found.append(f"{limit.text}: it was not measured, since no record was")
+            why = "the records were not checked" if limit.metric in _INTEGRITY else "no record was"
+            found.append(f"{limit.text}: it was not measured, since {why}")
         elif limit.exceeded_by(figure):
             found.append(f"{limit.text}: it is {shown(limit.metric, figure)}")
     return found

@@ -71,6 +71,10 @@ class Load:
         plan = self._plan
         if plan.rate is not None:
             self._schedule = Schedule(start, plan.rate, plan.number % plan.processes, plan.processes)
+        if plan.seconds is not None and not plan.warmup:
+            self._until = (
+                start + plan.seconds
+            )  # of all processes, also of one whose first record is due later
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
@@ -154,7 +158,7 @@ class Load:
         """The warm-up is over."""
         self._cpu = time.process_time()
         self.deliveries.begin(intended)
-        if self._plan.seconds is not None:
+        if self._plan.seconds is not None and self._plan.warmup:
             self._until = intended + self._plan.seconds
 
 

@@ -16,7 +16,9 @@ Confirmed = dict[bytes, Sequences]
 FINEST_SECONDS = 0.1
 """The length of an interval at first: a run of 10 s has a hundred of them, enough to compare it with another."""
 MOST_INTERVALS = 1_200
-"""A run that would have more of them gets intervals of twice the length: memory is bounded, whatever the duration."""
+"""A run that would have more of them gets intervals of twice the length, whose latencies are known within 1 %: memory is
+bounded, whatever the duration.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +95,7 @@ class Measurement:
         before, self.intervals = self.intervals, {}
         self.interval_seconds *= 2
         for number, interval in before.items():
-            self._interval(number // 2).merge(interval)
+            self._merge_interval(number // 2, interval)
 
     def _interval(self, number: int) -> Interval:
         found = self.intervals.get(number)
@@ -101,9 +103,31 @@ class Measurement:
             found = self.intervals[number] = Interval(number)
         return found
 
+    def _merge_interval(self, number: int, interval: Interval) -> None:
+        found = self._interval(number)
+        found.merge(interval)
+        found.samples.clear()  # they are for the progress
+        if self.interval_seconds > FINEST_SECONDS:
+            found.latencies.coarsen()
+
+    def _delay(self, seconds: float) -> None:
+        """Counts the intervals from a begin that is so much earlier."""
+        before, self.intervals = self.intervals, {}
+        later = round(seconds / self.interval_seconds)
+        for number, interval in before.items():
+            self._merge_interval(number + later, interval)
+        while max(self.intervals, default=0) >= MOST_INTERVALS:
+            self.coarsen()
+
     def merge(self, other: Measurement) -> None:
-        """Adds what another process has measured at the same time; its intervals may become as long as these."""
-        self.began = min(self.began or other.began, other.began or self.began)
+        """Adds what another process has measured at the same time; its intervals may become as long as these. One of both
+        may have begun later, by its warm-up: its intervals are counted from the first begin.
+        """
+        began = min(self.began or other.began, other.began or self.began)
+        for one in (self, other):
+            if one.began > began:
+                one._delay(one.began - began)
+        self.began = began
         self.ended = max(self.ended, other.ended)
         self.records += other.records
         self.bytes += other.bytes
@@ -119,7 +143,7 @@ class Measurement:
         while other.interval_seconds < self.interval_seconds:
             other.coarsen()
         for number, interval in other.intervals.items():
-            self._interval(number).merge(interval)
+            self._merge_interval(number, interval)
         for head, numbers in other.confirmed.items():
             self.confirmed.setdefault(head, Sequences()).update(numbers)
         if other.trace is not None:

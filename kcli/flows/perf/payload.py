@@ -113,7 +113,7 @@ def can_be_marked(values: Values) -> bool:
 def _made(values: Values, chance: random.Random) -> tuple[bytearray, array[int]]:
     low, high = values.low, values.high
     count = min(_MOST_VALUES, max(1, _LEAST // ((low + high) // 2 + 1)))
-    sizes = [low] * count if low == high else chance.choices(range(low, high + 1), k=count)
+    sizes = _sizes(low, high, count, chance)
     starts = array("i", [0, *accumulate(size + 1 for size in sizes)])
     alphabet = _LETTERS if values.compressible is None else _NO_NEWLINE
     text = bytearray(chance.randbytes(starts[-1]).translate(alphabet))
@@ -122,6 +122,16 @@ def _made(values: Values, chance: random.Random) -> tuple[bytearray, array[int]]
     for end in starts[1:]:
         text[end - 1 : end] = _NEWLINE
     return text, starts
+
+
+def _sizes(low: int, high: int, count: int, chance: random.Random) -> list[int]:
+    """One out of each of ``count`` equal parts of the range, shuffled: large values are few, and sent over and over."""
+    if low == high:
+        return [low] * count
+    part = (high - low + 1) / count
+    sizes = [min(high, low + int((number + chance.random()) * part)) for number in range(count)]
+    chance.shuffle(sizes)
+    return sizes
 
 
 def _fill(text: bytearray, starts: Sequence[int], share: float) -> None:

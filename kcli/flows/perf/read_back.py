@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.ranges import bounds, choose_partitions
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import CorruptRecordsError
+from kcli.core.errors import CorruptRecordsError, TimedOutError
 from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
 from kcli.core.records.run import RUN_BYTES
@@ -20,7 +20,9 @@ from kcli.flows.perf.marks import MAGIC, PREFIX_SIZE
 from kcli.flows.perf.sequences import Sequences
 from kcli.flows.stop import Stop
 
+_NAMED = 5  # partitions in a message
 _LOOK = 0.1  # seconds between two looks at a request to stop
+_SILENCE = 30.0  # seconds without a record after which a partition that has more is given up
 _PATIENCE = 3.0  # seconds for records that a leader has confirmed with acks=1 and does not show yet
 
 
@@ -42,7 +44,8 @@ class ReadBack:
     def check(
         self, sent: Mapping[bytes, Sequences], stop: Stop, on_progress: Callable[[int], object]
     ) -> Integrity | None:
-        """Reads everything since ``pin``. ``sent``: what was confirmed, by the heads of the marks. None if stopped.
+        """Reads everything since ``pin``. ``sent``: what was confirmed, by the heads of the marks. None if stopped;
+        TimedOutError where brokers send nothing of a partition for long.
 
         ``on_progress`` receives how many records were read.
         """
@@ -56,10 +59,11 @@ class ReadBack:
                 on_progress(records)
                 now = time.monotonic()
                 heard = now if batches else heard
-                if all(consumer.state(tp).position >= end for tp, end in ends.items()) and (
-                    _complete(trace, sent) or now - heard >= _PATIENCE
-                ):
+                unread = [tp for tp, end in ends.items() if consumer.state(tp).position < end]
+                if not unread and (_complete(trace, sent) or now - heard >= _PATIENCE):
                     return trace.judge_sent(sent)
+                if unread and now - heard >= _SILENCE:
+                    raise _silent(unread)
         return None
 
     @contextmanager
@@ -81,6 +85,15 @@ def _add(trace: Trace, fetched: FetchedBatch) -> int:
     trace.add(fetched.tp.partition, fetched.first, fetched.then, runs)
     fetched.batch.forget_payload()
     return records
+
+
+def _silent(unread: Sequence[TopicPartition]) -> TimedOutError:
+    names = ", ".join(str(tp) for tp in unread[:_NAMED]) + (", …" if len(unread) > _NAMED else "")
+    return TimedOutError(
+        f"no record of {names} came for {_SILENCE:g} s",
+        why="they are not read to their end",
+        do="check that the brokers are running; kcli perf consume judges the topic later",
+    )
 
 
 def _complete(trace: Trace, sent: Mapping[bytes, Sequences]) -> bool:

@@ -36,6 +36,7 @@ class ReadPlan:
 
     It ends after ``records`` (the ``warmup`` is part of them), after ``seconds`` from the end of the warm-up, or after
     ``idle`` seconds without a record; without ``records`` and ``seconds`` at the ends as they are at the start.
+    ``records`` and ``warmup`` are its share of those of all ``processes``.
     """
 
     topic: str
@@ -45,6 +46,7 @@ class ReadPlan:
     seconds: float | None = None
     warmup: int = 0
     idle: float | None = 10.0
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +193,24 @@ class _Run:
                 f"the {plan.seconds:g} s were not over",
                 "leave --idle-timeout out, or choose a longer one",
             )
+        fewer = "fewer --processes, " if plan.processes > 1 else ""
         if plan.records is not None:
-            wanted = f"{counted(plan.records, 'record')} had not been reached"
-            do = "choose fewer --num-records, or a longer --idle-timeout"
+            wanted = self._not_reached(counted(plan.records, "record"))
+            do = f"choose {fewer}fewer --num-records, or a longer --idle-timeout"
         if self._figures.began is None:
-            wanted = f"the warm-up of {counted(plan.warmup, 'record')} had not been reached"
-            do = "choose fewer --warmup-records, or a longer --idle-timeout"
+            wanted = self._not_reached(f"the warm-up of {counted(plan.warmup, 'record')}")
+            do = f"choose {fewer}fewer --warmup-records, or a longer --idle-timeout"
         self._figures.measured.failure = Failure(
             1,
             f"{plan.topic}: no record came for {seconds:g} s, and {wanted}",
             "the time that was waited is not part of the figures",
             do,
         )
+
+    def _not_reached(self, amount: str) -> str:
+        if self._plan.processes > 1:
+            return f"one of {self._plan.processes} processes had not reached its share: {amount}"
+        return f"{amount} had not been reached"
 
     def _fail(self, text: str) -> None:
         """What would be a warning elsewhere: a commit that failed."""

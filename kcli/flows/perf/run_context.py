@@ -32,7 +32,7 @@ class RunContext(Protocol):
 
 
 class OwnContext:
-    """The test runs in this process alone."""
+    """The test runs in this process alone. Until it begins a signal ends the process, whatever it is connecting to."""
 
     number = 0
 
@@ -45,6 +45,7 @@ class OwnContext:
 
     def begin(self) -> float:
         """See ``RunContext``."""
+        self._stop.install()
         return time.monotonic()
 
     def stopped(self) -> bool:

@@ -34,20 +34,37 @@ def begin_at_end(consumer: Consumer, topic: str, timeout: float) -> None:
         consumer.position(tp, timeout)
 
 
-def read_to_end(consumer: Consumer, timeout: float, receive: Callable[[float], object]) -> None:
+def read_to_end(
+    consumer: Consumer,
+    timeout: float,
+    receive: Callable[[float], object],
+    stopped: Callable[[], bool],
+) -> None:
     """Calls ``receive``, which polls, until everything is read that is in the assigned partitions now."""
     ends = bounds(consumer, sorted(consumer.assignment), timeout).ends
     deadline = consumer.cluster.deadline(timeout)
     while any(consumer.position(tp) < end for tp, end in ends.items() if tp in consumer.assignment):
-        if consumer.cluster.loop.now() >= deadline:
+        if stopped() or consumer.cluster.loop.now() >= deadline:
             return
         receive(_LOOK)
 
 
 def shared_group(consumer: Consumer, topic: str, count: int) -> MembershipError:
-    """The error where not all ``count`` partitions are assigned to this member."""
+    """The error where other partitions than the ``count`` ones of the beginning are assigned to this member."""
+    assigned = len(consumer.assignment)
+    if assigned > count:
+        return added_partitions(topic, assigned, count)
     return MembershipError(
-        f"group {consumer.options.group_id}: {len(consumer.assignment)} of {count} partitions of {topic} are assigned",
+        f"group {consumer.options.group_id}: {assigned} of {count} partitions of {topic} are assigned",
         why="other members have the others, and would receive their records",
         do="use a group without members, or leave -g out",
+    )
+
+
+def added_partitions(topic: str, now: int, before: int) -> MembershipError:
+    """The error where records may be in partitions that this consumer does not read from their beginning."""
+    return MembershipError(
+        f"topic {topic} has {now} partitions now, and had {before} when the test began",
+        why="records that were sent to a new partition are not received",
+        do="run the test again",
     )

@@ -17,6 +17,7 @@ from kcli.core.hooks import NO_HOOKS
 from kcli.flows.perf.failure import Failure, failure_of
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import RunContext
+from kcli.flows.stop import SIGNALS
 
 P = TypeVar("P")
 READY = "ready"
@@ -25,9 +26,9 @@ READY = "ready"
 
 def work(pipe: Connection, number: int) -> None:
     """The life of a process: receives its part of a test, takes part in it, and sends what it has measured."""
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # An interrupt of the terminal reaches all processes: the parent decides what it means.
-        signal.signal(name, signal.SIG_IGN if name == signal.SIGINT else signal.SIG_DFL)
+    for one in SIGNALS:
+        # Ctrl-C, a terminal that is closed, timeout and systemd reach all processes: the parent decides what it means.
+        signal.signal(one, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         test, part = pipe.recv()
@@ -37,21 +38,24 @@ def work(pipe: Connection, number: int) -> None:
 
 
 def _result(
-    test: Callable[[P, RunContext], Measurement], part: P, context: RunContext
+    test: Callable[[P, RunContext], Measurement], part: P, context: _WorkerContext
 ) -> Measurement | Failure:
+    """An error before the begin is that of the whole test; a later one leaves what the others have measured."""
     try:
         return test(part, context)
     except KcliError as error:
-        return failure_of(error)
+        failure = failure_of(error)
+        return Measurement(failure=failure) if context.begun else failure
 
 
 class _WorkerContext:
-    """See ``RunContext``."""
+    """See ``RunContext``. ``begun``: whether the test has."""
 
     hooks = NO_HOOKS
 
     def __init__(self, pipe: Connection, number: int) -> None:
         self.number = number
+        self.begun = False
         self._pipe = pipe
         self._stopping = False
 
@@ -59,6 +63,7 @@ class _WorkerContext:
         """Waits for the parent's word, and for the time that it names. The next one is to stop."""
         self._pipe.send(READY)
         start = float(self._pipe.recv())
+        self.begun = True
         threading.Thread(target=self._wait_for_stop, daemon=True).start()
         time.sleep(max(0.0, start - time.monotonic()))
         return start

@@ -25,7 +25,7 @@ from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.run_context import OwnContext, RunContext
 from kcli.flows.perf.worker_process import READY, work
-from kcli.flows.stop import Stop
+from kcli.flows.stop import SIGNALS, Stop
 
 P = TypeVar("P")
 Test = Callable[[P, RunContext], Measurement]
@@ -45,13 +45,16 @@ def run_test(
     on_progress: Callable[[Interval], object],
     hooks: Hooks = NO_HOOKS,
 ) -> Measurement:
-    """Runs the parts at the same time, a single one in this process; raises the first error of one of them.
+    """Runs the parts at the same time, a single one in this process; raises the first error of one of them that comes
+    before the begin, or where none of them has measured anything.
 
     ``on_progress`` receives what was measured since the last call, by any of them. After a request to stop the result
-    is of those that ended in time. ``hooks`` are for the clients of this process: those of others say nothing.
+    is of those that ended in time; a ``late`` stop is installed here. ``hooks`` are for the clients of this process, the
+    others have none.
     """
     if len(parts) == 1:
         return test(parts[0], OwnContext(stop, on_progress, hooks))
+    stop.install()
     workers = _Workers(test, parts, stop, on_progress)
     try:
         return workers.measure()
@@ -66,8 +69,8 @@ class _Worker:
         self.number = number
         self.pipe, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(target=work, args=(theirs, number), daemon=True)
-        # An interrupt of the terminal reaches it too: it must not die of that while it imports its modules.
-        signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # A signal to the group reaches it too: it must not die of that while it imports its modules.
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             self.process.start()
         finally:
@@ -107,6 +110,8 @@ class _Workers:
         for worker in self._workers:
             if worker.result is not None:
                 merged.merge(worker.result)
+        if merged.failure is not None and not (merged.records or merged.warmup_records or merged.errors):
+            raise merged.failure.error()
         return merged
 
     def end(self) -> None:

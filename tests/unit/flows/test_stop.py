@@ -54,6 +54,22 @@ def test_it_ends_even_if_the_report_fails() -> None:
     assert ended == [130]
 
 
+def test_a_late_one_leaves_the_signals_alone_until_there_is_something_to_complete() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with Stop(late=True) as stop:
+        assert [signal.getsignal(number) for number in SIGNALS] == before
+        for _ in range(2):
+            stop.install()
+            assert [signal.getsignal(number) for number in SIGNALS] != before
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def test_one_that_is_not_late_is_installed_by_its_block_only() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    Stop().install()
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
 def test_handlers_are_installed_and_restored() -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
     with Stop():

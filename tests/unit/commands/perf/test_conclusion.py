@@ -46,6 +46,7 @@ def ended(
     first: AuthError | None = None,
     terminal: bool = False,
     run: Run | None = None,
+    configuration: dict[str, str] | None = None,
 ) -> tuple[int, str, str]:
     """Exit status, stdout, stderr."""
     values = GlobalValues()
@@ -57,7 +58,7 @@ def ended(
     stop = Stop()
     stop.signal = signal
     flags = {"fail_if": limits, "html": None if html is None else str(html)}
-    item = perf_item(run or Run(test, "t"), measurement)
+    item = perf_item(run or Run(test, "t", configuration=configuration or {}), measurement)
     code = conclude(inv, item, flags, cluster="c", stop=stop, first=first)
     return code, out.getvalue().decode(), err.getvalue()
 
@@ -104,6 +105,20 @@ def test_the_summary_has_both_latencies_what_was_checked_and_what_it_cost() -> N
     assert "kcli used 1.00 s of CPU (50% of one)" in err
 
 
+@pytest.mark.parametrize(
+    ("test", "acks", "what"),
+    [
+        ("produce", "0", "sent, not confirmed (acks=0)"),
+        ("produce", "1", "confirmed"),
+        ("e2e", "0", "received"),
+        ("consume", "0", "read"),
+    ],
+)
+def test_the_summary_calls_nothing_confirmed_that_was_not(test: str, acks: str, what: str) -> None:
+    _, _, err = ended(measured(), test=test, configuration={"acks": acks})
+    assert f"10 records {what} (1.0 kB)" in err
+
+
 def test_the_summary_counts_the_warm_up_also_where_nothing_else_was_measured() -> None:
     assert "not in these figures: 70 records of the warm-up" in ended(Measurement(warmup_records=70))[2]
     assert "warm-up" not in ended(measured())[2]
@@ -131,7 +146,9 @@ def test_a_result_without_records_is_one() -> None:
 
 
 def broken(**counts: int) -> Measurement:
-    return measured(integrity=Integrity(10, **counts))
+    """Of ten records."""
+    checked = 10 - counts.get("lost", 0) + counts.get("duplicated", 0)
+    return measured(integrity=Integrity(checked, **counts))
 
 
 @pytest.mark.parametrize("counts", [{"lost": 1}, {"duplicated": 2}, {"reordered": 3}])
@@ -142,6 +159,15 @@ def test_a_record_that_differs_is_exit_5_whatever_else_is_true(
     ((name, count),) = counts.items()
     assert (code, bool(out)) == (5, True)
     assert f"kcli: {count} {name} of 10 records of t" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("test", "hinted"), [("consume", True), ("produce", False), ("e2e", False)])
+def test_records_that_were_never_stored_are_a_cause_only_where_the_sender_is_unknown(
+    test: str, hinted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """perf consume knows the topic alone: a record that was refused has left a gap in the numbers."""
+    ended(broken(lost=1), test=test)
+    assert ("records that failed in the test which sent them" in capsys.readouterr().err) is hinted
 
 
 @pytest.mark.parametrize(
@@ -175,6 +201,8 @@ def test_the_first_error_decides_if_nothing_was_done() -> None:
 def test_unconfirmed_records_are_no_success(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended(measured(unconfirmed=7))[0] == 6
     assert "7 records of t may or may not be stored" in capsys.readouterr().err
+    ended(measured(unconfirmed=1))
+    assert "kcli: 1 record of t may or may not be stored" in capsys.readouterr().err
 
 
 def test_a_stop_prints_the_result_so_far_and_is_the_signal() -> None:

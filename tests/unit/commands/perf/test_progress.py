@@ -47,6 +47,23 @@ def test_each_reporting_interval_has_a_line_of_its_own_figures() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "lines"), [({}, 2), ({"quiet": True}, 0), ({"progress": "none"}, 0), ({"progress": "json"}, 0)]
+)
+def test_a_long_warm_up_shows_that_it_lasts(values: dict[str, Any], lines: int) -> None:
+    given = GlobalValues()
+    for name, value in values.items():
+        setattr(given, name, value)
+    inv = Invocation(given)
+    err = io.StringIO()
+    inv.talk = Talk(err, isatty=False, quiet=given.quiet)
+    with Reporting(inv, "produce", total=1_000, duration=None, every=5.0) as reporting:
+        for tenth in range(120):
+            reporting.warming_up(tenth / 10)
+    found = [line for line in err.getvalue().splitlines() if "warm-up" in line]
+    assert found == [f"warm-up: {5 * n} s, not measured" for n in range(1, lines + 1)]
+
+
 def test_windows_of_the_producers_tool_are_on_stdout() -> None:
     out, err = shown("produce", form="kafka")
     assert err == ""

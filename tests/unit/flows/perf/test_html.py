@@ -80,7 +80,9 @@ def test_a_page_needs_no_network_and_no_script() -> None:
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b\"'", "\x1b[31m\x00\x07", "]]>", "\ud800"])
 def test_what_others_have_named_is_text(name: str) -> None:
-    item = made_up(topic=name, configuration={name: name}, errors_by_kind={name: 3}, host={"system": name})
+    item = made_up(
+        topic=name, group=name, configuration={name: name}, errors_by_kind={name: 3}, host={"system": name}
+    )
     page = ElementTree.fromstring(perf_page(item, LIMITS, name).encode("utf-8", "backslashreplace"))
     assert "script" not in {element.tag for element in page.iter()}
     assert len(plots(page)) == 3
@@ -125,6 +127,20 @@ def test_a_run_without_any_record_has_a_page() -> None:
     page = parsed(perf_item(Run("produce", "t"), Measurement()))
     assert not plots(page)
     assert "it was not measured" in all_text(page)
+
+
+@pytest.mark.parametrize("test", ["produce", "consume", "e2e"])
+@pytest.mark.parametrize("ended", [1.0, 3.5], ids=["at once", "after a while"])
+def test_a_run_in_which_nothing_succeeded_has_a_page_with_a_rate_of_zero(test: str, ended: float) -> None:
+    """Every record was refused, or none came for the whole duration: there are intervals, all without records."""
+    measured = Measurement(began=1.0, ended=ended)
+    for at in (0.0, ended - 1.0):
+        measured.interval_at(at).errors += 1
+    measured.errors["INVALID_RECORD"] = 2
+    page = parsed(perf_item(Run(test, "t"), measured))
+    (rate,) = plots(page)
+    assert "INVALID_RECORD" in all_text(page)
+    assert "nan" not in "".join(path.attrib["d"] for path in rate.findall("path"))
 
 
 def test_an_interval_without_records_is_a_gap_in_the_latencies() -> None:

@@ -146,6 +146,21 @@ def test_numbers_after_an_earlier_end_are_not_lost() -> None:
     assert figures(trace(read).judge(ends(read, p1=1)) or Integrity()) == (4, 3, 0, 0)
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_nothing_is_lost_where_another_member_had_a_partition_for_a_while(merged: bool) -> None:
+    """It read the offsets 2 and 3; what follows them was read by this member again, or by another one of the test."""
+    found, later = trace({0: [0, 1]}), trace({0: [4, 5]}, p0=4)
+    if merged:
+        found.merge(later)
+    else:
+        found.add(0, 4, 6, joined(4, 5))
+    assert figures(found.judge({0: 6}) or Integrity()) == (4, 0, 0, 0)
+    found.merge(trace({0: [2]}, p0=2))  # read after all, but for one offset
+    assert figures(found.judge({0: 6}) or Integrity()) == (5, 0, 0, 0)
+    found.add(0, 3, 4, ())  # read too, and the number is not there
+    assert figures(found.judge({0: 6}) or Integrity()) == (5, 1, 0, 0)
+
+
 def test_nothing_is_lost_where_a_partition_was_not_read() -> None:
     found = trace({0: [0, 2, 9]}).judge({0: 3, 1: 0})
     assert figures(found or Integrity()) == (3, 0, 0, 0)

@@ -43,6 +43,8 @@ def test_a_condition_has_the_unit_of_the_report(text: str, metric: str, operator
         (">5ms", "is not a condition such as"),
         ("rate<5ms", "rate is a number"),
         ("errors>-1", "errors is a number"),
+        ("errors>10/s", "errors is a number"),
+        ("lost>1k/s", "lost is a number"),
         ("mb<10k", "mb is megabytes a second"),
         ("", "is not a condition such as"),
     ],
@@ -80,8 +82,11 @@ def test_a_limit_that_is_exceeded_names_the_figure() -> None:
 
 
 def test_a_figure_that_is_missing_in_the_report_is_no_pass() -> None:
-    (text,) = exceeded([parse_limit("p99>50ms")], dict.fromkeys(KEYS.values()))
-    assert "not measured" in text
+    found = exceeded([parse_limit("p99>50ms"), parse_limit("lost>0")], dict.fromkeys(KEYS.values()))
+    assert found == [
+        "p99>50ms: it was not measured, since no record was",
+        "lost>0: it was not measured, since the records were not checked",
+    ]
 
 
 def test_what_a_test_never_measures_is_known_before() -> None:

@@ -54,6 +54,16 @@ def test_all_sizes_are_about_equally_frequent() -> None:
     assert payload.largest == 13
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_few_large_values_are_spread_over_the_whole_range(seed: int) -> None:
+    """Eight of half a megabyte are prepared: drawn one by one, their mean would be off by a fifth now and then."""
+    payload = Payload(Values(1, 1_000_000), seed)
+    sizes = sorted(payload.size_of(number) for number in range(8))
+    assert payload.size_of(8) == payload.size_of(0)
+    assert all(number <= size / 125_000 <= number + 1 for number, size in enumerate(sizes))
+    assert abs(payload.mean_size - 500_000) < 62_500
+
+
 @pytest.mark.parametrize("sizes", [(MARK_SIZE, MARK_SIZE), (40, 60)])
 def test_marks_are_numbered_in_place(sizes: tuple[int, int]) -> None:
     payload = Payload(Values(*sizes), 3, (0xABC, 5))

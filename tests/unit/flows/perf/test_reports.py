@@ -97,6 +97,21 @@ def test_what_differs_besides_the_figures_is_found_in_all_parts_of_a_report() ->
     }
 
 
+def test_records_that_failed_or_differ_are_no_part_of_any_figure_and_are_listed() -> None:
+    """A run that lost half of its records may well be the faster one. What was not checked is not called different."""
+    sound = {**ITEM, "errors": 0, "unconfirmed": 0, "lost": None, "duplicated": None, "reordered": None}
+    checked = {**sound, "lost": 0, "duplicated": 0, "reordered": 0}
+    assert unlike(sound, checked) == []
+    broken = {**checked, "errors": 7, "unconfirmed": 1, "lost": 2, "duplicated": 3, "reordered": 4}
+    assert {(row.what, row.before, row.after) for row in unlike(sound, broken)} == {
+        ("errors", 0, 7),
+        ("unconfirmed", 0, 1),
+        ("lost", 0, 2),
+        ("duplicated", 0, 3),
+        ("reordered", 0, 4),
+    }
+
+
 def test_the_load_of_the_host_counts_where_it_is_much_more() -> None:
     calm = {**ITEM, "host": {"cpus": 2, "load_1m": 0.5}}
     assert unlike(calm, {**ITEM, "host": {"cpus": 2, "load_1m": 1.4}}) == []

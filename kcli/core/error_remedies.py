@@ -3,6 +3,7 @@
 from kcli.core.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    INVALID_RECORD,
     INVALID_TIMESTAMP,
     LEADER_NOT_AVAILABLE,
     NOT_COORDINATOR,
@@ -41,6 +42,8 @@ REMEDIES = {
     31: "have it granted, as in `kcli acls create --principal User:NAME --operation describe --cluster`: describe to see "
     "the cluster, create for topics, describe_configs and alter_configs for brokers, alter for ACLs and partitions; a "
     "producer needs no permission for the cluster if it has write for a topic",
+    INVALID_RECORD: "a record of a compacted topic (cleanup.policy=compact) needs a key; the log of the broker names any "
+    "other reason",
     INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "
     "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",

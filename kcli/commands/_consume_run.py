@@ -31,6 +31,8 @@ from kcli.output.records import RecordSink
 if TYPE_CHECKING:
     from kcli.commands._consume_serdes import Decoding
 
+_STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a stop is over within five
+
 
 def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     """Reads the topics ``names``; the exit status is 0, that of the signal that ended the run, or 4 if some of them may
@@ -89,6 +91,8 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
             code = reading.run(sink, stop)
             undecoded = decoding.report(inv, where) if decoding is not None else 0
         damaged = reading.result.unreadable + consumer.metrics().batches_skipped
+        if stop:
+            consumer.close(_STOP_PATIENCE)
     report(
         inv,
         flags,

@@ -15,7 +15,8 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
-_PATIENCE = 5.0  # seconds that a rebalance, or the end, waits for a commit
+_PATIENCE = 5.0  # seconds that a rebalance waits for a commit
+_LAST_PATIENCE = 3.0  # seconds that the end waits for it, of the five in which a stop has to be over
 
 
 class GroupCommits:
@@ -39,6 +40,7 @@ class GroupCommits:
         self._committed: dict[TopicPartition, int] = {}
         self._pending: Any = None
         self._next = clock() + interval
+        self._finished = False
 
     def flushed_all(self) -> None:
         """All returned records are flushed: the positions are what has been read."""
@@ -64,7 +66,7 @@ class GroupCommits:
     def commit_before_revocation(self, partitions: Iterable[TopicPartition]) -> None:
         """Commits before partitions are revoked: their next owner must start where this member stopped."""
         given = set(partitions)
-        if offsets := self._due(given):
+        if not self._finished and (offsets := self._due(given)):
             try:
                 self._consumer.commit(offsets, timeout=_PATIENCE)
             except (KcliError, TimeoutError) as error:
@@ -80,9 +82,12 @@ class GroupCommits:
             self._committed.pop(tp, None)
 
     def finish(self) -> None:
-        """Commits what is left and waits for it; CommitFailedError where that fails."""
+        """Commits what is left and waits for it; CommitFailedError where that fails. It is not tried again when the
+        member leaves its group.
+        """
+        self._finished = True
         if offsets := self._due(self._flushed):
-            self._consumer.commit(offsets, timeout=_PATIENCE)
+            self._consumer.commit(offsets, timeout=_LAST_PATIENCE)
             self._committed_or_failed(offsets, None)
 
     @property

@@ -226,7 +226,7 @@ def test_unknown_sizes_are_said_and_nothing_else_changes(reassign: Reassign) -> 
         ("cancel --all --topic t", 2, "exclude each other", "--topic TOPIC"),
         ("cancel --topic none --yes", 1, "topic none does not exist", ""),
         ("status /no/such/file", 2, "cannot read", ""),
-        ("verify", 2, "there is no command 'verify'", "--help"),
+        ("verify", 2, "there is no command 'verify'", "kcli reassign status"),
     ],
 )
 def test_what_cannot_be_done_is_said(reassign: Reassign, line: str, code: int, what: str, do: str) -> None:

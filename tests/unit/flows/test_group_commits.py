@@ -180,6 +180,18 @@ def test_a_rebalance_continues_when_its_commit_fails_but_the_end_does_not_hide_i
         case.commits.finish()
 
 
+def test_the_last_commit_is_not_tried_again_when_the_member_leaves(case: Case) -> None:
+    """Else a stop would wait twice for a broker that is gone."""
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.consumer.refuse = CommitFailedError("no coordinator", {})
+    with pytest.raises(CommitFailedError):
+        case.commits.finish()
+    case.consumer.refuse = None
+    case.commits.commit_before_revocation([P0])
+    assert (case.consumer.commits, case.warned) == ([], [])
+
+
 def test_no_commit_commits_nothing() -> None:
     case = Case(enabled=False)
     case.consumer.read(P0, 10)

@@ -46,8 +46,8 @@ class Table:
 
     def markdown(self) -> str:
         """For a document."""
-        head = [f"| {' | '.join(self.heads)} |", f"| --- |{' --: |' * (len(self.heads) - 1)}"]
-        rows = [f"| {' | '.join(row)} |" for row in self.rows]
+        head = [_row(self.heads), f"| --- |{' --: |' * (len(self.heads) - 1)}"]
+        rows = map(_row, self.rows)
         notes = "".join(f"\n\n{note}" for note in self.notes)
         return f"**{self.title}**\n\n" + "\n".join([*head, *rows]) + notes
 
@@ -64,6 +64,12 @@ def write_tables(name: str, tables: Sequence[Table], about: str, *, docs: bool) 
         DOCUMENT.write_text(with_block(DOCUMENT.read_text(), name, text))
         if short := [table for table in tables if table.short]:
             README.write_text(with_block(README.read_text(), name, _text(short, f"{about}; {at}")))
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A row of a table in markdown, in which a bar within a cell would begin another cell."""
+    escaped = [cell.replace("|", r"\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"
 
 
 def _text(tables: Sequence[Table], about: str) -> str:

@@ -39,6 +39,15 @@ def test_a_document_gets_markdown_with_figures_to_the_right() -> None:
     ]
 
 
+def test_a_pipe_in_a_cell_begins_no_other_cell() -> None:
+    table = Table("copying", ["", "kcat -C | kcat -P"], [["a | b", "1"]])
+    assert table.markdown().splitlines()[2:] == [
+        r"|  | kcat -C \| kcat -P |",
+        "| --- | --: |",
+        r"| a \| b | 1 |",
+    ]
+
+
 def test_only_the_block_of_a_benchmark_is_replaced() -> None:
     once = with_block(MARKED, "a", r"new \1 text")
     assert once == MARKED.replace("old", "\nnew \\1 text\n")

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.metadata import unknown_partition
 from kcli.core.cluster.routes import ToController
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (
@@ -14,7 +15,7 @@ from kcli.core.error_codes import (
     PREFERRED_LEADER_NOT_AVAILABLE,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -82,11 +83,7 @@ def elect_leaders(
 
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:
     if code == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(
-            f"{tp} does not exist",
-            why="the cluster has no such topic, or the topic has fewer partitions",
-            do=f"`kcli topics describe {tp.topic}` shows its partitions",
-        )
+        return unknown_partition(tp)
     return BrokerError(
         code,
         f"electing a leader of {tp}",

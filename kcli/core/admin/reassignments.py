@@ -7,6 +7,7 @@ from typing import Any
 from kcli.core.admin.committed import by_topic
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.metadata import unknown_partition
 from kcli.core.cluster.routes import ToController
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (
@@ -14,7 +15,7 @@ from kcli.core.error_codes import (
     NONE,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -138,11 +139,7 @@ def list_reassignments(
 
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:
     if code == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(
-            f"{tp} does not exist",
-            why="the cluster has no such topic, or the topic has fewer partitions",
-            do=f"`kcli topics describe {tp.topic}` shows its partitions",
-        )
+        return unknown_partition(tp)
     return BrokerError(code, f"reassigning {tp}", message=message or "", needs=[on_cluster("ALTER")])
 
 

@@ -157,6 +157,15 @@ def no_partition(tp: TopicPartition, count: int) -> UnknownPartitionError:
     )
 
 
+def unknown_partition(tp: TopicPartition) -> NotFoundError:
+    """The error where a broker knows only that there is no such partition, and not whether there is the topic."""
+    return NotFoundError(
+        f"{tp} does not exist",
+        why="the cluster has no such topic, or the topic has fewer partitions",
+        do=f"`kcli topics describe {tp.topic}` shows its partitions",
+    )
+
+
 def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
     """The error for a partition without a leader; ``down``: the brokers with its replicas, if none of them can lead."""
     brokers = ", ".join(map(str, down))

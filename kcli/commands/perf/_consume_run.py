@@ -10,7 +10,7 @@ from kcli.commands._consume_options import unused_of_members
 from kcli.commands._what_to_read import Topics
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import check_warmup
+from kcli.commands.perf._load_flags import check_shares, check_warmup
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
@@ -72,7 +72,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
         inv.talk.note(
             f"{topic} has {counted(processes, 'partition')}: so many processes read, not {flags['processes']}"
         )
-    _check_shares(flags["num_records"], processes)
+    check_shares("consume", flags["num_records"], processes)
     show_plan(inv, _plan_text(topic, len(numbers), flags, processes))
     if inv.dry_run:
         return inv.finish(done=False)
@@ -133,15 +133,6 @@ def _topic(inv: Invocation, topic: str, options: ConsumerOptions) -> tuple[list[
         found = bounds(consumer, [TopicPartition(topic, number) for number in numbers], inv.timeout)
         records = sum(found.ends.values()) - sum(found.starts.values())
         return numbers, consumer.cluster.view.cluster_id, records
-
-
-def _check_shares(records: int | None, processes: int) -> None:
-    if records is not None and records < processes:
-        raise usage(
-            f"kcli perf consume: {counted(records, 'record')} by {processes} processes",
-            why="each of them reads one at least",
-            do="more --num-records, or fewer --processes",
-        )
 
 
 def _judge(

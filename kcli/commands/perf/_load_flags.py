@@ -8,6 +8,7 @@ from typing import Any
 from kcli.commands.shared.usage import usage
 from kcli.flows.perf.marks import MARK_SIZE
 from kcli.flows.perf.payload import Values, can_be_marked
+from kcli.output.progress import counted
 
 DEFAULT_SIZE = 1024  # bytes of a value
 _MADE = (("record_size", "--record-size"), ("compressible", "--compressible"))
@@ -64,4 +65,15 @@ def check_warmup(flags: Mapping[str, Any], test: str) -> None:
             f"kcli perf {test}: --warmup-records {flags['warmup_records']} of --num-records {most}",
             why="the records of the warm-up are part of them, and no record would be measured",
             do="more --num-records, or fewer --warmup-records",
+        )
+
+
+def check_shares(test: str, records: int | None, processes: int) -> None:
+    """Each process has a share of the records."""
+    if records is not None and records < processes:
+        does = {"consume": "reads"}.get(test, "sends")
+        raise usage(
+            f"kcli perf {test}: {counted(records, 'record')} by {processes} processes",
+            why=f"each of them {does} one at least",
+            do="more --num-records, or fewer --processes",
         )

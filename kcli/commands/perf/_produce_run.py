@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
-from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
+from kcli.commands.perf._load_flags import check_markable, check_shares, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
@@ -36,7 +36,6 @@ from kcli.flows.perf.result import Run, perf_item
 from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
-from kcli.output.progress import counted
 
 _MATTER = (
     "acks",
@@ -141,12 +140,7 @@ def _checked(flags: Mapping[str, Any]) -> Values:
         )
     values = values_of(flags, "produce")
     check_warmup(flags, "produce")
-    if flags["num_records"] is not None and flags["num_records"] < flags["processes"]:
-        raise usage(
-            f"kcli perf produce: {counted(flags['num_records'], 'record')} by {flags['processes']} processes",
-            why="each of them sends one at least",
-            do="more --num-records, or fewer --processes",
-        )
+    check_shares("produce", flags["num_records"], flags["processes"])
     if flags["verify"]:
         check_markable(values, "kcli perf produce: --verify")
     check_report_flags(flags, "produce", checked=flags["verify"])

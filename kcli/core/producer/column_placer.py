@@ -80,9 +80,11 @@ class ColumnPlacer:
                 to = self._placer.sticky_partition(self._topic, 0) if partition is None else partition
                 taken = self._placer.append(TopicPartition(self._topic, to), fill)
                 start += taken
-                if partition is None and start < rows.stop:
+                if partition is not None:
+                    continue
+                if start < rows.stop:
                     self._placer.unstick(self._topic)
-                elif partition is None:
+                else:
                     self._placer.count(self._topic, self._size(taken))
         except (KcliError, ValueError) as error:
             left = rows.stop - start

@@ -72,9 +72,8 @@ class Load:
         if plan.rate is not None:
             self._schedule = Schedule(start, plan.rate, plan.number % plan.processes, plan.processes)
         if plan.seconds is not None and not plan.warmup:
-            self._until = (
-                start + plan.seconds
-            )  # of all processes, also of one whose first record is due later
+            # Of all processes, also of one whose first record is due later.
+            self._until = start + plan.seconds
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:

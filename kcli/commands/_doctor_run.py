@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib import metadata
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
@@ -53,9 +54,9 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     waiting = nullcontext() if screen else inv.first_contact(subject.options.bootstrap_servers)
     with waiting:
         for finding in examination.findings():
-            found.append(finding)
+            found.append(replace(finding, do=inv.with_user(finding.do)))
             if screen is not None:
-                screen.show(finding)
+                screen.show(found[-1])
     code = worst((one.code for one in found), done=False)
     if screen is not None:
         screen.close(found)

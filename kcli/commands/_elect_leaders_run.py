@@ -16,6 +16,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import OR_HIDDEN, no_partition
 from kcli.core.errors import KcliError
+from kcli.core.permissions import grant_command, on_topic
 from kcli.core.types import TopicPartition
 from kcli.flows.leader_elections import (
     NOBODY,
@@ -129,7 +130,7 @@ def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
     if not count:
         inv.talk.warn(
             f"no partition was checked: the cluster has no topics, {OR_HIDDEN} "
-            "(kcli acls create --principal User:NAME --operation describe --topic TOPIC)"
+            f"({inv.with_user(grant_command('DESCRIBE', [on_topic('DESCRIBE', 'TOPIC')]))})"
         )
         return
     state = "has a leader" if unclean else "is led by its preferred replica"

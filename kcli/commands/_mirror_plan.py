@@ -8,7 +8,7 @@ from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.core.errors import AuthError
 from kcli.flows.mirror.job import Ends
-from kcli.flows.mirror.preflight import HIDDEN, ConflictError, Denied, Finding, grant_commands
+from kcli.flows.mirror.preflight import HIDDEN, ConflictError, Denied, Finding, Login, grant_commands
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
 
@@ -56,7 +56,13 @@ def may_begin(
             f"{counted(len(findings.denied), 'permission')} missing",
             why="; ".join(finding.what for finding in findings.denied),
             do=f"have {'it' if len(findings.denied) == 1 else 'them'} granted, or leave these topics out: "
-            + "; ".join(grant_commands(findings.denied, names.source_option, names.target_option)),
+            + "; ".join(
+                grant_commands(
+                    findings.denied,
+                    Login(names.source_option, names.source.user),
+                    Login(names.target_option, names.target.user),
+                )
+            ),
         )
     if findings.conflicts and not compares:
         show_plan(inv, plan)

@@ -24,6 +24,8 @@ _REPLICAS = (
     "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
     "`kcli topics describe` shows which replicas are in sync"
 )
+# Without an operation: which one is missing is known where the request is made (``BrokerError.needs``), not here.
+_GRANT = "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION"
 
 REMEDIES = {
     LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe` shows leaders and replicas",
@@ -34,14 +36,13 @@ REMEDIES = {
     NOT_ENOUGH_REPLICAS: _REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     REBALANCE_IN_PROGRESS: "try again when the rebalance is over",
-    TOPIC_AUTHORIZATION_FAILED: "have it granted, as in `kcli acls create --principal User:NAME --operation read --topic "
-    "TOPIC`: read to consume, write to produce, describe to see it, create, delete (also its records), alter to add "
-    "partitions, describe_configs and alter_configs for its configuration",
-    30: "have it granted, as in `kcli acls create --principal User:NAME --operation read --group GROUP`: read to consume "
-    "and to commit, describe to see it, delete",
-    31: "have it granted, as in `kcli acls create --principal User:NAME --operation describe --cluster`: describe to see "
-    "the cluster, create for topics, describe_configs and alter_configs for brokers, alter for ACLs and partitions; a "
-    "producer needs no permission for the cluster if it has write for a topic",
+    TOPIC_AUTHORIZATION_FAILED: f"{_GRANT} --topic TOPIC`: read to consume, write to produce, describe to see it, "
+    "create, delete (also its records), alter to add partitions, describe_configs and alter_configs for its "
+    "configuration",
+    30: f"{_GRANT} --group GROUP`: read to consume and to commit, describe to see it, delete",
+    31: f"{_GRANT} --cluster`: describe to see the cluster, create for topics, describe_configs and alter_configs for "
+    "brokers and quotas, alter for ACLs, users, leaders and replicas; a producer needs no permission for the cluster if "
+    "it has write for a topic",
     INVALID_RECORD: "a record of a compacted topic (cleanup.policy=compact) needs a key; the log of the broker names any "
     "other reason",
     INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "
@@ -53,7 +54,7 @@ REMEDIES = {
     38: "use a replication factor of at most the number of brokers",
     40: "correct the value: Kafka's documentation lists the keys of topics, brokers and groups, and their values",
     43: "set message.format.version of the topic to 0.11.0 or later",
-    53: "have an ACL granted (`kcli acls create`): WRITE on the transactional id",
+    53: "have it granted: `kcli acls create --principal User:NAME --operation write --transactional-id ID`",
     56: "check the disks and the log of that broker",
     76: "choose another codec with -z, or check compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",

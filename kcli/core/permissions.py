@@ -12,6 +12,10 @@ _OPTIONS = {
 }
 
 
+SOME_USER = "User:NAME"
+"""The principal in a command that grants a permission: brokers do not say which one they see (``granted_to``)."""
+
+
 class Permission(NamedTuple):
     """``operation`` as in an ACL, on what the error ``code`` is about: 29 a topic, 30 a group, 31 the cluster,
     53 a transactional id.
@@ -29,7 +33,7 @@ class Permission(NamedTuple):
 
     @property
     def grant(self) -> str:
-        """The remedy: the command that grants it. The client does not know the principal that the broker sees."""
+        """The remedy: the command that grants it to ``SOME_USER``."""
         return f"have it granted: {grant_command(self.operation, [self])}{_INCLUDED.get(self[:2], '')}"
 
     @property
@@ -38,9 +42,14 @@ class Permission(NamedTuple):
         return " ".join([_OPTIONS[self.code][1], *([shlex.quote(self.name)] if self.name else [])])
 
 
+def granted_to(user: str, remedy: str) -> str:
+    """A remedy whose commands grant permissions to ``user``; as it is, if the user is not known (empty)."""
+    return remedy.replace(SOME_USER, shlex.quote(f"User:{user}")) if user else remedy
+
+
 def grant_command(operation: str, needs: Iterable[Permission], *options: str) -> str:
     """The command that grants one operation on several resources; ``options`` name the cluster and its user."""
-    words = [*options, "--principal", "User:NAME", "--operation", operation.lower()]
+    words = [*options, "--principal", SOME_USER, "--operation", operation.lower()]
     return " ".join(["kcli acls create", *words, *(need.option for need in needs)])
 
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
+from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.in_process import Done, kcli
 
@@ -140,3 +142,44 @@ def test_a_dry_run_shows_the_others(cluster: FakeCluster) -> None:
     done = run(cluster, "consume hidden open -e --dry-run")
     assert done.out == "open-0: from 0 to 1\nopen-1: from 0 to 1\n"
     assert LACK in done.err
+
+
+AS_ALICE = [
+    word
+    for pair in (
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=SCRAM-SHA-256",
+        "sasl.username=alice smith",
+        "sasl.password=secret",
+        "allow.plaintext.secrets=true",
+    )
+    for word in ("-X", pair)
+]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topics describe hidden",
+        "produce hidden FILE",
+        "doctor --topic hidden",
+        "topics describe hidden -o json",
+    ],
+)
+def test_the_command_that_grants_a_permission_names_the_user_where_it_is_known(line: str) -> None:
+    sasl = Sasl(users={"alice smith": "secret"})
+    with FakeCluster(1, topics={"hidden": 1}, hidden_topics=frozenset({"hidden"}), sasl=sasl) as cluster:
+        done = kcli(*line.replace("FILE", os.devnull).split(), *AS_ALICE, bootstrap=cluster.bootstrap)
+    assert done.code == 4, done
+    assert GRANT.replace("User:NAME", "'User:alice smith'") in done.out + done.err
+
+
+@pytest.mark.parametrize("code", [Code.TOPIC_AUTHORIZATION_FAILED, Code.CLUSTER_AUTHORIZATION_FAILED])
+def test_a_refusal_that_no_request_of_kafka_has_proposes_no_operation(
+    cluster: FakeCluster, code: int
+) -> None:
+    """Groups are refused with another code: which permission a foreign broker wants is not known."""
+    cluster.fail(DescribeGroupsRequest, code, times=FOREVER)
+    err = run(cluster, "groups describe g").err
+    assert "--operation OPERATION" in err
+    assert "--operation read" not in err

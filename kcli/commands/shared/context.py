@@ -43,10 +43,13 @@ PARTLY = 6
 
 
 class ClusterName(NamedTuple):
-    """The profile, or the address of the first broker; ``details`` may be empty."""
+    """The profile, or the address of the first broker; ``details`` may be empty, and ``user``, the name in the
+    principal that the brokers see, where the options do not determine it.
+    """
 
     name: str
     details: str
+    user: str = ""
 
 
 def cluster_name(resolved: Resolved) -> ClusterName:
@@ -59,7 +62,13 @@ def cluster_name(resolved: Resolved) -> ClusterName:
     if login := _login(resolved):
         details.append(login)
     name = resolved.profile.name if resolved.profile is not None else first + (",…" if comma else "")
-    return ClusterName(name, ", ".join(details))
+    return ClusterName(name, ", ".join(details), _user(resolved))
+
+
+def _user(resolved: Resolved) -> str:
+    """With PLAIN and SCRAM the principal is the user's name."""
+    known = resolved.uses("sasl_mechanism") and resolved.values.get("sasl_mechanism") not in _NAMES
+    return str(resolved.values.get("sasl_username") or "") if known else ""
 
 
 def _login(resolved: Resolved) -> str:
@@ -67,9 +76,9 @@ def _login(resolved: Resolved) -> str:
     values = resolved.values
     if resolved.uses("sasl_mechanism"):
         mechanism = str(values.get("sasl_mechanism") or "")
-        name = values.get(_NAMES.get(mechanism, "sasl_username"), "")
         if mechanism not in _NAMES:
-            return f"as User:{name}" if name else ""
+            return f"as User:{user}" if (user := _user(resolved)) else ""
+        name = values.get(_NAMES[mechanism], "")
         return f"as {name} by {mechanism}" if name else f"by {mechanism}"
     if not resolved.uses("ssl_certificate_location"):
         return ""
@@ -129,6 +138,19 @@ class Invocation:
     def cluster_name(self) -> ClusterName:
         """How plans name the cluster that is changed: ``prod``, with the details ``profile prod, as User:ops``."""
         return cluster_name(self.acting or self.resolved)
+
+    def with_user(self, remedy: str) -> str:
+        """``remedy`` with the user of the command's cluster in the commands that grant a permission, where it is known.
+
+        A mirror has two clusters, and no such user.
+        """
+        from kcli.core.permissions import granted_to  # for errors and findings only
+
+        return (
+            granted_to(cluster_name(self._configuration.resolved).user, remedy)
+            if self._configuration
+            else remedy
+        )
 
     @property
     def profile(self) -> Profile | None:

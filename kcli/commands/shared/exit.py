@@ -152,6 +152,8 @@ def error_document(code: int, what: str, why: str, do: str) -> str:
 def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | None) -> None:
     """Three lines on stderr, or one object where the output is JSON. A closed stderr is no reason to fail."""
     why = "" if why in what else why
+    if values is not None and values.invocation is not None:
+        do = values.invocation.with_user(do)
     if values is not None and values.output in ("json", "ndjson"):
         text = error_document(code, what, why, do)
     else:

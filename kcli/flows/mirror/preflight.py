@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
-from kcli.core.permissions import Permission, grant_command, on_topic
+from kcli.core.permissions import Permission, grant_command, granted_to, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
 from kcli.output.progress import counted
@@ -163,14 +163,22 @@ def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | Non
         yield _denied("WRITE", route, of_source=False)
 
 
-def grant_commands(denied: Sequence[Denied], source: str, target: str) -> list[str]:
-    """The commands that grant what is missing, one for each operation and cluster; ``source`` and ``target`` are the
-    options that name them.
-    """
-    needs: dict[tuple[str, str], list[Permission]] = {}
+class Login(NamedTuple):
+    """How a cluster is named on a command line, and the user there, empty where it is not known."""
+
+    option: str
+    user: str
+
+
+def grant_commands(denied: Sequence[Denied], source: Login, target: Login) -> list[str]:
+    """The commands that grant what is missing, one for each operation and cluster."""
+    needs: dict[tuple[Login, str], list[Permission]] = {}
     for one in denied:
         needs.setdefault((source if one.of_source else target, one.need.operation), []).append(one.need)
-    return [grant_command(operation, each, cluster) for (cluster, operation), each in needs.items()]
+    return [
+        granted_to(login.user, grant_command(operation, each, login.option))
+        for (login, operation), each in needs.items()
+    ]
 
 
 def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:

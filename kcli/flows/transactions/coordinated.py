@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import unknown_id
 from kcli.core.errors import AuthError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.permissions import SOME_USER
 
 if TYPE_CHECKING:
     from kcli.core.admin.transactions import TransactionDescription
@@ -97,7 +98,7 @@ def _hidden(admin: Admin) -> list[KcliError]:
         AuthError(
             "whether transactions hang is unknown",
             why="this client may not describe all transactional ids, and brokers do not say which they leave out",
-            do="have it granted: kcli acls create --principal User:NAME --operation describe --transactional-id '*'",
+            do=f"have it granted: kcli acls create --principal {SOME_USER} --operation describe --transactional-id '*'",
         )
     ]
 

@@ -129,8 +129,8 @@ HABITS = [
         "consume orders -o beginning",
         2,
         "-o beginning is not an output format",
-        "kcat's -o is --offset",
-        "--from-beginning",
+        "kcat's -o is --from-beginning",
+        "--from-beginning or --offset beginning",
     ),
     Row("consume orders -o -5", 2, "-o -5 is not an output format", "kcat's -o is --offset", "--offset -5"),
 ]

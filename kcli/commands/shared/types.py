@@ -82,13 +82,11 @@ class OutputType(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """The word, lower case."""
         word = str(value).lower()
-        if looks_like_offset(word):
+        if option := option_of_kcat(word):
             raise usage(
                 f"-o {value} is not an output format",
-                why="in kcli, -o always chooses the output format; kcat's -o is --offset",
-                do="use --from-beginning or --offset beginning"
-                if word in ("beginning", "earliest", "start")
-                else f"use --offset {value}",
+                why=f"in kcli, -o always chooses the output format; kcat's -o is {option.split()[0]}",
+                do=f"use {option}",
                 ctx=ctx,
             )
         return word
@@ -134,10 +132,17 @@ class DebugType(ParamType):
         return areas or frozenset(DEBUG_AREAS)
 
 
-def looks_like_offset(word: str) -> bool:
-    """Whether ``-o WORD`` is kcat's way to write an offset."""
-    words = ("beginning", "earliest", "start", "end", "latest", "stored")
-    return word in words or word[:1] in "+-@0123456789" or word[:2] in ("s@", "e@")
+def option_of_kcat(word: str) -> str:
+    """What kcli has for ``-o WORD`` where that is kcat's way to write an offset, else nothing. ``s@`` and ``e@`` are
+    times to begin and to stop at, ``stored`` the offset that a group has committed.
+    """
+    if word[:2] in ("s@", "e@"):
+        return f"{'--since' if word[0] == 's' else '--until'} {word[2:] or 'TIME'}"
+    if word == "stored":
+        return "-g GROUP, which begins at its committed offsets"
+    if word in ("beginning", "earliest", "start"):
+        return "--from-beginning or --offset beginning"
+    return f"--offset {word}" if word in ("end", "latest") or word[:1] in "+-@0123456789" else ""
 
 
 DURATION = DurationType()

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.commands.shared import params
-from kcli.commands.shared.types import DEBUG, DURATION, OUTPUT, looks_like_offset
+from kcli.commands.shared.types import DEBUG, DURATION, OUTPUT, option_of_kcat
+from tests.command_lines import problem
 
 
 @pytest.mark.parametrize(
@@ -136,11 +137,26 @@ def test_types_fail_as_click_does_and_leave_values_alone() -> None:
         DEBUG.convert("x", None, None)
 
 
-def test_what_kcat_users_mean_by_o() -> None:
-    for word in ("beginning", "end", "stored", "-10", "5", "s@123", "e@123"):
-        assert looks_like_offset(word)
-    for word in OUTPUT.words:
-        assert not looks_like_offset(word)
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [
+        ("beginning", "--from-beginning or --offset beginning"),
+        ("end", "--offset end"),
+        ("stored", "-g GROUP, which begins at its committed offsets"),
+        ("-10", "--offset -10"),
+        ("5", "--offset 5"),
+        ("s@1732180000000", "--since 1732180000000"),
+        ("e@1732190000000", "--until 1732190000000"),
+    ],
+)
+def test_what_kcat_users_mean_by_o_is_an_option_of_consume(word: str, option: str) -> None:
+    assert option_of_kcat(word) == option
+    for one in option.partition(",")[0].split(" or "):
+        assert problem(["consume", "orders", *one.split()], complete=True) == ""
+
+
+def test_an_output_format_is_no_offset_of_kcats() -> None:
+    assert [word for word in OUTPUT.words if option_of_kcat(word)] == []
 
 
 def test_completions_offer_every_serde() -> None:

@@ -177,7 +177,9 @@ def _local_time(ms: int) -> str:
     return f" ({local.isoformat(sep=' ', timespec='milliseconds')})" if local.utcoffset() else ""
 
 
-def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tuple[Selection, Where | None]":
+def selection(
+    flags: dict[str, Any], decoding: "Decoding | None" = None, *, warn: Callable[[str], object] = str
+) -> "tuple[Selection, Where | None]":
     """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
     filters: list[Filter] = []
     key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
@@ -196,7 +198,7 @@ def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tup
     if flags["where"] is not None:
         from kcli.flows.filters.where import Where  # jmespath is loaded only where it is used
 
-        where = Where(flags["where"], key, value)
+        where = Where(flags["where"], key, value, warn=warn)
         filters.append(where)
     return Selection(filters), where
 

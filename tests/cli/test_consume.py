@@ -717,7 +717,7 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--all-partitions"), "without --key"),
         (("t", "--grep", "error"), "names no field"),
         (("t", "--grep", "v:("), "regular expression"),
-        (("t", "--where", "a ="), "JMESPath"),
+        (("t", "--where", "value.a ="), "is not valid at column 9"),
         (("t", "--offset", ":9", "--until", "1h"), "both specify where to stop"),
         (("t", "--since", "1h", "--until", "2h"), "--until is before the start"),
         (("t", "--offset", "@1h", "--until", "2h"), "--until is before the start"),

@@ -107,16 +107,16 @@ def test_a_type_that_does_not_fit_is_counted() -> None:
     "expression", ["", "value.", "a ==", "nofunction(value)[", "'", "a && sort_by(b, &lenght(c))"]
 )
 def test_an_invalid_expression_is_a_usage_error(expression: str) -> None:
-    with pytest.raises(ConfigError, match="not a JMESPath"):
+    with pytest.raises(ConfigError, match="is not valid at column [0-9]+"):
         Where(expression)
 
 
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("value.n ==", "Incomplete expression"),
-        ("value.n = `1`", "Unknown token '='"),
-        ("value.n ] == `1`", 'Parse error at column 8, token "]"'),
+        ("value.n ==", "expected a field, a number, or text in single quotes, not the end"),
+        ("value.n = `1`", "or the end, not '='"),
+        ("value.n ] == `1`", "or the end, not ']'"),
         ("starts_with(key)", "starts_with() expects 2 arguments, not 1"),
         ("topic || length(key, value)", "length() expects 1 argument, not 2"),
         ("not_null()", "not_null() expects at least 1 argument, not 0"),

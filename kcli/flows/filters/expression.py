@@ -502,26 +502,30 @@ def _calling(function: Callable[..., Any], arguments: Sequence[Reader]) -> Reade
 
 def _contains(subject: Any, search: Any) -> bool:
     if type(subject) is not str and type(subject) is not list:
-        raise TypeError
+        raise _unfit("contains", subject)
     return search in subject
 
 
 def _starts_with(text: Any, prefix: Any) -> bool:
     if type(text) is not str or type(prefix) is not str:
-        raise TypeError
+        raise _unfit("starts_with", text, prefix)
     return text.startswith(prefix)
 
 
 def _ends_with(text: Any, suffix: Any) -> bool:
     if type(text) is not str or type(suffix) is not str:
-        raise TypeError
+        raise _unfit("ends_with", text, suffix)
     return text.endswith(suffix)
 
 
 def _length(subject: Any) -> int:
     if type(subject) not in (str, list, dict):
-        raise TypeError
+        raise _unfit("length", subject)
     return len(subject)
+
+
+def _unfit(function: str, *given: Any) -> TypeError:
+    return TypeError(f"{function}() was given {' and '.join(map(_described, given))}")
 
 
 _QUICK: Mapping[str, Callable[..., Any]] = {

@@ -190,8 +190,7 @@ class Where:
     def _fails(self, fields: BatchFields, index: int, error: Exception) -> bool:
         """Counts a record for which the expression is an error."""
         if not self.failed:
-            why = " ".join(str(error).split()) or "a function was given another type than it accepts"
-            self.failure = f"{fields.tp}@{fields.offset(index)}: {why}"
+            self.failure = f"{fields.tp}@{fields.offset(index)}: {' '.join(str(error).split())}"
             self._warn(f"--where skips {self.failure}")
         self.failed += 1
         self._unlike.clear()

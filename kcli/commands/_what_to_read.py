@@ -14,7 +14,7 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
+from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.key import PARTITIONER, KeyFilter, owner
@@ -134,8 +134,8 @@ def wanted_range(flags: dict[str, Any], policy: ResetPolicy | None = None) -> Ra
                 do="use one of them",
             )
         stop = OffsetSpec("timestamp", flags["until"])
-    if start is not None and stop is not None and start.kind == stop.kind == "timestamp":
-        _check_order(start.value, stop.value)
+    since = "--since" if flags["since"] is not None else "--offset"
+    check_times(RangeSpec(start, stop), wall_ms(), "kcli consume", since=since, start="the start")
     for end in (start, stop):
         if end is not None and end.kind == "stored" and (flags["group"] is None or end is stop):
             raise usage(
@@ -150,15 +150,6 @@ def _start_of(policy: ResetPolicy) -> OffsetSpec | None:
     if policy.kind == "duration":
         return OffsetSpec("timestamp", max(0, wall_ms() - policy.back_ms))
     return OffsetSpec(policy.kind) if policy.kind in ("earliest", "latest") else None
-
-
-def _check_order(since: int, until: int) -> None:
-    if until < since:
-        raise usage(
-            "kcli consume: --until is before the start",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
 
 
 def echo_times(inv: Invocation, spec: RangeSpec) -> None:

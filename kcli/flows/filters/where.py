@@ -22,7 +22,7 @@ from jmespath.exceptions import JMESPathError
 
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
-from kcli.core.positions import parse_instant
+from kcli.core.positions import read_instant
 from kcli.flows.filters import json_value
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.decoded import DecodedField
@@ -71,8 +71,15 @@ class Where:
         """Raises ConfigError for an invalid expression. ``warn`` is given the first error of each kind at once."""
         types = _TYPES if key is None else {**_TYPES, "key": None}
         now = wall_ms() if now_ms is None else now_ms
-        parsed = _parsed(text, types, lambda said: parse_instant(said, now, tz))
-        self.notes = parsed.notes
+        notes: list[str] = []
+
+        def instant(said: str) -> int:
+            ms, note = read_instant(said, now, tz)
+            notes.extend(filter(None, (note,)))
+            return ms
+
+        parsed = _parsed(text, types, instant)
+        self.notes = (*parsed.notes, *notes)
         expression = Expression(parsed.tree)
         self._errors = (TypeError, JMESPathError)
         self._key, self._value, self._warn = key, value, warn

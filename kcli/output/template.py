@@ -3,8 +3,9 @@ r"""The ``-f`` format: text with verbs, parsed once into a render program.
 Verbs of kcl and of kcat, where they differ kcat's: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key,
 ``%v`` ``%s`` value, ``%K`` ``%V`` ``%S`` lengths of key and value (−1 for null), ``%R`` the value's length as
 four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%d{strftime[…]}`` the time in UTC, ``%h`` headers as
-``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their number,
-``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take ``{base64}``, ``{hex}``, ``{json}``.
+``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their
+number, ``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take
+``{base64}``, ``{hex}``, ``{json}``.
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 """
 
@@ -54,8 +55,9 @@ class TemplateError(ValueError):
 
 
 class Template:
-    """``parts`` are the operations of the format, for ``bind``; ``extras`` the columns it needs. ``has_verbs``: whether it
-    prints anything of a record.
+    """``parts`` are the operations of the format, for ``bind``; ``extras`` the columns it needs.
+
+    ``has_verbs``: whether it prints anything of a record.
     """
 
     def __init__(self, text: str, *, null: bytes = b"") -> None:

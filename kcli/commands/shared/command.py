@@ -62,7 +62,8 @@ class WithGlobals(click.Command):
             if isinstance(error, click.NoSuchOption) and ctx.parent is None:
                 from kcli.commands.shared.habits import kcat_mode  # a table for errors only
 
-                error.option_name = kcat_mode(words) or error.option_name
+                if mode := kcat_mode(words):
+                    raise click.NoSuchOption(mode, ctx=ctx) from None
             raise
 
 

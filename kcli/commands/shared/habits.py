@@ -312,7 +312,7 @@ _OTHER_TOOLS = {
 
 
 def kcat_mode(words: Sequence[str]) -> str | None:
-    """The option of a line for kcat that says what it does, as in ``-t T -C -e`` or ``-t T -eC``; None if there is none."""
+    """The option of a line for kcat that says what it does, as in ``-t T -C -e`` or ``-t T -eC``; None without one."""
     return next((f"-{mode[1]}" for word in words if (mode := _KCAT_MODE.match(word))), None)
 
 

@@ -27,10 +27,11 @@ from kcli.flows.filters import json_value
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import Expression, Path, Reader, UnlikeError, chain, follow, itself
-from kcli.flows.filters.grammar import NUMBER, TEXT, Parsed, WhereError, parse
+from kcli.flows.filters.grammar import NUMBER, TEXT, Parsed, parse
 from kcli.flows.filters.grep import raw_name
 from kcli.flows.filters.json_value import Members
 from kcli.flows.filters.selection import Mask, both
+from kcli.flows.filters.tokens import WhereError
 from kcli.serde.errors import DecodeError
 
 _TYPES: Mapping[str, str | None] = {

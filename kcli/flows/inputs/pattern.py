@@ -1,10 +1,10 @@
 r"""``-f PATTERN`` on input: the verbs of ``consume -f``, for reading. Pure.
 
 ``%k`` key, ``%v`` ``%s`` value (``{base64}``, ``{hex}``, ``{json}``), ``%h{…}`` headers, each by the inner pattern of
-``%k`` and ``%v``, ``%h{NAME}`` the value of one, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in ms, ``%p`` partition. A field
-extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four big-endian bytes) before a
-key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e %x %y`` are ignored.
-Escapes ``\n \r \t \\ \xNN``. What a record has once is read once: a second verb for it is an error.
+``%k`` and ``%v``, ``%h{NAME}`` the value of one, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in
+ms, ``%p`` partition. A field extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four
+big-endian bytes) before a key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e
+%x %y`` are ignored. Escapes ``\n \r \t \\ \xNN``. What a record has once is read once: a second verb for it is an error.
 
 Where the pattern ends in text that occurs nowhere else in it, that text ends a record, so that a bad record does not
 affect others; a pattern that ends in a verb is ended by the delimiter of ``-D``.

@@ -363,7 +363,7 @@ CONSUME = [
         "consume orders --where 'status == `5`'",
         2,
         "is not valid at column 1",
-        "no field status; its fields are key, value",
+        "no field status; it has key, value",
         "value.status",
     ),
     Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),

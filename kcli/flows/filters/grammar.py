@@ -227,7 +227,7 @@ class _Parser:
         fields = ", ".join(self._types)
         return WhereError(
             token.start + 1,
-            f"a record has no field {token.text}; its fields are {fields}",
+            f"a record has no field {token.text}; it has {fields}",
             f"a member of a JSON value is value.{token.text}, text is '{token.text.strip(chr(34))}'",
         )
 

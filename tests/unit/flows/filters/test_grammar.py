@@ -242,7 +242,7 @@ def test_a_name_in_double_quotes_is_usual(text: str) -> None:
         ("value.a == `x", 12, "expected another `", ""),
         ('value.a =~ "\\d"', 12, "invalid \\escape", "in single quotes once"),
         ("value.a == DE", 12, "no field DE", "text is 'DE'"),
-        ("status > 5", 1, "no field status; its fields are key, value", "value.status"),
+        ("status > 5", 1, "no field status; it has key, value", "value.status"),
         ('"status".a', 1, 'no field "status"', ""),
         ("true.a", 1, "no field true", ""),
         ("timestamp > 3h", 14, "not 'h'", "single quotes: 'DE', '2026-11-28T10:00Z', '3h'"),

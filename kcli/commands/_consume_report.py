@@ -66,6 +66,10 @@ def _report_skipped(inv: Invocation, where: "Where") -> None:
     if count := where.failed:
         has, them = ("has another type", "it") if count == 1 else ("have other types", "them")
         inv.talk.note(f"{counted(count, 'record')} {has} than --where expects: --where skipped {them}")
+    if count := where.unlike:
+        inv.talk.note(
+            f"in {counted(count, 'record')} --where compared a number with text, which is never equal"
+        )
 
 
 def _document(result: ConsumeResult, damaged: int, undecoded: int) -> str:

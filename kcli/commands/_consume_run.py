@@ -50,7 +50,9 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     policy = reset_policy(inv, flags)
     spec = wanted_range(flags, policy)
     decoding = _decoding(inv, flags, topics)
-    chosen, where = selection(flags, decoding)
+    chosen, where = selection(flags, decoding, warn=inv.talk.warn)
+    for note in where.notes if where is not None else ():
+        inv.talk.note(note)
     consumers: list[Consumer] = []
 
     def broker(tp: TopicPartition) -> int:

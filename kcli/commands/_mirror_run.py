@@ -31,7 +31,7 @@ from kcli.core.errors import (
     TransactionUnknownError,
 )
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
-from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.checkpoint import locked
@@ -274,6 +274,7 @@ class _Run:
             raise ConfigError(
                 "kcli mirror: --offset stored", why="a mirror has no group", do="a job continues by itself"
             )
+        check_times(wanted, wall_ms(), "kcli mirror", since="--offset")
         later = begun_later(partitions, saved)
         spans: dict[TopicPartition, Span] = {}
         for some, start in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
 from kcli.flows.inputs.encoding import Encoding
 from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.input_format import FORMATS, InputFormat
 from kcli.flows.inputs.item import BadLine
 from kcli.flows.inputs.lines import LineFormat
 
@@ -75,8 +76,9 @@ def input_format(flags: dict[str, Any], options: ProducerOptions, *, keep: bool)
 
 
 def _kind(flags: dict[str, Any]) -> str:
-    kind: str = flags["input_format"] or ("pattern" if flags["pattern"] else "lines")
-    if flags["pattern"] and kind not in ("pattern", "failed"):
+    given = flags["pattern"] is not None
+    kind: str = flags["input_format"] or ("pattern" if given else "lines")
+    if given and kind not in ("pattern", "failed"):
         raise usage(
             f"kcli produce: -f with -i {kind}",
             why="both determine what a record looks like",
@@ -91,6 +93,18 @@ def _check_pattern(form: InputFormat) -> None:
     try:
         Pattern(form.pattern, form.how.delimiter)
     except PatternError as error:
+        if re.fullmatch("--?[A-Za-z].*", form.pattern):
+            raise usage(
+                f"kcli produce: -f needs a PATTERN, and the next word is {form.pattern}",
+                why="the word after -f is the pattern, whatever it begins with",
+                do=r"write the pattern behind -f, as in -f '%k\t%v\n', or leave -f out",
+            ) from None
+        if form.pattern.strip().lower() in FORMATS:
+            raise usage(
+                f"kcli produce: -f {form.pattern} is not an input pattern",
+                why=f"it has no verb; {form.pattern.strip().lower()} is an input format",
+                do=f"use -i {form.pattern.strip().lower()}",
+            ) from None
         raise usage(
             f"kcli produce: -f '{form.pattern}' is not a valid input pattern",
             why=str(error),

@@ -1,11 +1,13 @@
 """How ``consume`` prints records: the formatter for ``-o``, ``-f`` and ``-J``. Made before any network use."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.options import RECORD_KINDS
 from kcli.commands.shared.params import raw_bytes
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.types import TopicPartition
 from kcli.output import records
 from kcli.output.template import Template, TemplateError
@@ -69,9 +71,37 @@ def _check_flags(flags: dict[str, Any], kind: str) -> None:
             )
 
 
+def _without_verbs(text: str) -> Refused:
+    """The error for a format that would print the same for every record: most often the name of an output format, or the
+    next option, which stands where a format was forgotten.
+    """
+    if re.fullmatch("--?[A-Za-z].*", text):
+        return usage(
+            f"kcli consume: -f needs a FORMAT, and the next word is {text}",
+            why="the word after -f is the format, whatever it begins with",
+            do=r"write the format behind -f, as in -f '%k %v\n', or leave -f out",
+        )
+    kind = text.strip().lower()
+    if kind in RECORD_KINDS:
+        return usage(
+            f"kcli consume: -f {text} is not a format",
+            why=f"it has no verb, so every record would print the word; {kind} is an output format",
+            do=f"use -o {kind}",
+        )
+    near = nearest(kind, RECORD_KINDS)
+    return usage(
+        f"kcli consume: -f {text!r} is not a format",
+        why="it has no verb, so every record would print the same",
+        do=(f"did you mean -o {near}? " if near else "") + r"write one with verbs, as in -f '%k %v\n'",
+    )
+
+
 def _template(text: str, null: bytes, decoders: "Decoders | None") -> records.Formatter:
     try:
-        return records.TemplateFormatter(Template(text, null=null), decoders)
+        template = Template(text, null=null)
+        if not template.has_verbs:
+            raise _without_verbs(text)
+        return records.TemplateFormatter(template, decoders)
     except TemplateError as error:
         raise usage(
             f"kcli consume: -f '{text}' is not a valid format",

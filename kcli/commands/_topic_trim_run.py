@@ -196,7 +196,8 @@ def _items(
 def _words(spec: OffsetSpec, now: int, *, ago: bool) -> str:
     """The limit in words."""
     if spec.kind == "timestamp":
-        return f"{instant_text(spec.value, now, ago=ago)}, up to the first that is not older"
+        note = f" ({spec.note})" if spec.note else ""
+        return f"{instant_text(spec.value, now, ago=ago)}{note}, up to the first that is not older"
     words = {
         "earliest": "the start of the log",
         "latest": "the end of the log",

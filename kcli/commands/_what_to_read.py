@@ -14,7 +14,7 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
+from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.key import PARTITIONER, KeyFilter, owner
@@ -134,8 +134,8 @@ def wanted_range(flags: dict[str, Any], policy: ResetPolicy | None = None) -> Ra
                 do="use one of them",
             )
         stop = OffsetSpec("timestamp", flags["until"])
-    if start is not None and stop is not None and start.kind == stop.kind == "timestamp":
-        _check_order(start.value, stop.value)
+    since = "--since" if flags["since"] is not None else "--offset"
+    check_times(RangeSpec(start, stop), wall_ms(), "kcli consume", since=since, start="the start")
     for end in (start, stop):
         if end is not None and end.kind == "stored" and (flags["group"] is None or end is stop):
             raise usage(
@@ -150,15 +150,6 @@ def _start_of(policy: ResetPolicy) -> OffsetSpec | None:
     if policy.kind == "duration":
         return OffsetSpec("timestamp", max(0, wall_ms() - policy.back_ms))
     return OffsetSpec(policy.kind) if policy.kind in ("earliest", "latest") else None
-
-
-def _check_order(since: int, until: int) -> None:
-    if until < since:
-        raise usage(
-            "kcli consume: --until is before the start",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
 
 
 def echo_times(inv: Invocation, spec: RangeSpec) -> None:
@@ -177,7 +168,9 @@ def _local_time(ms: int) -> str:
     return f" ({local.isoformat(sep=' ', timespec='milliseconds')})" if local.utcoffset() else ""
 
 
-def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tuple[Selection, Where | None]":
+def selection(
+    flags: dict[str, Any], decoding: "Decoding | None" = None, *, warn: Callable[[str], object] = str
+) -> "tuple[Selection, Where | None]":
     """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
     filters: list[Filter] = []
     key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
@@ -196,7 +189,7 @@ def selection(flags: dict[str, Any], decoding: "Decoding | None" = None) -> "tup
     if flags["where"] is not None:
         from kcli.flows.filters.where import Where  # jmespath is loaded only where it is used
 
-        where = Where(flags["where"], key, value)
+        where = Where(flags["where"], key, value, warn=warn)
         filters.append(where)
     return Selection(filters), where
 

@@ -7,7 +7,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import RECORD_KINDS
-from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, Word
 from kcli.commands.shared.serde_options import serde_option
 from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
@@ -30,7 +30,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
         ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
-        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by the content of JSON values"),
+        ("kcli consume orders --where 'value.status >= 500' -e -o json", "by the content of JSON values"),
         ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON within JSON lines"),
         (
             "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
@@ -108,8 +108,9 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     ),
     click.option(
         "--where",
+        type=Word("expression", str, concept="filters"),
         metavar="EXPR",
-        help="Only records for which this JMESPath expression is true: value.status == 'late'.",
+        help="Only records for which this expression is true: value.status == 'late' and value.total > 80.",
     ),
     click.option(
         "--key", metavar="KEY", help="Only records with this key, from the partition it belongs to."
@@ -181,7 +182,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
     (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %d{strftime[%H:%M]}, %h headers,
-    %h{%k=%v }, %H their number, %e leader epoch, %x %y producer id and epoch, %%; %v{base64}, {hex}, {json}.
+    %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch, %%;
+    %v{base64}, {hex}, {json}.
 
     With -g only what was written and flushed is committed: every five seconds, before partitions go to other
     members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or at the one given with
@@ -189,9 +191,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
 
     --merge holds a record back until no other partition has an earlier one; for partitions that have no more records
     at present it waits one second. A field of --grep that is null matches nothing. --where sees key, value (parsed
-    JSON), headers (name to last value), topic, partition, offset, timestamp; literals are in backticks or single
-    quotes, as in value.status == `500` || headers.kind == 'late'. An expression that uses a value that is not JSON
-    does not match.
+    JSON), headers (name to last value), topic, partition, offset, timestamp, as in value.status >= 500 or headers.kind
+    in ('late', 'lost'); it is JMESPath and more: see `kcli help filters`. An expression that uses a value that is not
+    JSON does not match.
 
     -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep
     see what is decoded. avro, protobuf and jsonschema find schemas in a registry (-X schema.registry.url=URL) or a

@@ -181,7 +181,8 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     collects the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
 
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
-    --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text after it.
+    --partitioner manual. -f reads records by a pattern of %k %v %s %h{NAME} %h{%k=%v;} %d %T %p, each once and up to the
+    text after it.
 
     -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema use the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or

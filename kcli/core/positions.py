@@ -1,12 +1,14 @@
 """Offsets, ranges, instants and durations as people write them. Pure: ``now_ms`` and the time zone are passed in.
 
-``parse_offset`` and ``parse_range`` read ``--offset`` and ``--to``; ``parse_instant`` reads ``--since`` and
+``parse_offset`` and ``parse_range`` read ``--offset`` and ``--to``; ``read_instant`` reads ``--since`` and
 ``--until``. All raise ValueError with a sentence that says what is expected.
 """
 
 import re
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
+
+from kcli.core.errors import ConfigError
 
 EARLIEST_WORDS = frozenset(("earliest", "beginning", "start", "oldest"))
 LATEST_WORDS = frozenset(("latest", "end", "newest"))
@@ -18,11 +20,13 @@ class OffsetSpec(NamedTuple):
     """A position in every partition.
 
     ``kind``: ``earliest``, ``latest``, ``stored`` (the group's committed offset), ``offset`` (``value`` itself),
-    ``from_start`` and ``from_end`` (``value`` records from there, ≥ 0), ``timestamp`` (``value`` in ms).
+    ``from_start`` and ``from_end`` (``value`` records from there, ≥ 0), ``timestamp`` (``value`` in ms, ``note`` as of
+    ``Instant``).
     """
 
     kind: str
     value: int = 0
+    note: str = ""
 
 
 class RangeSpec(NamedTuple):
@@ -30,6 +34,17 @@ class RangeSpec(NamedTuple):
 
     start: OffsetSpec | None
     stop: OffsetSpec | None = None
+
+
+class Instant(NamedTuple):
+    """``ms`` since the epoch. ``note`` is a sentence on a local time that is not exactly one instant, else empty."""
+
+    ms: int
+    note: str = ""
+
+
+class FarInstantError(ValueError):
+    """A bare number would be a time of another century."""
 
 
 def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
@@ -74,10 +89,8 @@ def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec
         return OffsetSpec("offset", _int64(text))
     if re.fullmatch(r"[+-][0-9]+", text):
         return OffsetSpec("from_start" if text[0] == "+" else "from_end", _int64(text[1:]))
-    if text.startswith("@"):
-        return OffsetSpec("timestamp", parse_instant(text, now_ms, tz))
-    if word in DAY_WORDS or re.match(_DATE, text):
-        return OffsetSpec("timestamp", parse_instant(text, now_ms, tz))
+    if text.startswith("@") or word in DAY_WORDS or re.match(_DATE, text):
+        return OffsetSpec("timestamp", *read_instant(text, now_ms, tz))
     raise ValueError(
         f"{text!r} is not an offset (earliest, latest, stored, N, +N, -N) or a time "
         "such as @-1h, @10:30, 2026-11-21T10:00Z"
@@ -85,26 +98,31 @@ def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec
 
 
 def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
-    """Milliseconds since the epoch; a leading ``@`` is allowed.
+    """``read_instant`` in milliseconds since the epoch."""
+    return read_instant(text, now_ms, tz).ms
 
-    A bare integer is an epoch in s, ms, µs or ns by its digits; ``3h`` and ``-3h`` are three hours ago,
-    ``+3h`` in three hours; ``10:30`` is today; ISO dates and times without a zone are in ``tz``.
+
+def read_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> Instant:
+    """An instant; a leading ``@`` is allowed.
+
+    A bare integer is an epoch in s, ms, µs or ns by its digits, at most 100 years from now; ``3h`` and ``-3h`` are three
+    hours ago, ``+3h`` in three hours; ``10:30`` is today; ISO dates and times without a zone are in ``tz``. Of a local
+    time that is there twice the first one is taken, and of one that is skipped what the clock shows instead.
     """
     trimmed = text.strip().removeprefix("@")
     word = trimmed.lower()
     if word in DAY_WORDS:
         return _day(word, now_ms, tz)
     if re.fullmatch(r"[0-9]+", trimmed):
-        return epoch_ms(trimmed)
+        return Instant(_near(trimmed, now_ms))
     if re.fullmatch(_CLOCK, trimmed):
-        return _ms(datetime.combine(_local(now_ms, tz).date(), _time(trimmed, text)), tz)
+        return _placed(datetime.combine(_local(now_ms, tz).date(), _time(trimmed, text)), tz)
     if re.match(_DATE, trimmed):
         return _iso(trimmed, text, tz)
     sign = -1 if trimmed[:1] != "+" else 1
     try:
-        return now_ms + sign * parse_duration_ms(
-            trimmed.lstrip("+-") if trimmed[:1] in "+-" else trimmed, unit=True
-        )
+        ago = parse_duration_ms(trimmed.lstrip("+-") if trimmed[:1] in "+-" else trimmed, unit=True)
+        return Instant(now_ms + sign * ago)
     except ValueError:
         if re.fullmatch(r"[+-]?[0-9.]+ ?[A-Za-z]+", trimmed):
             raise ValueError(f"{text!r} has none of the units {', '.join(_UNITS)}, as 3h (ago) has") from None
@@ -123,12 +141,51 @@ def has_zone(text: str) -> bool:
 
 def epoch_ms(digits: str) -> int:
     """An epoch in seconds (up to 11 digits), ms (14), µs (17) or ns, distinguished by the number of digits."""
-    count, value = len(digits.lstrip("0")), int(digits)
-    if count <= 11:
-        return value * 1000
-    if count <= 14:
-        return value
-    return value // (1000 if count <= 17 else 1_000_000)
+    value = int(digits)
+    match _unit(digits):
+        case "s":
+            return value * 1000
+        case "ms":
+            return value
+        case "µs":
+            return value // 1000
+    return value // 1_000_000
+
+
+def _unit(digits: str) -> str:
+    count = len(digits.lstrip("0"))
+    return "s" if count <= 11 else "ms" if count <= 14 else "µs" if count <= 17 else "ns"
+
+
+def _near(digits: str, now_ms: int) -> int:
+    count = len(digits.lstrip("0"))
+    ms = epoch_ms(digits) if count <= 24 else now_ms + 2 * _CENTURY_MS
+    if abs(ms - now_ms) <= _CENTURY_MS:
+        return ms
+    year = f"is in the year {1970 + ms // _YEAR_MS}" if count <= 24 else "is larger than any time"
+    raise FarInstantError(
+        f"{digits if count <= 24 else digits[:24] + '…'} has {count} digits, so it was taken as {_unit(digits)}, and "
+        f"{year}, more than 100 years away; the times of these years have 10 digits in s, 13 in ms, 16 in µs and 19 in ns"
+    )
+
+
+def check_times(
+    spec: RangeSpec, now_ms: int, where: str, *, since: str, until: str = "--until", start: str = ""
+) -> None:
+    """ConfigError for a range of time that cannot have a record; ``since`` and ``until`` are what named its ends."""
+    first, last = (end.value if end is not None and end.kind == "timestamp" else None for end in spec)
+    if first is not None and last is not None and last < first:
+        raise ConfigError(
+            f"{where}: {until} is before {start or since}",
+            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
+            do="exchange the two times",
+        )
+    if first is not None and first > now_ms:
+        raise ConfigError(
+            f"{where}: {since} is in the future",
+            why="no record is that new: 3h is three hours ago, +3h in three hours",
+            do="give a time before now; --offset latest begins with what arrives" if since[:1] == "-" else "",
+        )
 
 
 def parse_duration_ms(text: str, *, unit: bool = False) -> int:
@@ -214,15 +271,21 @@ Ends = tuple[OffsetSpec | None, OffsetSpec | None]
 def _splits(text: str, now_ms: int, tz: tzinfo | None) -> list[Ends]:
     """Every way to split the text at one colon into two positions."""
     found: list[Ends] = []
+    far: FarInstantError | None = None
     for at in (index for index, sign in enumerate(text) if sign == ":"):
         start, stop = text[:at], text[at + 1 :]
         try:
             ends = _side(start, now_ms, tz), _side(_with_at(text, stop), now_ms, tz)
+        except FarInstantError as error:
+            far = error
+            continue
         except ValueError:
             continue
         kinds = {end.kind for end in ends if end is not None}
         if kinds and kinds != {"timestamp", "offset"}:  # 10:00:30 never means a time and the offset 30
             found.append(ends)
+    if far is not None and not found:
+        raise far
     return found
 
 
@@ -244,21 +307,21 @@ def _int64(digits: str) -> int:
     return value
 
 
-def _day(word: str, now_ms: int, tz: tzinfo | None) -> int:
+def _day(word: str, now_ms: int, tz: tzinfo | None) -> Instant:
     if word == "now":
-        return now_ms
+        return Instant(now_ms)
     day = _local(now_ms, tz).date() - timedelta(days=1 if word == "yesterday" else 0)
-    return _ms(datetime.combine(day, time()), tz)
+    return _placed(datetime.combine(day, time()), tz)
 
 
-def _iso(trimmed: str, text: str, tz: tzinfo | None) -> int:
+def _iso(trimmed: str, text: str, tz: tzinfo | None) -> Instant:
     if not re.fullmatch(_ISO_TIME, trimmed):
         raise ValueError(
             f"{text!r} is not a time: write 2026-11-21, 2026-11-21T10:00 or 2026-11-21T10:00:30.5Z"
         )
     try:
-        return _ms(datetime.fromisoformat(trimmed.replace("z", "Z")), tz)
-    except ValueError as error:
+        return _placed(datetime.fromisoformat(trimmed.replace("z", "Z")), tz)
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{text!r} is not a time: {error}") from None
 
 
@@ -273,11 +336,30 @@ def _local(now_ms: int, tz: tzinfo | None) -> datetime:
     return (_EPOCH + timedelta(milliseconds=now_ms)).astimezone(tz)
 
 
+def _placed(when: datetime, tz: tzinfo | None) -> Instant:
+    """A time without a zone is in ``tz``; None is the system's zone, with its rules at that time.
+
+    Its two readings (PEP 495) differ where clocks are changed: the first is later if they skip it.
+    """
+    ms, other = (_ms(when.replace(fold=fold), tz) for fold in (0, 1))
+    if ms == other:
+        return Instant(ms)
+    taken = _local(ms, tz).isoformat()
+    if ms < other:
+        return Instant(
+            ms, f"the local time {when} is there twice, as clocks are set back: the first, {taken}, was taken"
+        )
+    return Instant(ms, f"the local time {when} does not exist, as clocks are set forward: {taken} was taken")
+
+
 def _ms(when: datetime, tz: tzinfo | None) -> int:
-    """A time without a zone is in ``tz``; None is the system's zone, with its rules at that time."""
+    if when.tzinfo is None and tz is None:  # astimezone() would take a skipped time for an earlier one
+        return round(when.replace(microsecond=0).timestamp()) * 1000 + when.microsecond // 1000
     if when.tzinfo is None:
-        when = when.replace(tzinfo=tz) if tz is not None else when.astimezone()
+        when = when.replace(tzinfo=tz)
     return (when - _EPOCH) // timedelta(milliseconds=1)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_YEAR_MS = 31_556_952_000
+_CENTURY_MS = 100 * _YEAR_MS

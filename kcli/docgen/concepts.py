@@ -105,13 +105,16 @@ _TIMES = (
             ("3h, @-3h", "three hours ago"),
             ("@1732180000000", "an epoch: the time since 1970, in s, ms, µs or ns by its digits"),
             ("1732180000, 90", "a number alone is an epoch too: 90 is in 1970, 90s is 90 seconds ago"),
+            "A number that would be a time more than 100 years away is refused.",
         ),
     ),
     Section(
         "Zones",
         (
             "A time without a zone is local; plans show it in UTC as well. `groups rewind` without a terminal refuses "
-            "such a time, because a script may run elsewhere; --to-datetime is UTC then, as in Kafka's script.",
+            "such a time, because a script may run elsewhere; --to-datetime is UTC then, as in Kafka's script. Of a time "
+            "that is there twice when clocks are set back the first is taken, and one that they skip is moved forward; "
+            "both are said.",
         ),
     ),
     Section(
@@ -130,6 +133,54 @@ _TIMES = (
             Example("kcli consume t --since 10:00 --until 10:30", "half an hour of today"),
             Example("kcli groups rewind g --to @-1h", "an hour back"),
             Example("kcli groups lag g --max-lag-time 5m", "a limit that is a duration"),
+        ),
+    ),
+)
+
+_FILTERS = (
+    Section(
+        "",
+        (
+            "A record is printed if all filters of the line match it; -n counts these. --key reads one partition, --grep "
+            "searches bytes, --where is an expression on decoded records.",
+        ),
+    ),
+    Section(
+        "--grep",
+        (
+            ("v:late, k:^k1$", "a regular expression in the value, in the key"),
+            ("h:trace=^a1, t:x", "in a header, in the name of the topic"),
+            ("!k:^test", "records that it does not match"),
+        ),
+    ),
+    Section(
+        "--where",
+        (
+            "The fields are key, value (parsed JSON), headers, topic, partition, offset and timestamp.",
+            ("value.a > 80", "numbers, true, false and null as they are"),
+            ("value.c == 'DE'", "text in single quotes; in double quotes too, but after a dot and inside [?…]"),
+            ('value."unit price"', "a name with other signs than letters, digits and _"),
+            ("value.items[?qty > 5]", "lists; any JMESPath"),
+            ("in ('a', 'b')", "one of these; also not in, and in value.list"),
+            ("key =~ '^k[0-9]'", "a regular expression"),
+            ("and, or, not", "not before a comparison negates it"),
+            ("timestamp >= '3h'", "a time, as of --since"),
+            ("to_number(headers.n) > 1", "headers and keys are text"),
+        ),
+    ),
+    Section(
+        "Types",
+        (
+            "A number compared with text is refused if the expression shows it, else said once: with < and the like the "
+            "record is skipped, with == they are unequal. What is missing is null, and no error.",
+        ),
+    ),
+    Section(
+        "Examples",
+        (
+            Example("kcli consume t -e --grep v:error --grep '!k:^test'", "both have to match"),
+            Example("kcli consume t -e --where 'value.status >= 500 and key'", "by members of JSON values"),
+            Example("kcli consume t -e --where 'timestamp > \"1h\"' --key k1", "of one key, the last hour"),
         ),
     ),
 )
@@ -162,6 +213,7 @@ _FORMATS = (
             ("%T %d", "timestamp in ms"),
             ("%d{strftime[%H:%M]}", "the time in UTC"),
             ("%h %H", "headers, and how many"),
+            ("%h{NAME}", "the value of one header, the last of that name"),
             ("%h{%k=%v }", "each header"),
             ("%e %x %y", "leader epoch, producer id and epoch"),
             ("%v{base64}", "encoded; also {hex} and {json}, also of %k"),
@@ -367,6 +419,7 @@ _EXIT_CODES = (
 _SECTIONS: dict[str, Sequence[Section]] = {
     "offsets": _OFFSETS,
     "times": _TIMES,
+    "filters": _FILTERS,
     "formats": _FORMATS,
     "output": _OUTPUT,
     "config": _CONFIG,

@@ -5,6 +5,7 @@ OPTIONS, PROFILES = "options", "profiles"
 CONCEPTS = {
     "offsets": "offsets and ranges, as --offset and --to read them",
     "times": "instants and durations, as --since and --timeout read them",
+    "filters": "which records consume prints: --grep and --where",
     "formats": "how records are printed and read: -o, -f, -i and -s",
     "output": "lists and documents, for people and for programs",
     "config": "where options come from, and files of other tools",
@@ -17,6 +18,7 @@ TOPICS = (OPTIONS, PROFILES, *CONCEPTS)
 
 RELATED = {
     **dict.fromkeys(("serde", "serdes", "avro", "format", "csv"), "formats"),
+    **dict.fromkeys(("where", "grep", "jmespath", "filter", "expressions"), "filters"),
     **dict.fromkeys(("duration", "durations", "time", "timestamp", "timestamps", "dates"), "times"),
     **dict.fromkeys(("range", "ranges", "positions"), "offsets"),
     **dict.fromkeys(("json", "ndjson", "tsv", "table", "tables", "pipes"), "output"),

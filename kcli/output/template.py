@@ -3,8 +3,9 @@ r"""The ``-f`` format: text with verbs, parsed once into a render program.
 Verbs of kcl and of kcat, where they differ kcat's: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key,
 ``%v`` ``%s`` value, ``%K`` ``%V`` ``%S`` lengths of key and value (−1 for null), ``%R`` the value's length as
 four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%d{strftime[…]}`` the time in UTC, ``%h`` headers as
-``n=v,…``, ``%h{…}`` each header with ``%k`` and ``%v``, ``%H`` their number, ``%e`` leader epoch, ``%x``
-producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take ``{base64}``, ``{hex}``, ``{json}``.
+``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their
+number, ``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take
+``{base64}``, ``{hex}``, ``{json}``.
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 """
 
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import decode_headers
 from kcli.core.kernels.render_ops import Op, Program
 from kcli.core.kernels.shapes import Columns
 from kcli.core.types import TopicPartition
@@ -53,12 +55,16 @@ class TemplateError(ValueError):
 
 
 class Template:
-    """``parts`` are the operations of the format, for ``bind``; ``extras`` the columns it needs."""
+    """``parts`` are the operations of the format, for ``bind``; ``extras`` the columns it needs.
+
+    ``has_verbs``: whether it prints anything of a record.
+    """
 
     def __init__(self, text: str, *, null: bytes = b"") -> None:
         self._null = null
         self.extras: list[Extra] = []
         self.parts = self._parse(text, self._record_verb)
+        self.has_verbs = _has_verbs(self.parts)
 
     # --- parsing -------------------------------------------------------------------------------------
 
@@ -94,6 +100,12 @@ class Template:
     def _record_verb(self, verb: str, argument: str | None, said: str) -> Part:
         if verb == "h" and argument is not None:
             inner = self._parse(argument, self._header_verb)
+            if not inner:
+                raise TemplateError(f"{said!r} names no header: write %h{{NAME}}, or %h{{%k=%v }} for each")
+            if not _has_verbs(inner):
+                (name,) = bind(inner, TopicPartition("", -1))
+                self.extras.append(_header_value(bytes(name[1]), self._null))  # type: ignore[arg-type]
+                return (op.EXTRA, len(self.extras) - 1)
             return (op.HEADERS, op.HEADERS_EACH, bind(inner, TopicPartition("", -1)))
         if verb == "d" and argument is not None:
             self.extras.append(_strftime(argument, said))
@@ -129,6 +141,10 @@ def bind(parts: Sequence[Part], tp: TopicPartition, broker: int = -1) -> Program
         else:
             program.append(one)
     return tuple(program)
+
+
+def _has_verbs(parts: Sequence[Part]) -> bool:
+    return any(isinstance(part, str) or part[0] != op.LITERAL for part in parts)
 
 
 _OF_FIELDS: dict[str, Part] = {
@@ -189,6 +205,23 @@ def _encoding(argument: str | None, said: str) -> int:
     if form is None:
         raise TemplateError(f"{said!r}: the encodings are base64, hex and json")
     return form
+
+
+def _header_value(name: bytes, null: bytes) -> Extra:
+    """The last header of that name, as ``--where`` sees it; nothing where there is none."""
+
+    def column(wanted: Wanted) -> list[bytes]:
+        batch, columns = wanted.fetched.batch, wanted.columns
+        data, found = bytes(batch.payload()), [b""] * len(columns.offset_deltas)
+        for index in wanted.indexes():
+            if not batch.is_control and columns.header_counts[index]:
+                held = decode_headers(data, columns.header_starts[index], columns.header_ends[index])
+                for own, value in held:
+                    if (own.encode() if isinstance(own, str) else own) == name:
+                        found[index] = null if value is None else value
+        return found
+
+    return column
 
 
 def _strftime(argument: str, said: str) -> Extra:

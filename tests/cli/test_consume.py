@@ -164,6 +164,53 @@ def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
     assert b"from 2026-10-25T02:30:00.000Z\nuntil 2026-10-25T04:00:00.000Z\n" in done.stderr
 
 
+@pytest.mark.case("C15")
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--since 2025-10-26T02:30", "2025-10-26 02:30:00 is there twice"),
+        ("--until 2026-03-29T02:30", "2026-03-29 02:30:00 does not exist"),
+        ("--offset @2025-10-26T02:30..@2026-03-29T02:30", "2026-03-29 02:30:00 does not exist"),
+        ("--offset @2025-10-26T02:30..@2026-03-29T02:30 -q", "2025-10-26 02:30:00 is there twice"),
+        ("--where \"timestamp > '2026-03-29T02:30'\"", "2026-03-29 02:30:00 does not exist"),
+    ],
+)
+def test_a_local_time_that_clocks_repeat_or_skip_is_said(cluster: FakeCluster, flags: str, said: str) -> None:
+    done = shell(
+        f"TZ=Europe/Berlin kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}"
+    )
+    assert done.returncode == 0, done.stderr
+    assert said.encode() in done.stderr
+    done = shell(f"TZ=UTC kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}")
+    assert b"twice" not in done.stderr
+    assert b"does not exist" not in done.stderr
+
+
+def test_headers_are_printed_by_name_and_produced_again(cluster: FakeCluster) -> None:
+    cluster.create_topic("named", 1)
+    lines = b"a b\n\xff NULL\n"
+    made = kcli(
+        "produce", "named", "-f", "%h{src} %h{to}|%v\\n", "--null-marker", "NULL", bootstrap=cluster.bootstrap,
+        stdin=lines.replace(b"\n", b"|x\n"),
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    done = kcli(
+        "consume",
+        "named",
+        "-e",
+        "-f",
+        "%h{src} %h{to}\\n",
+        "--null-marker",
+        "NULL",
+        bootstrap=cluster.bootstrap,
+    )
+    assert (done.returncode, done.stdout) == (0, lines), done.stderr
+    done = kcli(
+        "consume", "named", "-e", "-f", "%h{nothing}%h{src}%k,", "-n", "1", bootstrap=cluster.bootstrap
+    )
+    assert done.stdout == b"a,"
+
+
 def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster) -> None:
     cluster.create_topic("txn", 1)
     with RawClient(cluster.address(1)) as client:
@@ -717,7 +764,7 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--all-partitions"), "without --key"),
         (("t", "--grep", "error"), "names no field"),
         (("t", "--grep", "v:("), "regular expression"),
-        (("t", "--where", "a ="), "JMESPath"),
+        (("t", "--where", "value.a ="), "is not valid at column 9"),
         (("t", "--offset", ":9", "--until", "1h"), "both specify where to stop"),
         (("t", "--since", "1h", "--until", "2h"), "--until is before the start"),
         (("t", "--offset", "@1h", "--until", "2h"), "--until is before the start"),
@@ -730,6 +777,26 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--client-id", "\udce9"), "client.id='\\udce9' is not a valid value"),
         (("t", "--on-corrupt", "ignore"), "--on-corrupt"),
         (("t", "-o", "beginning"), "--from-beginning"),
+        (("t", "-f", "json"), "do: use -o json"),
+        (("t", "--format", "json"), "do: use -o json"),
+        (("t", "-f", "NDJSON "), "do: use -o ndjson"),
+        (("t", "-f", "jsn"), "did you mean -o json?"),
+        (("t", "-f", "hello\\n"), "it has no verb"),
+        (("t", "-f", ""), "it has no verb"),
+        (("t", "-f", "100%%"), "it has no verb"),
+        (("t", "-f", "-n", "1"), "-f needs a FORMAT, and the next word is -n"),
+        (("t", "-f", "--exit"), "-f needs a FORMAT, and the next word is --exit"),
+        (("t", "--since", "+3h"), "--since is in the future"),
+        (("t", "--since", "2361-01-01"), "--since is in the future"),
+        (("t", "--offset", "@+3h"), "--offset is in the future"),
+        (("t", "--offset", "@+3h..@+4h"), "--offset is in the future"),
+        (("t", "-g", "g", "--since", "+3h"), "--since is in the future"),
+        (("t", "--since", "12345678901"), "taken as s, and is in the year 2361, more than 100 years away"),
+        (("t", "--until", "17321800000000"), "taken as ms, and is in the year 2518"),
+        (("t", "--offset", "@12345678901"), "taken as s"),
+        (("t", "--offset", "@12345678901:@12345678902"), "taken as s"),
+        (("t", "--where", "partition == '3'"), "write 3, without quotes"),
+        (("t", "--where", "timestamp > '12345678901'"), "taken as s"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

@@ -357,12 +357,13 @@ CONFIGURATION = [
 CONSUME = [
     Row("consume orders --grep 'v:('", 2, "is not a filter", "missing ), unterminated", "--grep v:error"),
     Row("consume orders --grep value", 2, "is not a filter", "names no field: k:REGEX", "--grep v:error"),
-    Row("consume orders --where 'value.['", 2, "not a JMESPath expression", "Incomplete", "see jmespath.org"),
+    Row("consume orders --where 'value.['", 2, "is not valid at column 8", "expected a field", "kcli help filters"),
+    Row("consume orders --where 'value.n = 1'", 2, "is not valid at column 9", "or the end, not '='", "written =="),
     Row(
         "consume orders --where 'status == `5`'",
         2,
-        "no field 'status'",
-        "its fields are key, value",
+        "is not valid at column 1",
+        "no field status; it has key, value",
         "value.status",
     ),
     Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),

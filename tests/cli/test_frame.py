@@ -174,6 +174,28 @@ def test_kcats_o_option_is_explained(word: str) -> None:
     assert ("--from-beginning" in done.stderr) == (word == "beginning")
 
 
+@pytest.mark.parametrize("flag", ["-C", "-P", "-G", "-L", "-Q"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "{} -b x:9 -t orders",
+        "-b x:9 -t orders {} -o -10 -e",
+        "-t orders -p 0 -b x:9 -e{}",
+        "-J {} -t orders",
+        "-b x:9 -t o -q{}",
+    ],
+)
+def test_a_line_of_kcat_in_any_order_gets_the_same_help(flag: str, order: str) -> None:
+    words = order.replace("-e{}", f"-e{flag[1:]}").replace("-q{}", f"-q{flag[1:]}").format(flag).split()
+    assert kcli(*words).stderr == kcli(flag, "-t", "orders").stderr
+    assert f"kcat's {flag} is `kcli " in lines_of(kcli(*words))[2]
+
+
+@pytest.mark.parametrize("words", [("-t", "CAR"), ("-tCAR",), ("--nope", "-x"), ("topics", "-t", "T", "-C")])
+def test_other_lines_are_not_taken_for_kcats(words: tuple[str, ...]) -> None:
+    assert "kcat" not in kcli(*words).stderr
+
+
 @pytest.mark.parametrize("flag", ["-C", "-P", "-G", "-c"])
 def test_kcats_modes_fail_loudly(flag: str) -> None:
     assert kcli(flag, "-t", "orders").returncode == 2

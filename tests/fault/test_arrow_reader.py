@@ -3,6 +3,7 @@
 import gzip
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,9 @@ def test_the_topic_and_the_range_are_checked_when_it_is_opened(cluster: FakeClus
         topic_of(cluster, since="1h", offsets="1:2")
     with pytest.raises(ConfigError, match="is before since"):
         topic_of(cluster, since="1h", until="2h")
+    for wanted in ({"since": "+1h"}, {"offsets": "@+1h"}, {"since": datetime.now(UTC) + timedelta(hours=1)}):
+        with pytest.raises(ConfigError, match="is in the future"):
+            topic_of(cluster, **wanted)
 
 
 def test_a_profile_gives_the_options(

@@ -286,6 +286,7 @@ def test_usage(source: FakeCluster, target: FakeCluster) -> None:
         (("--continuous", "--offset", "0:5"), "--continuous with an end"),
         (("--since", "1h", "--offset", "5"), "--since with --offset"),
         (("--since", "1h", "--until", "2h"), "--until is before --since"),
+        (("--since", "+1h"), "--since is in the future"),
         (("--offset", "stored"), "--offset stored"),
         (("--map-topic", "t"), "invalid rename rule"),
         (("-t", "nothing-such"), "topic nothing-such does not exist on the source cluster"),

@@ -27,6 +27,7 @@ START = 1_700_000_000_000
         (("--sql", "drop view source"), 2, "the SQL begins with drop"),
         (("--sql", "select value:a[x] from source"), 2, "a path into JSON is wrong"),
         (("--sql", "select 1", "--since", "1h", "--until", "2h"), 2, "--until is before --since"),
+        (("--sql", "select 1", "--since", "+1h"), 2, "--since is in the future"),
         (("--sql", "select 1", "-o", "parquet"), 2, "-o parquet without a folder"),
         (("/", "--sql", "select 1", "-o", "parquet"), 7, "/ exists already"),
         (("--sql", "select 1", "-s", "value=afro"), 2, "afro"),

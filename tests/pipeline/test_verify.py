@@ -276,6 +276,7 @@ def test_a_range_that_retention_removes_meanwhile(
         (("--spark-conf", "a=b"), "--spark-conf with --runner inline"),
         (("--local", "2"), "--local with --runner inline"),
         (("--since", "1h", "--until", "2h"), "--until is before --since"),
+        (("--since", "+1h"), "--since is in the future"),
         (("-t", "nope"), "topic nope does not exist"),
         (("--map-topic", "x=y"), "--map-topic x=y renames no topic"),
     ],

@@ -8,7 +8,7 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_instant, parse_offset
+from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_offset, read_instant
 from kcli.flows.groups.nearest import without_commits
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import own_metadata
@@ -71,8 +71,9 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
     A time without a zone needs a ``terminal``, where a user sees how it was understood.
     """
     now = wall_ms()
-    target = target_of(offset_spec(text, now, option, examples, terminal=terminal))
-    return target, _words(target, now, ago=is_ago(text))
+    spec = offset_spec(text, now, option, examples, terminal=terminal)
+    target = target_of(spec)
+    return target, "; ".join(filter(None, (_words(target, now, ago=is_ago(text)), spec.note)))
 
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
@@ -122,7 +123,7 @@ def offset_spec(text: str, now: int, option: str, examples: str, *, terminal: bo
         try:
             if text.strip().isdigit():  # a bare integer is an offset
                 raise
-            spec = OffsetSpec("timestamp", parse_instant(text, now))
+            spec = OffsetSpec("timestamp", *read_instant(text, now))
         except ValueError:
             raise usage(
                 f"{option} {text!r} is not a target",

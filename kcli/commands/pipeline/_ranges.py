@@ -1,7 +1,8 @@
 """The range of offsets that a job reads: ``--offset``, ``--since``, ``--until``; and the slices of endless jobs."""
 
 from kcli.commands.shared.usage import usage
-from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.clock import wall_ms
+from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 
 
 def wanted_range(
@@ -29,12 +30,8 @@ def wanted_range(
             why="it means the committed offsets of a group, and a job has none",
             do="give earliest, an offset or a time",
         )
-    if since is not None and until is not None and until < since:
-        raise usage(
-            f"kcli pipeline {command}: --until is before --since",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
+    named = "--since" if since is not None else "--offset"
+    check_times(RangeSpec(start, stop), wall_ms(), f"kcli pipeline {command}", since=named)
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 

@@ -9,11 +9,9 @@ from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import OFFSET_WORDS, Word, parse_partitions
+from kcli.commands.shared.params import OFFSET_WORDS, Word, instant, offset_range, parse_partitions
 from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
-from kcli.core.clock import wall_ms
-from kcli.core.positions import parse_instant, parse_range
 
 FORMATS = ("parquet", "ndjson", "csv", "raw")
 
@@ -30,8 +28,8 @@ def _given(name: str, parse: Callable[[str], Any], offered: tuple[str, ...] = ()
 
 
 _PARTITIONS = _given("partitions", parse_partitions)
-_RANGE = _given("range", lambda text: parse_range(text, wall_ms()), OFFSET_WORDS[:2])
-_INSTANT = _given("time", lambda text: parse_instant(text, wall_ms()))
+_RANGE = _given("range", offset_range, OFFSET_WORDS[:2])
+_INSTANT = _given("time", instant)
 
 
 @command(

@@ -50,11 +50,20 @@ class WithGlobals(click.Command):
         return refuse_repeats(attach_values(parser))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Adds the command's context to errors of click's parser, which has none."""
+        """Adds the command's context to errors of click's parser, which has none.
+
+        A line for kcat may begin with any of its options: what helps is its mode, wherever it is.
+        """
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            if isinstance(error, click.NoSuchOption) and ctx.parent is None:
+                from kcli.commands.shared.habits import kcat_mode  # a table for errors only
+
+                if mode := kcat_mode(words):
+                    raise click.NoSuchOption(mode, ctx=ctx) from None
             raise
 
 

@@ -114,6 +114,8 @@ class Invocation:
             kind=values.output, headers=not values.no_headers, color=self.color, environ=os.environ
         )
         self.talk = Talk(quiet=values.quiet, verbose=values.verbose, color=self.color, environ=os.environ)
+        for note in values.notes:
+            self.talk.warn(note)
         self._timeout = values.timeout if values.timeout is not None else _environment_timeout()
         self.dry_run = values.dry_run
         self.yes = values.yes

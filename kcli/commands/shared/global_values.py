@@ -31,6 +31,7 @@ class GlobalValues:
     yes: bool = False
     confirm: str | None = None
     dry_run: bool = False
+    notes: tuple[str, ...] = ()  # on values that were parsed, for stderr
     invocation: Any = None
 
     def __init__(self, **given: Any) -> None:

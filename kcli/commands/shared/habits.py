@@ -3,9 +3,12 @@
 They remain unknown, so that a line for another tool fails; only the remedy mentions them.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from kcli.core.options import is_option
+
+_KCAT_MODE = re.compile("-[eqvuEZJOTU]*([CPGLQ])")  # after flags without a value
 
 _GROUP_VERBS = {
     "--describe": "`kcli groups describe GROUP` does that",
@@ -306,6 +309,11 @@ _OTHER_TOOLS = {
     },
 }
 """Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""
+
+
+def kcat_mode(words: Sequence[str]) -> str | None:
+    """The option of a line for kcat that says what it does, as in ``-t T -C -e`` or ``-t T -eC``; None without one."""
+    return next((f"-{mode[1]}" for word in words if (mode := _KCAT_MODE.match(word))), None)
 
 
 def instead_of_command(path: str, name: str) -> tuple[str, str] | None:

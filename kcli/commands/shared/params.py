@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.types import DURATION, ParamType
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
-from kcli.core.positions import parse_instant, parse_offset, parse_range
+from kcli.core.positions import OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
 from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 
@@ -261,6 +262,34 @@ def is_text(word: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
+def instant(text: str) -> int:
+    """An instant, in ms; what is to be said of it follows when the command runs."""
+    found = read_instant(text, wall_ms())
+    _remember(found.note)
+    return found.ms
+
+
+def offset(text: str) -> OffsetSpec:
+    """A position; as above."""
+    found = parse_offset(text, wall_ms())
+    _remember(found.note)
+    return found
+
+
+def offset_range(text: str) -> RangeSpec:
+    """A position or a range of two; as above."""
+    found = parse_range(text, wall_ms())
+    for end in found:
+        _remember(end.note if end is not None else "")
+    return found
+
+
+def _remember(note: str) -> None:
+    context = click.get_current_context(silent=True)
+    if note and context is not None:
+        context.ensure_object(GlobalValues).notes += (note,)
+
+
 SERDES_BOTH_WAYS = (
     "str", "json", "short", "int", "long", "float", "double", "hex", "base64", "avro", "protobuf", "jsonschema",
 )  # fmt: skip
@@ -283,6 +312,6 @@ HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES, concept="formats")
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
-OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), OFFSET_WORDS[:2], concept="offsets")
-OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), OFFSET_WORDS, concept="offsets")
-INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()), concept="times")
+OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
+OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
+INSTANT = Word("time", instant, concept="times")

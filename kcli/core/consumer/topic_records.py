@@ -28,7 +28,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ClosedError, ConfigError
 from kcli.core.options import ConsumerOptions, given
-from kcli.core.positions import OffsetSpec, RangeSpec, parse_instant, parse_range
+from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
 from kcli.core.topic_names import check_topic
 from kcli.core.types import TopicPartition
 
@@ -249,12 +249,7 @@ def _range(since: Instant | None, until: Instant | None, offsets: str | None) ->
     except ValueError as error:
         raise ConfigError("the range of read_topic", why=str(error)) from None
     ends = (wanted.start, wanted.stop)
-    if by_time.start is not None and by_time.stop is not None and by_time.stop.value < by_time.start.value:
-        raise ConfigError(
-            f"until={until!r} is before since={since!r}",
-            why="there is nothing between them: 3h is three hours ago, +3h in three hours",
-            do="exchange the two times",
-        )
+    check_times(wanted, now, "read_topic", since=f"since={since!r}", until=f"until={until!r}")
     if any(end is not None and end.kind == "stored" for end in ends):
         raise ConfigError(f"offsets={offsets!r}", why="no group is read: it has no committed offsets")
     return wanted

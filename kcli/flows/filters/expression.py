@@ -1,21 +1,26 @@
-"""JMESPath expressions as closures, so that a filter interprets no syntax tree for each record.
+"""The syntax trees of ``grammar`` as closures, so that a filter interprets none for each record.
 
-``jmespath`` parses: its syntax tree and its errors are the definition. A closure returns what its interpreter returns
-for values that JSON can represent, its peculiarities included: strings are ordered, ``[1] == [true]``, 0 is true, and a
-mismatched type raises an error. A node without a closure of its own is left to the interpreter. Pure.
+A closure returns what the interpreter of ``jmespath`` returns for values that JSON can represent, its peculiarities
+included: strings are ordered, ``[1] == [true]``, 0 is true, and a mismatched type raises an error. A node without a
+closure of its own is left to the interpreter. Pure.
+
+A number and text have no order, which is an error (``UnlikeError``); that they are not equal is a result, but seldom the
+question: it is reported to ``unlike``.
 
 The root of an expression is the record. Which of its fields, and which members of its value, an expression uses is
 known before the first record is read (``Expression.paths``); a caller needs to provide only these.
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jmespath.functions import Functions
 from jmespath.visitor import TreeInterpreter
 
-Node = dict[str, Any]
+from kcli.flows.filters.grammar import Node
+
 Reader = Callable[[Any], Any]
 """From the input of an expression to its result; raises TypeError or JMESPathError as ``jmespath`` does."""
 Path = tuple[str, ...]
@@ -24,6 +29,9 @@ Resolve = Callable[[Path], Reader]
 
 _ORDERED = frozenset((int, float, str))
 _NUMBERS = frozenset((int, float))
+_PLAIN = frozenset((type(None), bool, int, float, str))
+_UNLIKE: Mapping[type, frozenset[type]] = {int: frozenset((str,)), float: frozenset((str,)), str: _NUMBERS}
+"""The types of which no value equals one of this type, where numbers and text are concerned."""
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt,
     "lte": operator.le,
@@ -32,11 +40,23 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Expression:
-    """A parsed expression without a fault (see ``fault_of``).
+class UnlikeError(TypeError):
+    """A number and text were compared; ``comparison`` as it was written."""
 
-    ``paths`` are the distinct paths in a record that it uses.
-    """
+    def __init__(self, comparison: str, one: Any, other: Any) -> None:
+        super().__init__(comparison, one, other)
+
+    def __str__(self) -> str:
+        comparison, one, other = self.args
+        return f"{comparison}: {_described(one)} was compared with {_described(other)}"
+
+
+Report = Callable[[UnlikeError], bool]
+"""Is given a comparison whose operands cannot be equal; returns False, which the result is."""
+
+
+class Expression:
+    """A parsed expression; ``paths`` are the distinct paths in a record that it uses."""
 
     def __init__(self, parsed: Node) -> None:
         self._parsed = parsed
@@ -49,9 +69,9 @@ class Expression:
         self.predicate(note)
         self.paths = tuple(paths)
 
-    def predicate(self, resolve: Resolve) -> Callable[[Any], bool]:
+    def predicate(self, resolve: Resolve, unlike: Report = bool) -> Callable[[Any], bool]:
         """Whether the result is true, for records as ``resolve`` reads them: it returns a reader for each path."""
-        return _Compiler(resolve).truth(self._parsed)
+        return _Compiler(resolve, unlike).truth(self._parsed)
 
 
 def itself(current: Any) -> Any:
@@ -96,8 +116,10 @@ class _Compiler:
     ``follow``.
     """
 
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, unlike: Report) -> None:
         self._resolve = resolve
+        self._unlike = unlike
+        self._inside = self if resolve is follow else _Compiler(follow, unlike)
 
     def truth(self, node: Node) -> Callable[[Any], bool]:
         """Whether the result of ``node`` is true."""
@@ -112,6 +134,8 @@ class _Compiler:
         if kind == "comparator":
             return self._comparison(node, otherwise=False)
         read = self.value(node)
+        if kind in ("in", "match"):
+            return read
         return lambda current: bool(found := read(current)) or type(found) in _NUMBERS
 
     def value(self, node: Node) -> Reader:
@@ -140,7 +164,7 @@ class _Compiler:
     def _rest(self, read: Reader, nodes: Sequence[Node]) -> Reader:
         """Applies each node to the result of the previous node."""
         for node in nodes:
-            read = chain(read, _INSIDE.value(node))
+            read = chain(read, self._inside.value(node))
         return read
 
     def _current(self, _node: Node) -> Reader:
@@ -186,24 +210,57 @@ class _Compiler:
         if left["type"] == "literal" and node["value"] in ("eq", "ne"):
             left, right = right, left
         read, other = self.value(left), self.value(right)
+        text = node.get("text", "")
         if node["value"] not in _COMPARISONS:
-            equal = _equal_to(read, right["value"]) if right["type"] == "literal" else _equal(read, other)
+            if right["type"] == "literal":
+                equal = _equal_to(read, right["value"], text, self._unlike)
+            else:
+                equal = _equal(read, other, text, self._unlike)
             return (lambda current: not equal(current)) if node["value"] == "ne" else equal
         compare = _COMPARISONS[node["value"]]
         if right["type"] == "literal" and type(right["value"]) in _ORDERED:
-            return _ordered_to(compare, read, right["value"], otherwise)
-        return _ordered(compare, read, other, otherwise)
+            return _ordered_to(compare, read, right["value"], otherwise, text)
+        return _ordered(compare, read, other, otherwise, text)
+
+    def _match(self, node: Node) -> Reader:
+        read, search = self.value(node["children"][0]), re.compile(node["value"], re.DOTALL).search
+
+        def matches(current: Any) -> bool:
+            found = read(current)
+            if type(found) is str:
+                return search(found) is not None
+            if type(found) in _NUMBERS:
+                raise UnlikeError(node["text"], found, node["value"])
+            return False
+
+        return matches
+
+    def _in(self, node: Node) -> Reader:
+        left, right = node["children"]
+        read, others, text = self.value(left), self.value(right), node["text"]
+        if right["type"] == "literal":
+            return _among(read, right["value"], text, self._unlike)
+
+        def contained(current: Any) -> bool:
+            held = others(current)
+            if held is None:
+                return False
+            if type(held) is not list:
+                raise TypeError(f"{text}: {_described(held)} is not a list")
+            return _among(read, held, text, self._unlike)(current)
+
+        return contained
 
     # --- lists -------------------------------------------------------------------------------------
 
     def _projection(self, node: Node) -> Reader:
         left, right = node["children"]
-        return _projected(self.value(left), _INSIDE.value(right))
+        return _projected(self.value(left), self._inside.value(right))
 
     def _filter_projection(self, node: Node) -> Reader:
         left, right, condition = node["children"]
-        wanted, read = _INSIDE.truth(condition), self.value(left)
-        return _projected(_filtered(read, wanted), _INSIDE.value(right))
+        wanted, read = self._inside.truth(condition), self.value(left)
+        return _projected(_filtered(read, wanted), self._inside.value(right))
 
     def _flatten(self, node: Node) -> Reader:
         read = self.value(node["children"][0])
@@ -218,7 +275,7 @@ class _Compiler:
 
     def _multi_select_list(self, node: Node) -> Reader:
         readers = [self.value(child) for child in node["children"]]
-        if self is not _INSIDE:  # a record is never null
+        if self._inside is not self:  # a record is never null
             if all(child["type"] == "literal" for child in node["children"]):
                 return _constant([child["value"] for child in node["children"]])
             return lambda row: [read(row) for read in readers]
@@ -240,14 +297,29 @@ class _Compiler:
 
     def _expref(self, node: Node) -> Reader:
         """An argument for a function, which has it interpreted for each element."""
-        return _constant(TreeInterpreter().visit(node, None))
+        return _constant(_Interpreter(self._inside).visit(node, None))
 
     def _interpreted(self, node: Node) -> Reader:
-        here, visit = self._resolve(()), TreeInterpreter().visit
+        here, visit = self._resolve(()), _Interpreter(self._inside).visit
         return lambda current: visit(node, here(current))
 
 
-_INSIDE = _Compiler(follow)
+class _Interpreter(TreeInterpreter):  # type: ignore[misc]
+    """The interpreter of ``jmespath``, for what it does not know or would not report: see ``_Compiler``."""
+
+    def __init__(self, compiler: _Compiler) -> None:
+        super().__init__()
+        self._compiler = compiler
+        self._compiled: dict[int, Reader] = {}
+
+    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
+        """The result of a node; the first of ``args`` is its input."""
+        if node["type"] not in ("comparator", "in", "match"):
+            return super().visit(node, *args, **kwargs)
+        read = self._compiled.get(id(node))
+        if read is None:
+            read = self._compiled[id(node)] = self._compiler.value(node)
+        return read(args[0])
 
 
 def _operands(node: Node) -> list[Node]:
@@ -314,38 +386,84 @@ def _first_where(readers: Sequence[Reader], *, wanted: bool) -> Reader:
     return first
 
 
-def _equal_to(read: Reader, literal: Any) -> Callable[[Any], bool]:
+def _equal_to(read: Reader, literal: Any, text: str, unlike: Report) -> Callable[[Any], bool]:
     if literal is None or isinstance(literal, bool):
         return lambda current: read(current) is literal
     if type(literal) in _NUMBERS and literal in (0, 1):  # which equal False and True in Python
-        return lambda current: (found := read(current)) == literal and type(found) is not bool
-    return lambda current: read(current) == literal
+
+        def equal(current: Any) -> bool:
+            found = read(current)
+            if found == literal:
+                return type(found) is not bool
+            return type(found) is str and unlike(UnlikeError(text, found, literal))
+
+        return equal
+    others = _UNLIKE.get(type(literal), frozenset())
+    return lambda current: (
+        (found := read(current)) == literal
+        or (type(found) in others and unlike(UnlikeError(text, found, literal)))
+    )
 
 
-def _equal(read: Reader, other: Reader) -> Callable[[Any], bool]:
+def _equal(read: Reader, other: Reader, text: str, unlike: Report) -> Callable[[Any], bool]:
     def equal(current: Any) -> bool:
         one, two = read(current), other(current)
-        return one == two and (type(one) is bool) is (type(two) is bool)
+        if one == two:
+            return (type(one) is bool) is (type(two) is bool)
+        return type(one) in _UNLIKE.get(type(two), ()) and unlike(UnlikeError(text, one, two))
 
     return equal
 
 
+def _among(read: Reader, wanted: Sequence[Any], text: str, unlike: Report) -> Callable[[Any], bool]:
+    """Whether the result equals one of ``wanted``; reported where it can equal none of them."""
+    plain = frozenset((type(one) is bool, one) for one in wanted if type(one) in _PLAIN)
+    kinds = frozenset(map(type, wanted))
+    unlike_all = {kind for kind, others in _UNLIKE.items() if kinds and kinds <= others}
+
+    def among(current: Any) -> bool:
+        found = read(current)
+        kind = type(found)
+        if kind not in _PLAIN:
+            return found in wanted
+        if (kind is bool, found) in plain:
+            return True
+        return kind in unlike_all and unlike(UnlikeError(text, found, wanted[0]))
+
+    return among
+
+
 def _ordered_to(
-    compare: Callable[[Any, Any], bool], read: Reader, literal: float | str, otherwise: Any
+    compare: Callable[[Any, Any], bool], read: Reader, literal: float | str, otherwise: Any, text: str
 ) -> Reader:
     def ordered(current: Any) -> Any:
         found = read(current)
-        return compare(found, literal) if type(found) in _ORDERED else otherwise
+        try:
+            return compare(found, literal) if type(found) in _ORDERED else otherwise
+        except TypeError:
+            raise UnlikeError(text, found, literal) from None
 
     return ordered
 
 
-def _ordered(compare: Callable[[Any, Any], bool], read: Reader, other: Reader, otherwise: Any) -> Reader:
+def _ordered(
+    compare: Callable[[Any, Any], bool], read: Reader, other: Reader, otherwise: Any, text: str
+) -> Reader:
     def ordered(current: Any) -> Any:
         one, two = read(current), other(current)
-        return compare(one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
+        try:
+            return compare(one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
+        except TypeError:
+            raise UnlikeError(text, one, two) from None
 
     return ordered
+
+
+def _described(value: Any) -> str:
+    """``the text '80'``, ``the number 80``; of a long value the beginning."""
+    shown = repr(value)
+    kind = "text" if type(value) is str else "number" if type(value) in _NUMBERS else "value"
+    return f"the {kind} {shown if len(shown) <= 60 else shown[:60] + '…'}"
 
 
 def _projected(read: Reader, right: Reader) -> Reader:
@@ -366,6 +484,11 @@ def _filtered(read: Reader, wanted: Callable[[Any], bool]) -> Reader:
     return filtered
 
 
+def _types_of(name: str) -> Sequence[Mapping[str, Any]]:
+    types: Sequence[Mapping[str, Any]] = Functions.FUNCTION_TABLE[name]["signature"]
+    return types
+
+
 def _calling(function: Callable[..., Any], arguments: Sequence[Reader]) -> Reader:
     if len(arguments) == 1:
         (only,) = arguments
@@ -379,26 +502,30 @@ def _calling(function: Callable[..., Any], arguments: Sequence[Reader]) -> Reade
 
 def _contains(subject: Any, search: Any) -> bool:
     if type(subject) is not str and type(subject) is not list:
-        raise TypeError
+        raise _unfit("contains", subject)
     return search in subject
 
 
 def _starts_with(text: Any, prefix: Any) -> bool:
     if type(text) is not str or type(prefix) is not str:
-        raise TypeError
+        raise _unfit("starts_with", text, prefix)
     return text.startswith(prefix)
 
 
 def _ends_with(text: Any, suffix: Any) -> bool:
     if type(text) is not str or type(suffix) is not str:
-        raise TypeError
+        raise _unfit("ends_with", text, suffix)
     return text.endswith(suffix)
 
 
 def _length(subject: Any) -> int:
     if type(subject) not in (str, list, dict):
-        raise TypeError
+        raise _unfit("length", subject)
     return len(subject)
+
+
+def _unfit(function: str, *given: Any) -> TypeError:
+    return TypeError(f"{function}() was given {' and '.join(map(_described, given))}")
 
 
 _QUICK: Mapping[str, Callable[..., Any]] = {
@@ -407,40 +534,3 @@ _QUICK: Mapping[str, Callable[..., Any]] = {
     "ends_with": _ends_with,
     "length": _length,
 }
-
-
-# --- errors found before the first record ----------------------------------------------------------
-
-
-def fault_of(parsed: Node) -> str:
-    """A function that does not exist or has the wrong number of arguments; empty for a valid expression.
-
-    The interpreter notices this only when it calls the function: for every record again, or for none.
-    """
-    for node in _nodes(parsed):
-        if node["type"] != "function_expression":
-            continue
-        name, given = node["value"], len(node["children"])
-        if name not in Functions.FUNCTION_TABLE:
-            return f"there is no function {name}()"
-        types = _types_of(name)
-        several = bool(types) and types[-1].get("variadic", False)
-        if given < len(types) if several else given != len(types):
-            wanted = f"{'at least ' if several else ''}{len(types)}"
-            return f"{name}() expects {wanted} argument{'' if len(types) == 1 else 's'}, not {given}"
-    return ""
-
-
-def _types_of(name: str) -> Sequence[Mapping[str, Any]]:
-    types: Sequence[Mapping[str, Any]] = Functions.FUNCTION_TABLE[name]["signature"]
-    return types
-
-
-def _nodes(parsed: Node) -> Iterator[Node]:
-    """All nodes, without recursion."""
-    left: list[Any] = [parsed]
-    while left:
-        node = left.pop()
-        if isinstance(node, dict):  # a slice has numbers for children
-            yield node
-            left.extend(reversed(node["children"]))

@@ -1,4 +1,4 @@
-"""``--where EXPR``: a JMESPath expression on a record whose value is JSON.
+"""``--where EXPR``: an expression (``grammar``) on a record whose value is JSON.
 
 It applies to ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, the last value of each
 header name, bytes that are not UTF-8 as base64. A record is selected where the result is true by JMESPath's rules: not
@@ -11,54 +11,89 @@ JSON values only the members that it names.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import tzinfo
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
 from jmespath.exceptions import JMESPathError
-from jmespath.parser import Parser
 
+from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
+from kcli.core.positions import read_instant
 from kcli.flows.filters import json_value
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.decoded import DecodedField
-from kcli.flows.filters.expression import Expression, Path, Reader, chain, fault_of, follow, itself
+from kcli.flows.filters.expression import Expression, Path, Reader, UnlikeError, chain, follow, itself
+from kcli.flows.filters.grammar import NUMBER, TEXT, Parsed, parse
 from kcli.flows.filters.grep import raw_name
 from kcli.flows.filters.json_value import Members
 from kcli.flows.filters.selection import Mask, both
+from kcli.flows.filters.tokens import WhereError
 from kcli.serde.errors import DecodeError
 
-FIELDS = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
+_TYPES: Mapping[str, str | None] = {
+    "key": TEXT,  # without a serde
+    "value": None,
+    "headers": None,
+    "topic": TEXT,
+    "partition": NUMBER,
+    "offset": NUMBER,
+    "timestamp": NUMBER,
+}
+FIELDS = tuple(_TYPES)
+_HELP = "as in --where 'value.status == 500 and key'; `kcli help filters` has more"
 _VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
 Judge = Callable[[Any], bool]
 _UNREADABLE = (ValueError, RecursionError, DecodeError)
 
 
 class Where:
-    """``not_json`` counts the values that could not be parsed; ``failed`` results that are type errors.
+    """``not_json`` counts the values that could not be parsed, ``failed`` the records for which the result is an error,
+    ``unlike`` those in which a number was compared with text for equality; ``failure`` and ``unlikeness`` are the first
+    of each.
 
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
+    ``notes`` are about the expression itself.
     """
 
-    def __init__(self, text: str, key: DecodedField | None = None, value: DecodedField | None = None) -> None:
-        """Raises ConfigError for invalid JMESPath."""
-        expression = _parsed(text)
+    def __init__(
+        self,
+        text: str,
+        key: DecodedField | None = None,
+        value: DecodedField | None = None,
+        *,
+        now_ms: int | None = None,
+        tz: tzinfo | None = None,
+        warn: Callable[[str], object] = str,
+    ) -> None:
+        """Raises ConfigError for an invalid expression. ``warn`` is given the first error of each kind at once."""
+        types = _TYPES if key is None else {**_TYPES, "key": None}
+        now = wall_ms() if now_ms is None else now_ms
+        notes: list[str] = []
+
+        def instant(said: str) -> int:
+            ms, note = read_instant(said, now, tz)
+            notes.extend(filter(None, (note,)))
+            return ms
+
+        parsed = _parsed(text, types, instant)
+        self.notes = (*parsed.notes, *notes)
+        expression = Expression(parsed.tree)
         self._errors = (TypeError, JMESPathError)
-        self._key, self._value = key, value
+        self._key, self._value, self._warn = key, value, warn
+        self._unlike: list[UnlikeError] = []
         looked_at = {path[0] for path in expression.paths if path}
-        if strange := sorted(looked_at.difference(FIELDS)):
-            raise _no_field(text, strange[0])
         self._names = [name for name in _VALUE_FIRST if () in expression.paths or name in looked_at]
-        self._judge = expression.predicate(_RowReader(self._names))
+        self._judge = expression.predicate(_RowReader(self._names), self._differ)
         self._members = _members(expression.paths) if value is None and "value" in self._names else None
         self._judge_members = self._judge
         if self._members is not None:
-            self._judge_members = expression.predicate(_RowReader(self._names, self._members))
-        self.not_json = self.undecoded = 0
-        self.first = ""
-        self.failed = 0
+            self._judge_members = expression.predicate(_RowReader(self._names, self._members), self._differ)
+        self.not_json = self.undecoded = self.failed = self.unlike = 0
+        self.first = self.failure = self.unlikeness = ""
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
@@ -88,7 +123,7 @@ class Where:
     def _judged(
         self, fields: BatchFields, indices: Sequence[int], rows: Iterable[Any], read: Reader, judge: Judge
     ) -> Mask:
-        hits, errors = Mask(), self._errors
+        hits, errors, unlike = Mask(), self._errors, self._unlike
         add = hits.append
         for index, row in zip(indices, rows, strict=False):
             try:
@@ -98,9 +133,10 @@ class Where:
                 continue
             try:
                 add(judge(seen))
-            except errors:
-                self.failed += 1
-                add(False)
+            except errors as error:
+                add(self._fails(fields, index, error))
+            if unlike:
+                self._report_unlike(fields, index)
         return hits
 
     # --- many records ------------------------------------------------------------------------------
@@ -148,10 +184,33 @@ class Where:
             self.not_json += 1
             return False
         try:
-            return self._judge(row[0] if len(row) == 1 else row)
-        except self._errors:
-            self.failed += 1
-            return False
+            hit = self._judge(row[0] if len(row) == 1 else row)
+        except self._errors as error:
+            hit = self._fails(fields, index, error)
+        if self._unlike:
+            self._report_unlike(fields, index)
+        return hit
+
+    def _differ(self, unlike: UnlikeError) -> bool:
+        self._unlike.append(unlike)
+        return False
+
+    def _fails(self, fields: BatchFields, index: int, error: Exception) -> bool:
+        """Counts a record for which the expression is an error."""
+        if not self.failed:
+            self.failure = f"{fields.tp}@{fields.offset(index)}: {' '.join(str(error).split())}"
+            self._warn(f"--where skips {self.failure}")
+        self.failed += 1
+        self._unlike.clear()
+        return False
+
+    def _report_unlike(self, fields: BatchFields, index: int) -> None:
+        """Counts a record in which a number was compared with text: neither equal nor an error."""
+        if not self.unlike:
+            self.unlikeness = f"{fields.tp}@{fields.offset(index)}: {self._unlike[0]}"
+            self._warn(f"--where: {self.unlikeness}, and they are never equal")
+        self.unlike += 1
+        self._unlike.clear()
 
     def _cell(self, name: str, fields: BatchFields, index: int) -> Any:
         """One field of one record; errors concern its value."""
@@ -204,34 +263,15 @@ class _RowReader:
         return chain(cell, inside(tuple(rest)))
 
 
-def _parsed(text: str) -> Expression:
+def _parsed(text: str, types: Mapping[str, str | None], instant: Callable[[str], int]) -> Parsed:
     try:
-        parsed = Parser().parse(text).parsed
-        fault = fault_of(parsed)
-        if fault:
-            raise _no_expression(text, fault)
-        return Expression(parsed)
-    except JMESPathError as error:
-        raise _no_expression(text, " ".join(str(error).split())) from None
+        return parse(text, types, instant)
+    except WhereError as error:
+        raise ConfigError(
+            f"--where {text!r} is not valid at column {error.column}", why=error.why, do=error.do or _HELP
+        ) from None
     except RecursionError:
-        raise _no_expression(text, "it is nested too deeply") from None
-
-
-def _no_expression(text: str, why: str) -> ConfigError:
-    return ConfigError(
-        f"--where {text!r} is not a JMESPath expression",
-        why=why,
-        do="as in --where 'value.status == `500` && key'; see jmespath.org",
-    )
-
-
-def _no_field(text: str, name: str) -> ConfigError:
-    """The error for an unknown field, which would be null for every record."""
-    return ConfigError(
-        f"--where {text!r}: a record has no field {name!r}",
-        why=f"its fields are {', '.join(FIELDS)}",
-        do=f"a member of a JSON value is value.{name}",
-    )
+        raise ConfigError(f"--where {text!r} is not valid", why="it is nested too deeply", do=_HELP) from None
 
 
 def _members(paths: Iterable[Path]) -> Members | None:

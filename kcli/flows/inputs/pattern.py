@@ -1,10 +1,10 @@
 r"""``-f PATTERN`` on input: the verbs of ``consume -f``, for reading. Pure.
 
 ``%k`` key, ``%v`` ``%s`` value (``{base64}``, ``{hex}``, ``{json}``), ``%h{…}`` headers, each by the inner pattern of
-``%k`` and ``%v``, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in ms, ``%p`` partition. A field
-extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four big-endian bytes) before a
-key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e %x %y`` are ignored.
-Escapes ``\n \r \t \\ \xNN``.
+``%k`` and ``%v``, ``%h{NAME}`` the value of one, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in
+ms, ``%p`` partition. A field extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four
+big-endian bytes) before a key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e
+%x %y`` are ignored. Escapes ``\n \r \t \\ \xNN``. What a record has once is read once: a second verb for it is an error.
 
 Where the pattern ends in text that occurs nowhere else in it, that text ends a record, so that a bad record does not
 affect others; a pattern that ends in a verb is ended by the delimiter of ``-D``.
@@ -31,6 +31,7 @@ _FIELDS = frozenset("kvs")
 _SIZES = {"K": "k", "V": "v", "S": "v", "R": "v"}
 _NUMBERS = frozenset("dTpH")
 _IGNORED = frozenset("toexy")
+_SAME = {"s": "v", "T": "d", "S": "V", "R": "V"}
 _ESCAPES = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "0": b"\0"}
 
 
@@ -39,11 +40,20 @@ class PatternError(ValueError):
 
 
 class Verb(NamedTuple):
-    """A field of the record: ``name`` is the verb's letter, ``inner`` the pattern of each header."""
+    """A field of the record: ``name`` is the verb's letter, ``inner`` the pattern of each header, ``header`` the name of
+    the only one; ``text`` as it was written.
+    """
 
     name: str
     decode: Decode | None = None
     inner: tuple[Piece, ...] = ()
+    header: bytes | None = None
+    text: str = ""
+
+    @property
+    def sets(self) -> tuple[str, bytes | None]:
+        """What it says of a record; ``%v`` and ``%s`` say the same, and so do ``%S``, ``%V`` and ``%R``."""
+        return _SAME.get(self.name, self.name), self.header
 
 
 Piece = Verb | bytes
@@ -179,7 +189,10 @@ def _row(found: _Found, number: int, raw: bytes, how: LineFormat, blocks: Header
         key = null_of(key, how)
     if value is not None and "v" not in found.sizes:
         value = null_of(value, how)
-    return InputRow(number, key, value, blocks.of(found.headers), timestamp, partition, raw)
+    headers = found.headers
+    if how.null_marker is not None:
+        headers = [(name, None if held == how.null_marker else held) for name, held in headers]
+    return InputRow(number, key, value, blocks.of(headers), timestamp, partition, raw)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -220,7 +233,9 @@ def _field(data: bytes, at: int, verb: Verb, behind: bytes | None, found: _Found
         return at
     end = _end(data, at, behind, complete)
     text = data[at:end]
-    if name == "h":
+    if name == "h" and verb.header is not None:
+        found.headers.append((verb.header, text))
+    elif name == "h":
         found.headers += _headers(text, verb.inner, at)
     elif verb.name in _SIZES:
         found.sizes[_SIZES[verb.name]] = _number(text, verb, at)
@@ -329,15 +344,18 @@ def _verb(text: str, at: int, *, inside: bool) -> tuple[Verb, int]:
     if name not in known or (inside and name not in "kvKV"):
         raise PatternError(f"there is no verb %{name} to read by" + (" inside %h{…}" if inside else ""))
     if text[end : end + 1] != "{":
-        return Verb(name), end
+        return Verb(name, text=text[at:end]), end
     if name == "h":
         inner, end = _parse(text, end + 1, inside=True)
         if text[end : end + 1] != "}":
             raise PatternError("the brace after %h is not closed")
         _check(inner)
         if not inner:
-            raise PatternError("%h{} reads nothing; write %h{%k=%v;}")
-        return Verb(name, None, tuple(inner)), end + 1
+            raise PatternError("%h{} reads nothing; write %h{NAME}, or %h{%k=%v;} for each header")
+        said = text[at : end + 1]
+        if isinstance(inner[0], bytes) and len(inner) == 1:
+            return Verb(name, header=inner[0], text=said), end + 1
+        return Verb(name, None, tuple(inner), text=said), end + 1
     close = text.find("}", end)
     if close < 0:
         raise PatternError(f"the brace after %{name} is not closed")
@@ -345,12 +363,22 @@ def _verb(text: str, at: int, *, inside: bool) -> tuple[Verb, int]:
     decode = _DECODERS.get(argument) if name in _FIELDS else None
     if decode is None:
         raise PatternError(f"%{name}{{{argument}}} cannot be read; %k, %v and %s take base64, hex and json")
-    return Verb(name, decode), close + 1
+    return Verb(name, decode, text=text[at : close + 1]), close + 1
 
 
 def _check(pieces: list[Piece]) -> None:
-    """Checks that two fields are separated, so that the end of the first can be found."""
+    """Checks that two fields are separated, so that the end of the first can be found, and that none is read twice."""
     counted: set[str] = set()
+    read: dict[tuple[str, bytes | None], Verb] = {}
+    for verb in (piece for piece in pieces if isinstance(piece, Verb) and piece.name not in _IGNORED):
+        first = read.setdefault(verb.sets, verb)
+        if first is not verb:
+            same = (
+                f"{verb.text} is there twice"
+                if first.text == verb.text
+                else f"{first.text} and {verb.text} are the same"
+            )
+            raise PatternError(f"{same}: a record has it once, and one of the two would be lost")
     for index, piece in enumerate(pieces):
         if isinstance(piece, bytes):
             continue

@@ -16,7 +16,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option, spellings
-from kcli.core.positions import OffsetSpec, RangeSpec, parse_instant, parse_range
+from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
 from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
@@ -234,16 +234,21 @@ def _range(own: Mapping[str, str], now: int) -> RangeSpec:
         )
     try:
         if offset is not None:
-            return parse_range(offset, now)
-        start = None if since is None else OffsetSpec("timestamp", parse_instant(since, now))
-        stop = None if until is None else OffsetSpec("timestamp", parse_instant(until, now))
+            wanted = parse_range(offset, now)
+        else:
+            start = None if since is None else OffsetSpec("timestamp", parse_instant(since, now))
+            stop = None if until is None else OffsetSpec("timestamp", parse_instant(until, now))
+            wanted = RangeSpec(start, stop)
     except ValueError as error:
         raise ConfigError(
             "since, until or offset is wrong",
             why=str(error),
             do="`kcli help times` and `kcli help offsets` list what is valid",
         ) from None
-    return RangeSpec(start, stop)
+    check_times(
+        wanted, now, "the range to read", since="since" if offset is None else "offset", until="until"
+    )
+    return wanted
 
 
 def _count(own: Mapping[str, str], name: str) -> int:

@@ -1,17 +1,21 @@
 """Every form of offset, range, instant and duration that the contract names, and what is refused."""
 
 import contextlib
-from datetime import UTC, datetime, timedelta, timezone
+import time
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcli.core.errors import ConfigError
 from kcli.core.positions import (
+    FarInstantError,
     OffsetSpec,
     RangeSpec,
     ResetPolicy,
+    check_times,
     epoch_ms,
     has_zone,
     parse_duration_ms,
@@ -19,6 +23,7 @@ from kcli.core.positions import (
     parse_offset,
     parse_range,
     parse_reset,
+    read_instant,
 )
 
 NOW = 1_795_255_200_000  # 2026-11-21T10:00:00Z
@@ -205,6 +210,156 @@ def test_an_invalid_instant_is_refused(text: str) -> None:
         return
     with pytest.raises(ValueError, match="is not a time"):
         parse_instant(text, NOW, UTC)
+
+
+@pytest.mark.parametrize(
+    ("digits", "unit", "year"),
+    [
+        ("12345678901", "s", 2361),
+        ("17321800000", "s", 2518),
+        ("00017321800000", "s", 2518),
+        ("99999999999", "s", 5138),
+        ("17321800000000", "ms", 2518),
+        ("17321800000000000", "µs", 2518),
+        ("17321800000000000000", "ns", 2518),
+        ("9" * 24, "ns", 31_690_708),
+    ],
+)
+def test_a_number_that_is_a_time_of_another_century_is_refused_with_its_unit(
+    digits: str, unit: str, year: int
+) -> None:
+    for read in (lambda text: parse_instant(text, NOW, UTC), lambda text: parse_offset("@" + text, NOW, UTC)):
+        with pytest.raises(FarInstantError, match=rf"taken as {unit}, and is in the year {year}\b"):
+            read(digits)
+    for text in (f"@{digits}", f"@1732180000:@{digits}", f"@{digits}..@{digits}", f":@{digits}"):
+        with pytest.raises(ValueError, match=f"taken as {unit}"):
+            parse_range(text, NOW, UTC)
+
+
+def test_a_number_of_any_length_is_a_time_or_refused_with_a_sentence() -> None:
+    for count in range(1, 6000, 7):
+        with contextlib.suppress(FarInstantError):
+            parse_instant("9" * count, NOW, UTC)
+
+
+@pytest.mark.parametrize(
+    ("digits", "ms"),
+    [
+        ("4940000000", 4_940_000_000_000),
+        ("123456789012", 123_456_789_012),
+        ("123456789012345", 123_456_789_012),
+    ],
+)
+def test_a_number_within_a_century_is_taken(digits: str, ms: int) -> None:
+    assert parse_instant(digits, NOW, UTC) == parse_offset("@" + digits, NOW, UTC).value == ms
+
+
+def test_a_date_of_another_century_is_one() -> None:
+    assert parse_instant("2361-01-01", NOW, UTC) == at("2361-01-01T00:00:00Z")
+
+
+TWICE, TAKEN = at("2026-10-25T00:30:00Z"), "2026-10-25T02:30:00+02:00"
+SKIPPED, INSTEAD = at("2026-03-29T01:30:00Z"), "2026-03-29T03:30:00+02:00"
+
+
+@pytest.mark.case("C15")
+@pytest.mark.parametrize(
+    ("text", "ms", "said", "taken"),
+    [
+        ("2026-10-25T02:30", TWICE, "is there twice", TAKEN),
+        ("@2026-10-25 02:30:00", TWICE, "is there twice", TAKEN),
+        ("2026-10-25T02:00", TWICE - HOUR // 2, "is there twice", "2026-10-25T02:00:00+02:00"),
+        ("2026-03-29T02:30", SKIPPED, "does not exist", INSTEAD),
+        ("2026-03-29T02:00", SKIPPED - HOUR // 2, "does not exist", "2026-03-29T03:00:00+02:00"),
+    ],
+)
+def test_a_local_time_that_clocks_repeat_or_skip_is_said(text: str, ms: int, said: str, taken: str) -> None:
+    found = read_instant(text, NOW, BERLIN)
+    assert found.ms == ms
+    assert said in found.note
+    assert f"{taken}, was taken" in found.note or f"{taken} was taken" in found.note
+    assert parse_offset("@" + text.removeprefix("@"), NOW, BERLIN) == OffsetSpec("timestamp", *found)
+    for written in (f"@{text.removeprefix('@')}..now", f":@{text.removeprefix('@')}"):
+        (note,) = [end.note for end in parse_range(written, NOW, BERLIN) if end is not None and end.note]
+        assert note == found.note
+
+
+@pytest.mark.case("C15")
+def test_a_clock_time_and_a_day_that_clocks_repeat_or_skip_are_said() -> None:
+    assert "is there twice" in read_instant("02:30", at("2026-10-25T12:00:00Z"), BERLIN).note
+    assert "does not exist" in read_instant("02:30", at("2026-03-29T12:00:00Z"), BERLIN).note
+    skips_midnight = ZoneInfo("America/Asuncion")
+    found = read_instant("today", at("2023-10-01T12:00:00Z"), skips_midnight)
+    assert "does not exist" in found.note
+    assert found.ms == at("2023-10-01T04:00:00Z")
+
+
+@pytest.mark.case("C15")
+@pytest.mark.parametrize(
+    ("text", "tz"),
+    [
+        ("2026-10-25T01:59:59", BERLIN),
+        ("2026-10-25T03:00", BERLIN),
+        ("2026-03-29T01:59:59", BERLIN),
+        ("2026-03-29T03:00", BERLIN),
+        ("2026-10-25T02:30+02:00", BERLIN),
+        ("2026-10-25T02:30Z", BERLIN),
+        ("2026-10-25T02:30", UTC),
+        ("3h", BERLIN),
+        ("now", BERLIN),
+        ("@1793147400", BERLIN),
+    ],
+)
+def test_other_times_need_no_remark(text: str, tz: tzinfo) -> None:
+    assert read_instant(text, NOW, tz).note == ""
+
+
+@pytest.mark.case("C15")
+def test_clocks_of_the_systems_zone_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    try:
+        assert (
+            read_instant("2026-10-25T02:30", NOW).note
+            == read_instant("2026-10-25T02:30", NOW, BERLIN).note
+            != ""
+        )
+        assert (
+            read_instant("2026-03-29T02:30", NOW).note
+            == read_instant("2026-03-29T02:30", NOW, BERLIN).note
+            != ""
+        )
+        assert read_instant("2026-03-29T03:30", NOW).note == ""
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("@+1h", "x: S is in the future"),
+        ("@+1h..@+2h", "x: S is in the future"),
+        ("2361-01-01..", "x: S is in the future"),
+        ("@+1h:end", "x: S is in the future"),
+    ],
+)
+def test_a_range_that_begins_in_the_future_is_refused(text: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        check_times(parse_range(text, NOW, UTC), NOW, "x", since="S")
+
+
+def test_a_range_that_ends_before_it_begins_is_refused() -> None:
+    spec = RangeSpec(OffsetSpec("timestamp", NOW - 1), OffsetSpec("timestamp", NOW - 2))
+    with pytest.raises(ConfigError, match="x: U is before S"):
+        check_times(spec, NOW, "x", since="S", until="U")
+
+
+@pytest.mark.parametrize(
+    "text", ["now", "@now..@+1h", "@-1h..@-1h", "99999999999999:", ":@+1h", ":@-1h", "5..@-1h"]
+)
+def test_other_ranges_may_have_records(text: str) -> None:
+    check_times(parse_range(text, NOW, UTC), NOW, "x", since="S")
 
 
 @pytest.mark.case("C15")

@@ -50,6 +50,11 @@ def rendered(text: str, record: Record = RECORD, null: bytes = b"") -> bytes:
         ("%d{strftime[]}", b""),
         ("%h", b"a=1,b=NULL,\xff="),
         ("%h{%k:%v;}", b"a:1;b:;\xff:;"),
+        ("%h{a}", b"1"),
+        ("<%h{b}>", b"<>"),
+        ("%h{missing}", b""),
+        (r"%h{\x61}%o", b"142"),
+        ("%k %h{a} %d{strftime[%Y]} %h{a}", b"k\xff 1 2023 1"),
         ("%h{[%k{hex}=%v{base64}]}", b"[61=MQ==][62=][ff=]"),
         ("%H", b"3"),
         ("%e", b"7"),
@@ -88,6 +93,29 @@ def test_what_a_record_does_not_have(text: str, expected: bytes) -> None:
 def test_null_is_written_as_requested() -> None:
     assert rendered("%k=%v{base64}", NULLS, null=b"NULL") == b"NULL=NULL"
     assert rendered("%h{%k=%v,}", null=b"NULL") == b"a=1,b=NULL,\xff=,"
+
+
+def test_a_header_by_name_is_the_last_of_that_name() -> None:
+    source = Record(
+        "t", 0, 0, -1, 0, None, None, (("a", b"1"), ("b", b"x"), ("a", b"2"), ("n", b"1"), ("n", None))
+    )
+    assert rendered("%h{a}|%h{b}|%h{n}|%h{A}", source, null=b"N") == b"2|x|N|"
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("", False),
+        ("json", False),
+        ("100%%", False),
+        ("\\n", False),
+        ("%t", True),
+        ("%h{a}", True),
+        ("x%R", True),
+    ],
+)
+def test_whether_a_format_prints_anything_of_a_record(text: str, has: bool) -> None:
+    assert Template(text).has_verbs is has
 
 
 @pytest.mark.parametrize("empty", [b"", None])
@@ -134,6 +162,7 @@ def test_no_newline_is_added() -> None:
         ("%t{json}", "%t"),
         ("%d{%Y}", "strftime"),
         ("%d{strftime[%Y}", "strftime"),
+        ("%h{}", "names no header"),
         ("%h{%q}", "%q"),
         ("%h{%o}", "not for headers"),
         ("%h{%h}", "not for headers"),

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import jmespath
 import jmespath.exceptions
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from kcli.core.errors import ConfigError
 from kcli.core.types import Header, Record
 from kcli.flows.filters.expression import Expression
 from kcli.flows.filters.selection import Selection
@@ -91,6 +92,15 @@ def compiled(text: str, rows: list[Record], *, joined: bool = False) -> Outcome:
     where = Where(text)
     wanted = wanted_by(Selection([where]), fetched_of(rows, run_of(rows)) if joined else fetched_of(rows))
     return Outcome(wanted, where.not_json, where.failed)
+
+
+def contradicts(text: str) -> bool:
+    """Whether a field is compared with a literal of another type, which no record matches: that is refused."""
+    try:
+        Where(text)
+    except ConfigError as error:
+        return "never equal" in error.why or "expected a time" in error.why
+    return False
 
 
 # --- random documents --------------------------------------------------------------------------------
@@ -239,6 +249,7 @@ ODD_ROWS = [ROW._replace(offset=n, value=value) for n, value in enumerate(ODD)]
 @example("value.status > `5` || value.b.c", ODD_ROWS)
 @example("topic == 't'", ODD_ROWS)
 def test_the_same_records_are_wanted_as_by_jmespath(text: str, rows: list[Record]) -> None:
+    assume(not contradicts(text))
     assert compiled(text, rows) == judged(text, rows)
     if len(rows) > 1:
         assert compiled(text, rows, joined=True) == judged(text, rows)

@@ -1,6 +1,7 @@
 """Golden input of every format, fed whole and byte by byte; what is no record says where and why."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -261,6 +262,9 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         (r"%K %V %k%v\n", b"1 2 abc\n0 -1 \n", [row(1, b"a", b"bc"), row(2, b"", None)]),
         (r"%H %h{%k=%v;}%v\n", b"2 a=1;b=2;x=y;\n", [row(1, None, b"x=y;", [("a", b"1"), ("b", b"2")])]),
         (r"\x02%v\x03", b"\2a\3\2b\3", [row(1, None, b"a"), row(2, None, b"b")]),
+        (r"%h{src} %v\n", b"a x\n y\n", [row(1, None, b"x", [("src", b"a")]), row(2, None, b"y", [("src", b"")])]),
+        (r"%h{a},%h{\x62} %v\n", b"1,2 x\n", [row(1, None, b"x", [("a", b"1"), ("b", b"2")])]),
+        (r"%t %o %t %e%% %o %v\n", b"t 1 t 0% 1 x\n", [row(1, None, b"x")]),
     ],
 )  # fmt: skip
 def test_patterns(pattern: str, data: bytes, rows: list[Seen]) -> None:
@@ -290,6 +294,31 @@ def test_records_with_sizes_cannot_be_found_again_after_a_bad_one() -> None:
     with pytest.raises(InputError, match="record 2 of the input does not fit"):
         items_of(form("pattern", r"%V %v\n"), b"1 a\nx b\n1 c\n")
     assert read(form("pattern", "%R%s"), b"\0\0\0\5abc")[0][0] == "bad"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (r"%k %v h=%v\n", "%v is there twice"),
+        (r"%v %s\n", "%v and %s are the same"),
+        (r"%v %v{hex}\n", "%v and %v{hex} are the same"),
+        (r"%k|%k %v\n", "%k is there twice"),
+        (r"%d %T %v\n", "%d and %T are the same"),
+        (r"%p %p %v\n", "%p is there twice"),
+        (r"%K %K %k", "%K is there twice"),
+        (r"%V %S %v", "%V and %S are the same"),
+        (r"%S %R%v", "%S and %R are the same"),
+        (r"%H %H %h{%k=%v;}%v\n", "%H is there twice"),
+        (r"%h %h %v\n", "%h is there twice"),
+        (r"%h %h{%k=%v;} %v\n", "%h and %h{%k=%v;} are the same"),
+        (r"%h{a} %h{a} %v\n", "%h{a} is there twice"),
+        (r"%h{%k=%v=%v;} %v\n", "%v is there twice"),
+        (r"%h{%V %V %k=%v;} %v\n", "%V is there twice"),
+    ],
+)
+def test_a_field_that_a_pattern_reads_twice_is_refused(pattern: str, said: str) -> None:
+    with pytest.raises(PatternError, match=re.escape(said)):
+        Pattern(pattern, b"\n")
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ class Barrier(ABC):
         """Commits as the group's only member; the result of each partition. Raises errors that concern them all."""
 
         def check(response: Any) -> dict[TopicPartition, BrokerError | None]:
-            found = dict(read_commit(response, {}))
+            found = dict(read_commit(response, offsets))
             codes = {tp: found.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
             errors = {
                 tp: BrokerError(code, f"commit of {tp}") if code else None for tp, code in codes.items()
@@ -185,7 +185,7 @@ class Barrier(ABC):
         if made_as.generation_id < 0:
             raise self._evicted_error()
         self.may_have_committed = True
-        return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
+        return commit_request(made_as, offsets, by_epoch=self.by_epoch)
 
     def verify(
         self, partitions: Collection[TopicPartition], deadline: float

@@ -15,14 +15,7 @@ from kcli.core.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import (
-    BrokerError,
-    DataLossError,
-    KcliError,
-    NoLeaderError,
-    NotFoundError,
-    UnknownPartitionError,
-)
+from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
 from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
@@ -149,11 +142,6 @@ def topic_missing(topic: TopicView | None) -> bool:
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
 
 
-def is_replaced(topic: TopicView | None, topic_id: bytes) -> bool:
-    """Whether the topic is another one than that with this id, which had the same name. Zeros are not known."""
-    return topic is not None and NO_UUID not in (topic.id, topic_id) and topic.id != topic_id
-
-
 CHECK_NAME = "check the topic name; `kcli topics list` lists the topics"
 _NO_TOPIC = "the cluster has no topic of that name"
 
@@ -175,15 +163,6 @@ def unknown_partition(tp: TopicPartition) -> NotFoundError:
         f"{tp} does not exist",
         why="the cluster has no such topic, or the topic has fewer partitions",
         do=f"`kcli topics describe {tp.topic}` shows its partitions",
-    )
-
-
-def replaced_topic(tp: TopicPartition, offset: int) -> DataLossError:
-    """The error for an offset of a topic whose name belongs to another topic now."""
-    return DataLossError(
-        f"topic {tp.topic} was deleted and created again",
-        why=f"offset {offset} of {tp} is one of the topic that is gone",
-        do="start again: the new topic has offsets of its own",
     )
 
 

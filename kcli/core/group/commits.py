@@ -38,10 +38,9 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import is_replaced, replaced_topic
 from kcli.core.cluster.retry import Backoff, classify_error, given_up
+from kcli.core.cluster.topic_ids import checks_ids, is_other, replaced_topic
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -64,11 +63,10 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, is_coordinator_error
-from kcli.core.group.offset_requests import FIRST_BY_ID, commit_request, have_ids, read_commit, unwritable
+from kcli.core.group.offset_requests import commit_request, have_ids, read_commit, unwritable
 from kcli.core.permissions import on_group, on_topic
-from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
@@ -297,7 +295,7 @@ class Commits:
         if over:
             self._complete_all(*over)
             return True
-        by_id = have_ids(offsets) and self._knows_ids(node)
+        by_id = have_ids(offsets) and checks_ids(self._cluster, node)
         if not by_id and self._waits_a_turn(commits):
             self.wake_at = now
             return False
@@ -315,11 +313,6 @@ class Commits:
         self._asked = _Asked(dict.fromkeys(commits), present, commits[0].through_rebalance, offsets, answer)
         return True
 
-    def _knows_ids(self, node: Node) -> bool:
-        """Whether the broker is known to check topic ids."""
-        offer = self._cluster.brokers.offer(node, CONTROL)
-        return offer is not None and offer.apis.get(OffsetCommitRequest.api_key, (0, 0))[1] >= FIRST_BY_ID
-
     def _waits_a_turn(self, commits: Iterable[_Commit]) -> bool:
         """True for a commit by name at first; then it is decided whether there is reason to wait for metadata."""
         waits, version = False, self._cluster.view.version
@@ -335,12 +328,13 @@ class Commits:
     def _drop_replaced(self, commits: Iterable[_Commit]) -> bool:
         """Refuses offsets of topics that were replaced; True if these commits cannot be sent like this."""
         view, changed = self._cluster.view, False
+
+        def is_replaced(topic: str, topic_id: bytes) -> bool:
+            found = view.topics.get(topic)
+            return found is not None and is_other(found.id, topic_id)
+
         for commit in commits:
-            replaced = [
-                tp
-                for tp, offset in commit.offsets.items()
-                if is_replaced(view.topics.get(tp.topic), offset.topic_id)
-            ]
+            replaced = [tp for tp, offset in commit.offsets.items() if is_replaced(tp.topic, offset.topic_id)]
             if not replaced:
                 commit.suspects = False
                 continue

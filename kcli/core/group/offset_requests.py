@@ -32,8 +32,6 @@ _TOPIC = attrgetter("topic")
 _LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection when a string is longer
 _LAST_BY_NAME = 9  # of both requests; from version 10 on they identify topics by id
 _NUMBERS = struct.Struct(">iqi")
-FIRST_BY_ID = 10
-"""OffsetCommit: the first version that identifies topics by id (Kafka 4.1)."""
 _FIRST_WITH_EPOCHS = 9  # OffsetCommit: the first version with member epochs (KIP-848)
 
 

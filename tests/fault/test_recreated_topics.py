@@ -5,6 +5,7 @@ names only. What is asked is what the coordinator has in the end.
 """
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -14,17 +15,19 @@ import pytest
 from kcli.core import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import CommitFailedError, DataLossError
+from kcli.core.errors import CommitFailedError, DataLossError, TransactionAbortableError
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata
 from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
-from tests.fault.consuming import Member, fill, member, offsets, options, raised_by, tp, turns
+from tests.fault.consuming import PATIENCE, Member, fill, member, offsets, options, raised_by, tp, turns
+from tests.fault.producing import quick
 
 pytestmark = pytest.mark.case("B8")
 
@@ -315,3 +318,58 @@ def test_brokers_without_topic_ids_are_asked_for_nothing(cluster: FakeCluster) -
         one.consumer.commit(timeout=5, last=True)
         assert len(cluster.seen(MetadataRequest)) == before
         assert set(offsets(cluster).values()) == {10}
+
+
+# --- offsets in transactions -----------------------------------------------------------------------------
+
+
+def test_offsets_of_a_recreated_topic_are_not_committed_in_a_transaction(cluster: FakeCluster) -> None:
+    """Those that have topic ids, which the positions of a consumer have."""
+    with member(cluster, **UNNOTICED) as one, quick(cluster, transactional_id="x") as producer:
+        read_all(one)
+        places = {each: one.consumer.state(each).to_commit for each in one.partitions}
+        producer.init_transactions(PATIENCE)
+        with producer.transaction():
+            producer.send_offsets_to_transaction(places, "g2", PATIENCE)
+        assert set(offsets(cluster, "g2").values()) == {10}
+        recreate(cluster)
+        assert offsets(cluster, "g2") == {}
+        with (
+            pytest.raises(TransactionAbortableError, match="topic t was deleted and created again"),
+            producer.transaction(),
+        ):
+            producer.send_offsets_to_transaction(places, "g2", PATIENCE)
+        assert offsets(cluster, "g2") == {}
+        with producer.transaction():
+            producer.send_offsets_to_transaction({tp(0): 3}, "g2", PATIENCE)
+        cluster.wait_until(lambda: offsets(cluster, "g2") == {tp(0): 3})
+
+
+def test_offsets_that_wait_for_their_topic_are_not_committed_in_one_that_comes_meanwhile(
+    cluster: FakeCluster,
+) -> None:
+    with quick(cluster, transactional_id="x") as producer:
+        producer.init_transactions(PATIENCE)
+        producer.begin_transaction()
+        held = cluster.hold(TxnOffsetCommitRequest)
+        failed: list[BaseException] = []
+
+        def send() -> None:
+            offset = OffsetAndMetadata(5, topic_id=was)
+            try:
+                producer.send_offsets_to_transaction({tp(0): offset}, "g2", PATIENCE)
+            except TransactionAbortableError as error:
+                failed.append(error)
+
+        was = cluster.topic_id("t")
+        thread = threading.Thread(target=send)
+        thread.start()
+        held.wait()
+        cluster.delete_topic("t")
+        held.release()
+        cluster.wait_for(TxnOffsetCommitRequest, 2)
+        cluster.create_topic("t", 2)
+        thread.join(PATIENCE)
+        assert failed
+        producer.abort_transaction(PATIENCE)
+        assert offsets(cluster, "g2") == {}

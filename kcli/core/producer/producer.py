@@ -375,7 +375,11 @@ class Producer:
         group: GroupMetadata | str,
         timeout: float | None = None,
     ) -> None:
-        """Commits a group's offsets with the transaction (KIP-447): those of the next records to read."""
+        """Commits a group's offsets with the transaction (KIP-447): those of the next records to read.
+
+        An offset with a ``topic_id``, as ``consumer.state(partition).to_commit`` has one, is not committed for another
+        topic of that name: TransactionAbortableError. That costs a request for metadata.
+        """
         self._transactional().send_offsets(offsets, group, timeout)
 
     def commit_transaction(self, timeout: float | None = None) -> None:

@@ -79,5 +79,5 @@ def sync_copies(
     source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
 ) -> tuple[list[Translated], dict[str, KcliError]]:
     """``sync_groups`` with the offset maps of these copies."""
-    maps = {copy.source: Mapped(copy.target, copy.offsets) for copy in copies}
+    maps = {copy.source: Mapped(copy.target, copy.offsets, copy.topic_ids.target) for copy in copies}
     return sync_groups(source, target, groups, maps)

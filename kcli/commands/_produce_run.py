@@ -121,6 +121,8 @@ class Run:
             if error.code != TOPIC_AUTHORIZATION_FAILED:
                 raise
             raise topic_refused(topic, error.code, producer.known_topics(timeout)) from None
+        if self.checkpoint is not None:
+            self.checkpoint.watch_topic(lambda: producer.topic_id(topic))
         partition, count = self.flags["partition"], producer.partitions_of(topic)
         if partition is not None and partition >= count:
             raise no_partition(TopicPartition(topic, partition), count)

@@ -163,7 +163,8 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     click.option(
         "--checkpoint",
         metavar="FILE",
-        help="Record in FILE how far the input is confirmed; the same command resumes from there.",
+        help="Record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
+        "deleted and recreated.",
     ),
     click.option(
         "--on-bad-input",

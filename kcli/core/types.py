@@ -87,11 +87,16 @@ class TopicSpec(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A position to be committed: the offset of the next record to read, and the committer's metadata."""
+    """A position to be committed: the offset of the next record to read, and the committer's metadata.
+
+    ``topic_id`` is the id of the topic that the offset belongs to: it is never committed for another topic of that
+    name. All zeros: not known, as in offsets that were read from a coordinator.
+    """
 
     offset: int
     metadata: str = ""
     leader_epoch: int = -1
+    topic_id: bytes = bytes(16)
 
 
 class GroupMetadata(NamedTuple):

@@ -1,20 +1,21 @@
 """``--checkpoint FILE``: how far the input is confirmed, so that a killed run can be resumed.
 
 Written atomically, so there is always a complete file. It records its identity: a run with other flags, another topic
-or another input refuses it. A lock file beside it excludes a second run.
+or another input refuses it. The same name is another topic if its id has changed: what is confirmed went with the
+old one, so the run ends, at its start or as soon as metadata shows it. A lock file beside it excludes a second run.
 """
 
 import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, DataLossError
 from kcli.files.atomic import replace_file
 from kcli.files.lock import file_lock
 from kcli.flows.failed_file import cannot_open, cannot_write
@@ -42,6 +43,7 @@ class _Document(msgspec.Struct):
     crc32: int
     finished: bool = False
     failed: str | None = None
+    topic_id: str = ""
 
 
 class Checkpoint:
@@ -58,6 +60,8 @@ class Checkpoint:
         self.run = secrets.token_hex(8)
         self.position = InputPosition()
         self.resumes = self.finished = False
+        self._topic_id = ""
+        self._present_id: Callable[[], bytes] = bytes
         self._identity = identity
         self._saved: tuple[InputPosition, bool] | None = None
 
@@ -98,9 +102,31 @@ class Checkpoint:
         self.finished = found.finished
         self.failed_again = self.failed is not None and found.failed == self.failed
         self.position = InputPosition(found.source, found.line - 1, found.offset, found.crc32)
+        self._topic_id = found.topic_id
+
+    def watch_topic(self, topic_id: Callable[[], bytes]) -> None:
+        """``topic_id`` returns that of the topic that is written, all zeros if it is not known. DataLossError, here and
+        when a position is saved, if that is not the topic of the checkpoint.
+        """
+        self._present_id = topic_id
+        self._check_topic()
+
+    def _check_topic(self) -> None:
+        topic_id = self._present_id()
+        now = topic_id.hex() if any(topic_id) else ""
+        if self._topic_id and now and self._topic_id != now:
+            raise DataLossError(
+                f"topic {self._identity.topic} was deleted and created again",
+                why=f"what {self.path} counts as confirmed was stored in the topic that is gone",
+                do=f"remove {self.path} to send the whole input to the new topic, or name another checkpoint",
+            )
+        self._topic_id = self._topic_id or now
 
     def save(self, position: InputPosition, *, finished: bool = False) -> None:
-        """Writes the position; FileError when it cannot be written, and the old one stays."""
+        """Writes the position; FileError when it cannot be written, and the old one stays. DataLossError: see
+        ``watch_topic``.
+        """
+        self._check_topic()
         if self._saved == (position, finished):
             return
         document = _Document(
@@ -113,6 +139,7 @@ class Checkpoint:
             position.crc,
             finished,
             self.failed,
+            self._topic_id,
         )
         try:
             replace_file(self.path, msgspec.json.encode(document) + b"\n")

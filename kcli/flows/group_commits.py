@@ -3,6 +3,9 @@
 Offsets are committed every few seconds, before partitions are revoked, and at the end. The consumer's own positions are
 ahead of what was flushed, so they are used only when all returned records are flushed.
 
+Each has the id of the topic that it was read from. When a topic was deleted and created again, nothing of the one
+that is gone is committed any more; the other topics are.
+
 They are taken over only between two polls; a limit within a batch commits the offset after the last record
 written, and never the rest of that poll (``tests/fault/test_killed_readers.py``, O2).
 """
@@ -37,7 +40,7 @@ class GroupCommits:
         self._warn = warn
         self._clock = clock
         self._flushed: dict[TopicPartition, OffsetAndMetadata] = {}
-        self._committed: dict[TopicPartition, int] = {}
+        self._committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self._pending: Any = None
         self._next = clock() + interval
         self._finished = False
@@ -47,11 +50,13 @@ class GroupCommits:
         for tp in self._consumer.assignment:
             state = self._consumer.state(tp)
             if state.position >= 0:
-                self._flushed[tp] = OffsetAndMetadata(state.position, "", state.epoch)
+                self._flushed[tp] = state.to_commit
 
     def flushed(self, places: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Only these of the returned records are flushed, the others never will be."""
-        self._flushed.update(places)
+        for tp, place in places.items():
+            topic_id = self._consumer.state(tp).to_commit.topic_id
+            self._flushed[tp] = place._replace(topic_id=topic_id)
 
     def tick(self) -> None:
         """Commits when it is time, without waiting."""
@@ -68,7 +73,7 @@ class GroupCommits:
         given = set(partitions)
         if not self._finished and (offsets := self._due(given)):
             try:
-                self._consumer.commit(offsets, timeout=_PATIENCE)
+                self._consumer.commit(offsets, timeout=_PATIENCE, last=True)
             except (KcliError, TimeoutError) as error:
                 self._committed_or_failed(offsets, error)
             else:
@@ -87,7 +92,7 @@ class GroupCommits:
         """
         self._finished = True
         if offsets := self._due(self._flushed):
-            self._consumer.commit(offsets, timeout=_LAST_PATIENCE)
+            self._consumer.commit(offsets, timeout=_LAST_PATIENCE, last=True)
             self._committed_or_failed(offsets, None)
 
     @property
@@ -103,16 +108,20 @@ class GroupCommits:
             for tp in partitions
             if tp in self._flushed
             and tp in self._consumer.assignment
+            and self._consumer.state(tp).reads(self._flushed[tp].topic_id)
             and self._flushed[tp].offset != self._known(tp)
         }
 
     def _known(self, tp: TopicPartition) -> int:
-        return self._committed.get(tp, self._consumer.state(tp).committed)
+        committed = self._committed.get(tp)
+        if committed is not None and committed.topic_id == self._flushed[tp].topic_id:
+            return committed.offset
+        return self._consumer.state(tp).committed
 
     def _committed_or_failed(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: BaseException | None
     ) -> None:
         if error is None:
-            self._committed.update({tp: place.offset for tp, place in offsets.items()})
+            self._committed.update(offsets)
         else:
             self._warn(f"offsets were not committed, others may read these records again: {error}")

@@ -461,6 +461,48 @@ def test_a_checkpoint_continues_where_input_was_added(cluster: FakeCluster, tmp_
     assert values(cluster) == [b"%d" % i for i in range(30)]
 
 
+@pytest.mark.case("B8")
+@pytest.mark.parametrize(
+    "more", [(), ("--dry-run",), ("--transactional-id", "x")], ids=["", "dry run", "transactions"]
+)
+def test_a_checkpoint_is_not_continued_in_a_recreated_topic(
+    cluster: FakeCluster, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """What it counts as confirmed is gone; the remedy sends all of it."""
+    path, at = tmp_path / "input", tmp_path / "at"
+    path.write_bytes(b"a\nb\n")
+    run = ["one", "--checkpoint", str(at), *(word for word in more if word != "--dry-run"), str(path)]
+    ok(produce(cluster, *run))
+    cluster.recreate_topic("one")
+    path.write_bytes(b"a\nb\nc\n")
+    done = produce(cluster, *run, *more[:1] if more == ("--dry-run",) else ())
+    assert done.returncode == 5
+    assert said(done)[0] == "kcli: topic one was deleted and created again"
+    assert f"do: remove {at} to send the whole input to the new topic" in said(done)[2]
+    assert values(cluster) == []
+    at.unlink()
+    ok(produce(cluster, *run))
+    assert values(cluster) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.case("B8")
+def test_a_run_with_a_checkpoint_ends_when_its_topic_is_recreated(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    at = tmp_path / "at"
+    run = ["produce", "one", "--checkpoint", str(at), "-X", "metadata.max.age.ms=200"]
+    with start(*run, bootstrap=cluster.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a\n")
+        process.stdin.flush()
+        cluster.wait_until(lambda: values(cluster) == [b"a"], PATIENCE)
+        cluster.recreate_topic("one")
+        _, err = process.communicate(b"b\n", timeout=PATIENCE)
+    assert process.returncode == 5, err
+    assert b"topic one was deleted and created again" in err
+    assert produce(cluster, *run[1:]).returncode == 5
+
+
 @pytest.mark.case("C16")
 def test_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
     run = ["produce", "one", "--checkpoint", str(tmp_path / "at")]

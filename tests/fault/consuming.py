@@ -47,6 +47,7 @@ class Member:
     """A consumer with its story: ``events`` are (what, partitions) of its callbacks, ``read`` what it was handed."""
 
     def __init__(self, cluster: FakeCluster, topics: Any = "t", **wishes: Any) -> None:
+        self.fake = cluster
         self.heard = Heard()
         self.consumer = Consumer(hooks=self.heard.hooks, **options(cluster, **wishes))
         self.events: list[tuple[str, Places]] = []

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core import Admin
+from kcli.core.admin.topics import id_text
 from kcli.core.errors import KcliError
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.sync_groups import FAILED, Mapped, sync_groups
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -180,3 +184,26 @@ def test_a_group_without_committed_offsets_is_a_warning(source: FakeCluster, tar
     assert warning.format("typo") in done.err
     assert warning.format("g") not in done.err
     assert warning.format("typo") in json.loads(done.out)["warnings"]
+
+
+@pytest.mark.case("B8", "M14")
+@pytest.mark.parametrize("version", [9, 10], ids=["by name", "by id"])
+def test_a_target_that_is_recreated_after_the_copy_gets_no_translated_offset(
+    version: int, source: FakeCluster, target: FakeCluster
+) -> None:
+    target.cap_versions({OffsetCommitRequest: version})
+    target.create_topic("t", 1)
+    was = id_text(target.topic_id("t"))
+    target.recreate_topic("t", 1)
+    commit(source, "g", {T0: OffsetAndMetadata(5)})
+    offsets = OffsetMap(0, 0)
+    offsets.append(0, 0, 20)
+    offsets.advance(20)
+    with (
+        Admin(bootstrap_servers=source.bootstrap) as here,
+        Admin(bootstrap_servers=target.bootstrap) as there,
+    ):
+        (row,), errors = sync_groups(here, there, ["g"], {T0: Mapped(T0, offsets, was)})
+    assert (row.status, errors) == (FAILED, {})
+    assert "topic t was deleted and created again" in row.why
+    assert target.committed_offsets("g") == {}

@@ -29,6 +29,7 @@ from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.execute import LiveRewind
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.live import LiveResult
+from kcli.flows.rewind.offsets_file import read_targets
 from kcli.flows.rewind.offsets_log import OffsetsLog
 from kcli.flows.rewind.plan import BY_REWIND, Remedies, RewindPlan
 from kcli.flows.rewind.survey import RewindRequest
@@ -176,7 +177,7 @@ class _Run:
             return None
         if self.by == "from_file":
             path = self.flags["from_file"]
-            return RewindRequest(target.file_targets(path, self.names), f"the offsets in {path}", self.scope)
+            return RewindRequest(read_targets(path, self.names), f"the offsets in {path}", self.scope)
         one, words = target.simple_target(
             self.by, self.flags[self.by], terminal=target.has_terminal(self.inv)
         )

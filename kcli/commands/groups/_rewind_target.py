@@ -12,7 +12,6 @@ from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_o
 from kcli.flows.groups.nearest import without_commits
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import own_metadata
-from kcli.flows.rewind.offsets_file import read_offsets
 from kcli.flows.rewind.planning import value_or_raise
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest
@@ -98,16 +97,14 @@ def request_of_undo(
     """To what was committed before a rewind, the latest one unless it is named; KcliError if there is none."""
     found = [journals.of(name, journal_id or None) for name in names]
     return RewindRequest(
-        {one.group: Target("given", offsets=one.before, exact=True) for one in found},
+        {
+            one.group: Target("given", offsets=one.before, exact=True, topic_ids=one.topic_ids)
+            for one in found
+        },
         f"what was committed before {', '.join(one.id for one in found)}",
         scope,
         undoes={one.group: one.id for one in found},
     )
-
-
-def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
-    """The offsets that a file has for each group."""
-    return {group: Target("given", offsets=offsets) for group, offsets in read_offsets(path, groups).items()}
 
 
 def has_terminal(inv: Invocation) -> bool:

@@ -84,7 +84,9 @@ def import_offsets(
     ZooKeeper, for consumers that store them there.
 
     An offset identifies the same record only in the same topic: a partition is refused where the file is of another
-    cluster or topic, or where the offset is outside of the log. --by time finds the record by its time.
+    cluster or topic, or where the offset is outside of the log. --by time finds the record by its time. A topic that
+    was deleted and recreated since is recognised by its id, which exports in ndjson have, and csv and the files of
+    other tools do not.
     """
     if by == "time" and (clamp or force):
         raise usage(

@@ -174,7 +174,8 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     """Move the committed offsets of groups back or forward.
 
     Shows a plan first: old and new offset of every partition, and how many records will be read again or skipped. The
-    previous offsets are kept in a journal, for --undo. Afterwards every partition is read back.
+    previous offsets are kept in a journal, for --undo. Afterwards every partition is read back. No offset is set, also
+    by an undo, in a topic that was deleted and recreated since it was planned or journalled.
 
     A group with members is refused: they would continue from their own positions and commit those. --live evicts them,
     sets the offsets as the only member, and releases them when they can only start there. Their commits are then

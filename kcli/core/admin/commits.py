@@ -5,6 +5,7 @@ Every partition has its own result. Blocks only in the loop's poll. A consumer's
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from kcli.core.admin.committed import GroupPartition, by_topic, too_old
 from kcli.core.admin.unknown_group import unknown_group
@@ -12,10 +13,17 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.cluster.topic_ids import FIRST_BY_ID, explained, replaced
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import (
+    GROUP_ID_NOT_FOUND,
+    NONE,
+    UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from kcli.core.errors import BrokerError, ConfigError, KcliError
-from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
+from kcli.core.group.offset_requests import commit_request, have_ids, read_commit, unwritable
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import (
@@ -24,6 +32,7 @@ from kcli.core.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
 )
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Stored = dict[TopicPartition, KcliError | None]
@@ -42,6 +51,10 @@ def commit_offsets(
     Brokers accept a commit without a member only while a group has no members. They check no bounds: a negative offset
     is rejected here (ConfigError, nothing is sent), one past the end is stored. A partition that cannot be encoded
     gets a ConfigError. A lost response is no failure: the same offsets are committed again.
+
+    An offset with a ``topic_id`` is not committed for another topic of that name: DataLossError. Brokers check it since
+    OffsetCommit 10 (Kafka 4.1); for older ones metadata is requested immediately before, and a topic that is created
+    again between that response and the commit is not noticed.
     """
     members = {group.group_id: group for group in wanted}
     offsets = {
@@ -50,11 +63,11 @@ def commit_offsets(
         for tp, offset in rows.items()
     }
     _check(wanted)
-    refused: dict[GroupPartition, KcliError | None]
-    refused = {key: why for key, place in offsets.items() if (why := unwritable(key.tp, place))}
+    found: dict[GroupPartition, KcliError | None]
+    found = {key: why for key, place in offsets.items() if (why := unwritable(key.tp, place))}
 
     def ask(
-        broker: Broker, items: Items[GroupPartition, OffsetAndMetadata]
+        broker: Broker, items: Items[GroupPartition, OffsetAndMetadata], *, checked: bool
     ) -> Iterator[Part[GroupPartition]]:
         version = broker.version(OffsetCommitRequest)
         for group, keys in _by_group(items).items():
@@ -62,29 +75,50 @@ def commit_offsets(
             if member.group_instance_id is not None and version < _FIRST_WITH_INSTANCES:
                 what = f"{broker.name} does not know static members"
                 yield Part(too_old(what, _FIRST_WITH_INSTANCES, version), keys)
-            else:
-                yield Part(commit_request(member, {key.tp: offsets[key] for key in keys}, {}), keys)
+                continue
+            rows = {key.tp: offsets[key] for key in keys}
+            if checked or (version >= FIRST_BY_ID and have_ids(rows)):
+                yield Part(commit_request(member, rows), keys)
+                continue
+            named = {tp: offset for tp, offset in rows.items() if offset.topic_id == NO_UUID}
+            if named:
+                yield Part(commit_request(member, named), [GroupPartition(group, tp) for tp in named])
+            if doubtful := [key for key in keys if key.tp not in named]:
+                yield Part(_UncheckedError("the topic ids have to be checked first"), doubtful)
 
     def read(
         response: OffsetCommitResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
         (group,) = {key.group for key in part.keys}
-        for tp, code in read_commit(response, {}):
+        for tp, code in read_commit(response, {key.tp: offsets[key] for key in part.keys}):
             key = GroupPartition(group, tp)
             yield key, _commit_verdict(key, code, members[group]), None
 
-    found = fan_out(
-        cluster,
-        {key: place for key, place in offsets.items() if key not in refused},
-        _route(cluster, coordinators),
-        ask,
-        read,
-        deadline,
-        "committing the offset of",
-        final=[UNKNOWN_TOPIC_OR_PARTITION],
-        needs=lambda key: [on_topic("READ", key.tp.topic), on_group("READ", key.group)],
+    def store(keys: Collection[GroupPartition], *, checked: bool) -> dict[GroupPartition, KcliError | None]:
+        return fan_out(
+            cluster,
+            {key: offsets[key] for key in keys},
+            _route(cluster, coordinators),
+            partial(ask, checked=checked),
+            read,
+            deadline,
+            "committing the offset of",
+            final=[UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID],
+            needs=lambda key: [on_topic("READ", key.tp.topic), on_group("READ", key.group)],
+        )
+
+    found |= store([key for key in offsets if key not in found], checked=False)
+    if by_name := [key for key, error in found.items() if isinstance(error, _UncheckedError)]:
+        gone = replaced(cluster, {key.tp: offsets[key] for key in by_name}, deadline)
+        found |= {key: gone[key.tp] for key in by_name if key.tp in gone}
+        found |= store([key for key in by_name if key.tp not in gone], checked=True)
+    return _regrouped(
+        members, {key: explained(found[key], key.tp, offset) for key, offset in offsets.items()}
     )
-    return _regrouped(members, {key: refused[key] if key in refused else found[key] for key in offsets})
+
+
+class _UncheckedError(KcliError):
+    """A broker that knows no topic ids would store the offset whatever topic has the name now."""
 
 
 def _check(wanted: Offsets) -> None:

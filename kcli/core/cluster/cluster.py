@@ -285,6 +285,11 @@ class Cluster:
         self._refreshed_at = float("-inf")
         self.maybe_refresh(self.loop.now())
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether a refresh was requested that has not been answered: something the view says may be wrong."""
+        return self._refreshed_at == float("-inf")
+
     def wait_refreshed(self, deadline: float) -> None:
         """Returns when metadata has been refreshed, or at the deadline."""
         version = self.view.version

@@ -53,22 +53,22 @@ class AutoCommit:
         if self._group is None or not offsets:
             return None
         deadline = self._cluster.loop.now() + _REVOCATION_PATIENCE
-        return self._submit(offsets, deadline, through_rebalance=False)
+        return self._submit(offsets, deadline, through_rebalance=False, last=True)
 
     def before_close(self, deadline: float) -> None:
         """Commits everything returned and waits; a failure is logged, not raised."""
         offsets = self._moved(None)
         if self._group is None or not offsets:
             return
-        future = self._submit(offsets, deadline, through_rebalance=False)
+        future = self._submit(offsets, deadline, through_rebalance=False, last=True)
         with suppress(TimeoutError, KcliError):
             future.result(max(0.0, deadline - self._cluster.loop.now()))
 
     def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Records offsets that the application has committed itself."""
+        """Records offsets that were committed, unless they are of a topic that has been replaced since."""
         for tp, committed in offsets.items():
             state = self._subscription.get(tp)
-            if state is not None:
+            if state is not None and state.reads(committed.topic_id):
                 state.committed = committed.offset
 
     def _moved(self, partitions: frozenset[TopicPartition] | None) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -84,9 +84,10 @@ class AutoCommit:
         deadline: float,
         *,
         through_rebalance: bool,
+        last: bool = False,
     ) -> Future[None]:
         assert self._group is not None
-        future = self._group.commits.submit(offsets, deadline, through_rebalance=through_rebalance)
+        future = self._group.commits.submit(offsets, deadline, through_rebalance=through_rebalance, last=last)
         future.on_done(lambda done: self._committed(offsets, done))
         return future
 

@@ -57,6 +57,7 @@ from kcli.core.future import Future
 from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
@@ -117,7 +118,6 @@ class Consumer:
                 self.cluster,
                 self.options,
                 self._rebalancing,
-                lambda: subscription.topic_ids,
                 assignors or self.options.partition_assignment_strategy,
             )
         group = self._group
@@ -369,17 +369,20 @@ class Consumer:
 
     # --- commits -------------------------------------------------------------------------------------
 
-    def commit(self, *what: What | Offsets, timeout: float | None = None) -> None:
+    def commit(self, *what: What | Offsets, timeout: float | None = None, last: bool = False) -> None:
         """Commits synchronously: all positions, those of topics or partitions, or the given mapping of offsets.
 
-        CommitFailedError says which offsets were not committed and why.
+        Offsets without a ``topic_id`` are taken for those of the topic that this consumer reads. CommitFailedError says
+        which offsets were not committed and why, with a DataLossError where a topic was deleted and created again.
+        ``last``: nothing will be read there any more. Brokers before 4.1 do not check topic ids, so metadata is
+        requested once more before.
         """
         commits = self._must_have_group().commits
         offsets = self._to_commit(what)
         if not offsets:
             return
         deadline = self.cluster.deadline(timeout)
-        future = commits.submit(offsets, deadline, through_rebalance=False)
+        future = commits.submit(offsets, deadline, through_rebalance=False, last=last)
         future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
         self._auto_commit.committed(offsets)
 
@@ -604,10 +607,18 @@ class Consumer:
 
     def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
         if len(what) == 1 and isinstance(what[0], Mapping):
-            return offsets_given(what[0])
+            return {tp: self._of_topic(tp, offset) for tp, offset in offsets_given(what[0]).items()}
         chosen = partitions_chosen(what, self.assignment) if what else self.assignment
         states = {tp: self.state(tp) for tp in chosen}
         return {tp: state.to_commit for tp, state in states.items() if state.position != UNKNOWN}
+
+    def _of_topic(self, tp: TopicPartition, offset: OffsetAndMetadata) -> OffsetAndMetadata:
+        """The offset with the id of the topic that it was read from, as far as that is known."""
+        if offset.topic_id != NO_UUID:
+            return offset
+        state, topic = self._subscription.get(tp), self.cluster.view.topics.get(tp.topic)
+        read = state.topic_id if state is not None else None
+        return offset._replace(topic_id=read or (topic.id if topic is not None else NO_UUID))
 
     def _must_have_group(self) -> Group:
         if self._group is None:

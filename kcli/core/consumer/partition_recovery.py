@@ -134,6 +134,8 @@ class PartitionRecovery:
 
         Lagging brokers return stale metadata, so two metadata responses must say so. Nothing is read in between.
         """
+        if state.replaced_by is not None:
+            return True  # until a seek
         if topic.id == NO_UUID or state.topic_id in (None, topic.id):
             if topic.id != NO_UUID:
                 state.topic_id = topic.id
@@ -184,7 +186,7 @@ class PartitionRecovery:
             do="start again to read the new topic, or seek",
         )
         for state in self._subscription.of_topic(topic.name):
-            self._subscription.forget_position(state.tp)
+            self._subscription.forget_position(state.tp, topic.id)
         self.fail_topic(topic.name, error)
 
     def _report_failure(self, error: KcliError, states: Iterable[PartitionState]) -> None:

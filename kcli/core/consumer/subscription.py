@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.state_cell import TableKey
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
@@ -43,10 +44,11 @@ class PartitionState:
     ``epoch`` is the leader epoch of the record before ``position``, ``fetch_epoch`` of the one before ``fetch_from``
     (−1: not known). ``checked_epoch`` is the leader epoch at which the log was last validated up to ``fetch_from``
     (KIP-320). ``by_policy``: the consumer chose the start itself, so it may choose again. ``committed`` is the group's
-    last known committed offset. ``topic_id`` is the id of the topic when it was first seen: offsets mean nothing in
-    another topic of the same name. ``read_replica`` is the preferred read replica named by the leader, until
-    ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it is FAILED: the same object that a poll
-    raised or will raise.
+    last known committed offset. ``topic_id`` is the id of the topic that the position belongs to, that of the topic when
+    it was first seen: offsets mean nothing in another topic of the same name. ``replaced_by`` is the id of that other
+    topic, once it is found, until a seek: only a seek is about the new one. ``read_replica`` is the preferred read
+    replica named by the leader, until ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it is
+    FAILED: the same object that a poll raised or will raise.
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class PartitionState:
         "not_before",
         "position",
         "read_replica",
+        "replaced_by",
         "replica_until",
         "reset_to",
         "stop",
@@ -87,6 +90,7 @@ class PartitionState:
         self._changed = changed
         self.not_before = 0.0
         self.topic_id: bytes | None = None
+        self.replaced_by: bytes | None = None
         self.reset_to: int | None = None
         self.epoch = self.fetch_epoch = span.epoch
         self.checked_epoch = -1
@@ -132,8 +136,22 @@ class PartitionState:
 
     @property
     def to_commit(self) -> OffsetAndMetadata:
-        """What a commit of the position contains: the leader epoch too, so that truncation is detected (KIP-320)."""
-        return OffsetAndMetadata(self.position, "", self.epoch)
+        """What a commit of the position contains: the leader epoch too, so that truncation is detected (KIP-320), and
+        the topic that it belongs to.
+        """
+        return OffsetAndMetadata(self.position, "", self.epoch, self.topic_id or NO_UUID)
+
+    def moved(self, offset: int, epoch: int) -> None:
+        """The position is set anew: in the topic that replaced the one read before, if there is one."""
+        self.position = self.fetch_from = offset
+        self.epoch = self.fetch_epoch = epoch
+        self.not_before = 0.0
+        if self.replaced_by is not None:
+            self.topic_id, self.replaced_by = self.replaced_by, None
+
+    def reads(self, topic_id: bytes) -> bool:
+        """Whether an offset of the topic with this id (all zeros: not known) is one of the topic that is read."""
+        return self.replaced_by is None and (self.topic_id is None or topic_id in (NO_UUID, self.topic_id))
 
     def must_validate(self, leader_epoch: int) -> bool:
         """Whether a leader of this epoch may lack records before ``fetch_from`` (KIP-320)."""
@@ -209,17 +227,16 @@ class Subscription:
         ``epoch`` is that of the record before, if known: then the log is validated before it is read.
         """
         state = self._states[tp]
-        state.position = state.fetch_from = offset
-        state.epoch = state.fetch_epoch = epoch
+        state.moved(offset, epoch)
         state.checked_epoch = -1
-        state.phase, state.reset_to, state.not_before = Phase.READING, None, 0.0
+        state.phase, state.reset_to = Phase.READING, None
         state.version = self._next_version()
 
     def reset_position(self, tp: TopicPartition, reset_to: int) -> None:
         """Continues where ListOffsets finds ``reset_to``: a timestamp in ms, LATEST or EARLIEST."""
         state = self._states[tp]
-        state.position = state.fetch_from = UNKNOWN
-        state.phase, state.reset_to, state.not_before = Phase.RESET, reset_to, 0.0
+        state.moved(UNKNOWN, state.epoch)
+        state.phase, state.reset_to = Phase.RESET, reset_to
         state.version = self._next_version()
 
     def step_back(self, tp: TopicPartition) -> None:
@@ -231,12 +248,15 @@ class Subscription:
         state.version = self._next_version()
         self._note(tp)
 
-    def forget_position(self, tp: TopicPartition) -> None:
-        """Drops the position, which belonged to a deleted topic: there is nothing to continue from or to commit."""
+    def forget_position(self, tp: TopicPartition, replaced_by: bytes) -> None:
+        """Drops the position, which belonged to a deleted topic: there is nothing to continue from or to commit.
+
+        What the application still commits is of the deleted topic, until it seeks.
+        """
         state = self._states[tp]
-        state.position = state.fetch_from = UNKNOWN
+        state.position = state.fetch_from = state.committed = UNKNOWN
         state.epoch = state.fetch_epoch = state.checked_epoch = -1
-        state.topic_id = None
+        state.replaced_by = replaced_by
         state.version = self._next_version()
         self._note(tp)
 
@@ -258,11 +278,6 @@ class Subscription:
     def in_phase(self, phase: Phase) -> list[tuple[TopicPartition, PartitionState]]:
         """The partitions in this phase."""
         return list(self._in_phase[phase].items())
-
-    @property
-    def topic_ids(self) -> dict[str, bytes]:
-        """The ids of the assigned topics, as far as they are known."""
-        return {tp.topic: state.topic_id for tp, state in self._states.items() if state.topic_id}
 
     @property
     def done(self) -> bool:

@@ -10,6 +10,17 @@ read on from there and committed, even if the partition has come back since. Run
 A commit before partitions are revoked never waits for the rebalance, which waits for that commit. Without a
 membership nothing is sent: a group without members accepts a commit from anyone.
 
+An offset belongs to the topic with the id under which it was read, and is never committed for another topic of the same
+name. Since OffsetCommit 10 (Kafka 4.1, KIP-848) the broker checks that. Older brokers know names only: a topic is
+deleted and created again, and the old position, sent a moment later, makes the group skip the first records of the new
+one. There a commit is sent one turn of the loop after it was made, so that what has arrived by then is known, and waits
+for metadata where there is reason to doubt: it is the last of its partitions, a refresh is due, or the broker did not
+know the topic. It is refused when metadata names another id and a second response confirms that, since brokers that
+lag report old ids. What remains with brokers before 4.1: a commit by the timer that is sent after the new topic exists
+and before the error of a fetch has arrived, and the time between the response with the metadata and the commit.
+Brokers before 2.8 have no topic ids: nothing can be noticed there.
+Tested in ``tests/fault/test_recreated_topics.py``.
+
 A callback of a commit may raise, commit again, or close the consumer: all commits of a response are completed
 before the first error is raised; a commit that is made while others are abandoned is not abandoned with them, or a
 callback that tries again would keep a close from ending; and the consumer leaves its group whatever its callbacks
@@ -20,7 +31,7 @@ raise. Tested in ``tests/unit/core/group/test_commits.py``; tenure: ``Member.ten
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -29,6 +40,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error, given_up
+from kcli.core.cluster.topic_ids import checks_ids, is_other, replaced_topic
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -51,8 +63,9 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, is_coordinator_error
-from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
+from kcli.core.group.offset_requests import commit_request, have_ids, read_commit, unwritable
 from kcli.core.permissions import on_group, on_topic
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -111,15 +124,23 @@ class Committer:
 
 @dataclass(slots=True, eq=False)
 class _Commit:
-    """A commit under way. ``tenures``: those in which its partitions were owned when it was submitted."""
+    """A commit under way. ``tenures``: those in which its partitions were owned when it was submitted.
+
+    It is not sent before metadata of version ``needs_view`` or later is there; −1: that is not decided yet.
+    ``suspects``: a broker has said once that a topic is not the one that was read.
+    """
 
     offsets: dict[TopicPartition, OffsetAndMetadata]
     tenures: dict[TopicPartition, int | None]
     made_as: GroupMetadata | None
     deadline: float
     through_rebalance: bool
+    last: bool
     future: Future[None]
     started: float
+    has_waited: bool = False
+    needs_view: int = -1
+    suspects: bool = False
     errors: dict[TopicPartition, KcliError] = field(default_factory=dict)
     last_error: KcliError | None = None
 
@@ -131,7 +152,7 @@ class _Asked:
     commits: Mapping[_Commit, None]
     made_as: GroupMetadata
     through_rebalance: bool
-    topic_ids: Mapping[str, bytes]
+    offsets: Offsets
     answer: Future[Any]
 
 
@@ -144,17 +165,10 @@ class Commits:
     commits after every record is faster than coordinators respond.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        link: CoordinatorLink,
-        committer: Committer,
-        topic_ids: Callable[[], Mapping[str, bytes]],
-    ) -> None:
+    def __init__(self, cluster: Cluster, link: CoordinatorLink, committer: Committer) -> None:
         self._cluster = cluster
         self._link = link
         self.committer = committer
-        self._topic_ids = topic_ids
         self._queue: OrderedDict[_Commit, None] = OrderedDict()
         self._impatient: OrderedDict[_Commit, None] = OrderedDict()  # that wait for no rebalance
         self._deadlines: list[tuple[float, int, _Commit]] = []  # a heap; its top drops what is completed
@@ -177,12 +191,15 @@ class Commits:
         """Whether there is an identity to commit under."""
         return self.committer.metadata() is not None
 
-    def submit(self, offsets: Offsets, deadline: float, *, through_rebalance: bool) -> Future[None]:
+    def submit(
+        self, offsets: Offsets, deadline: float, *, through_rebalance: bool, last: bool = False
+    ) -> Future[None]:
         """A future that completes when all of ``offsets`` are committed, or fails with CommitFailedError; at the latest
         at ``deadline``.
 
         ``through_rebalance``: waits for a rebalance that is under way; otherwise the rebalance fails the commit, since
-        a caller that waits for the commit does not poll, and only polling completes a rebalance.
+        a caller that waits for the commit does not poll, and only polling completes a rebalance. ``last``: nothing more
+        is read from these partitions, so no error of a fetch will show that their topic is another one.
         """
         if self._closed:
             raise ClosedError("the consumer is closed")
@@ -195,6 +212,7 @@ class Commits:
             self.committer.metadata(),
             deadline,
             through_rebalance,
+            last,
             Future(self._wait),
             now,
             errors=refused,
@@ -277,15 +295,56 @@ class Commits:
         if over:
             self._complete_all(*over)
             return True
-        ids = {topic: found for topic, found in self._topic_ids().items() if found}
+        by_id = have_ids(offsets) and checks_ids(self._cluster, node)
+        if not by_id and self._waits_a_turn(commits):
+            self.wake_at = now
+            return False
+        if any(commit.needs_view > self._cluster.view.version for commit in commits):
+            self._cluster.request_refresh()
+            return False
+        if self._drop_replaced(commits):
+            return True
         try:
-            request = commit_request(present, offsets, ids, by_epoch=self.committer.by_epoch)
+            request = commit_request(present, offsets, by_epoch=self.committer.by_epoch)
             answer = self._cluster.send(request, node.id)
         except Exception as error:  # noqa: BLE001 - fails these commits; later ones must still be sent
             self._fail_together(commits, _not_sent(error))
             return True
-        self._asked = _Asked(dict.fromkeys(commits), present, commits[0].through_rebalance, ids, answer)
+        self._asked = _Asked(dict.fromkeys(commits), present, commits[0].through_rebalance, offsets, answer)
         return True
+
+    def _waits_a_turn(self, commits: Iterable[_Commit]) -> bool:
+        """True for a commit by name at first; then it is decided whether there is reason to wait for metadata."""
+        waits, version = False, self._cluster.view.version
+        for commit in commits:
+            if all(offset.topic_id == NO_UUID for offset in commit.offsets.values()):
+                continue
+            if not commit.has_waited:
+                commit.has_waited = waits = True
+            elif commit.needs_view < 0:
+                commit.needs_view = version + (commit.last or self._cluster.is_stale)
+        return waits
+
+    def _drop_replaced(self, commits: Iterable[_Commit]) -> bool:
+        """Refuses offsets of topics that were replaced; True if these commits cannot be sent like this."""
+        view, changed = self._cluster.view, False
+
+        def is_replaced(topic: str, topic_id: bytes) -> bool:
+            found = view.topics.get(topic)
+            return found is not None and is_other(found.id, topic_id)
+
+        for commit in commits:
+            replaced = [tp for tp, offset in commit.offsets.items() if is_replaced(tp.topic, offset.topic_id)]
+            if not replaced:
+                commit.suspects = False
+                continue
+            changed = True
+            if not commit.suspects:
+                commit.suspects, commit.needs_view = True, view.version + 1
+                continue
+            for tp in replaced:
+                commit.errors[tp] = replaced_topic(tp, commit.offsets.pop(tp).offset)
+        return changed
 
     def _next_together(self, present: GroupMetadata) -> tuple[list[_Commit], Offsets]:
         """The commits at the head of the queue that fit one request, and all their offsets.
@@ -326,7 +385,7 @@ class Commits:
             self._unanswered(asked, error, now)
             return
         codes: dict[TopicPartition, int] = {}
-        for tp, code in read_commit(asked.answer.value, asked.topic_ids):
+        for tp, code in read_commit(asked.answer.value, asked.offsets):
             codes.setdefault(tp, code)
         again = self._about_membership(asked, set(codes.values()))
         is_open = [commit for commit in asked.commits if commit in self._queue]
@@ -349,8 +408,11 @@ class Commits:
             code = codes.get(tp)
             if code != NONE:
                 failure = _failure(tp, code, self.committer.group_id)
-                if again.get(code, classify_error(failure).retriable):
+                verdict = classify_error(failure)
+                if again.get(code, verdict.retriable):
                     commit.last_error = failure
+                    if verdict.refresh == "metadata":
+                        commit.suspects, commit.needs_view = True, self._cluster.view.version + 1
                     continue
                 commit.errors[tp] = failure
             del commit.offsets[tp]

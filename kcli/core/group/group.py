@@ -46,7 +46,6 @@ class Group:
         cluster: Cluster,
         options: ConsumerOptions,
         listener: Listener,
-        topic_ids: Callable[[], Mapping[str, bytes]],
         assignors: str | Assignor | Sequence[str | Assignor],
     ) -> None:
         self._cluster = cluster
@@ -59,7 +58,7 @@ class Group:
         self._member: Member | None = None
         self._heartbeat: HeartbeatThread | None = None
         self._heartbeats: Heartbeats
-        self.commits = Commits(cluster, self._link, Committer(options.group_id), topic_ids)
+        self.commits = Commits(cluster, self._link, Committer(options.group_id))
         self._news: deque[tuple[str, str]] = deque()
 
     # --- membership ------------------------------------------------------------------------------------

@@ -38,14 +38,18 @@ _FIRST_WITH_EPOCHS = 9  # OffsetCommit: the first version with member epochs (KI
 def commit_request(
     group: GroupMetadata,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
-    topic_ids: Mapping[str, bytes],
     *,
     by_epoch: bool = False,
 ) -> OffsetCommitRequest:
-    """Commits by topic id if every topic's id is known: a topic created anew under the same name gets no commit.
+    """Commits by topic id (KIP-848) if every offset has one: a topic created anew under the same name gets no commit.
 
     ``by_epoch``: the generation is a member epoch, which older brokers would refuse anyway.
     """
+
+    def topic(tp: TopicPartition) -> tuple[str, bytes]:
+        return tp.topic, offsets[tp].topic_id
+
+    in_order = sorted(offsets, key=lambda tp: (*topic(tp), tp.partition))
     request = OffsetCommitRequest(
         group_id=group.group_id,
         generation_id_or_member_epoch=group.generation_id,
@@ -53,8 +57,8 @@ def commit_request(
         group_instance_id=group.group_instance_id,
         topics=[
             OffsetCommitRequestTopic(
-                name=topic,
-                topic_id=topic_ids.get(topic, NO_UUID),
+                name=name,
+                topic_id=topic_id,
                 partitions=[
                     OffsetCommitRequestPartition(
                         partition_index=tp.partition,
@@ -65,14 +69,19 @@ def commit_request(
                     for tp in partitions
                 ],
             )
-            for topic, partitions in groupby(sorted(offsets), _TOPIC)
+            for (name, topic_id), partitions in groupby(in_order, topic)
         ],
     )
-    if any(topic.topic_id == NO_UUID for topic in request.topics):
+    if not have_ids(offsets):
         request.cap_version(_LAST_BY_NAME)
     if by_epoch:
         request.require_version(_FIRST_WITH_EPOCHS)
     return request
+
+
+def have_ids(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
+    """Whether a commit of these offsets can name its topics by their ids."""
+    return all(offset.topic_id != NO_UUID for offset in offsets.values())
 
 
 def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | None:
@@ -93,10 +102,10 @@ def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | N
 
 
 def read_commit(
-    answer: OffsetCommitResponse, topic_ids: Mapping[str, bytes]
+    answer: OffsetCommitResponse, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Partition and error code of each row."""
-    names = {topic_id: name for name, topic_id in topic_ids.items()}
+    """Partition and error code of each row of the response to a commit of ``offsets``."""
+    names = {offset.topic_id: tp.topic for tp, offset in offsets.items()}
     for topic in answer.topics:
         name = topic.name or names.get(topic.topic_id, "")
         for partition in topic.partitions:

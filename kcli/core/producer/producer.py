@@ -50,6 +50,7 @@ from kcli.core.producer.serialization import (
 )
 from kcli.core.producer.submission import Submission
 from kcli.core.producer.text_placer import TextFormat
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.passing import batch_of_rows, take_over
 from kcli.core.records.view import BatchView
@@ -162,6 +163,11 @@ class Producer:
         """The number of partitions of the topic; 0 while unknown."""
         view = self._cluster.view.topics.get(topic)
         return len(view.partitions) if view else 0
+
+    def topic_id(self, topic: str) -> bytes:
+        """The id of the topic in the last metadata; all zeros while unknown, and from brokers before 2.8."""
+        view = self._cluster.view.topics.get(topic)
+        return view.id if view else NO_UUID
 
     def wait_for_partitions(self, topic: str, count: int, timeout: float) -> bool:
         """Waits until the topic is known to have so many partitions, after they were added; False after ``timeout`` s."""
@@ -369,7 +375,11 @@ class Producer:
         group: GroupMetadata | str,
         timeout: float | None = None,
     ) -> None:
-        """Commits a group's offsets with the transaction (KIP-447): those of the next records to read."""
+        """Commits a group's offsets with the transaction (KIP-447): those of the next records to read.
+
+        An offset with a ``topic_id``, as ``consumer.state(partition).to_commit`` has one, is not committed for another
+        topic of that name: TransactionAbortableError. That costs a request for metadata.
+        """
         self._transactional().send_offsets(offsets, group, timeout)
 
     def commit_transaction(self, timeout: float | None = None) -> None:

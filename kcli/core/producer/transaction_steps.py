@@ -13,6 +13,7 @@ from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import KeyType
 from kcli.core.cluster.retry import classify_error
+from kcli.core.cluster.topic_ids import is_other, replaced_topic
 from kcli.core.error_codes import (
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_TXN_STATE,
@@ -43,6 +44,7 @@ from kcli.core.producer.idempotence import Idempotence
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase, Step, Transaction
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
 _FEATURE = "transaction.version"
@@ -185,6 +187,8 @@ class TransactionSteps:
         if step is None:
             self._finish_offsets()
             return wake
+        if step is Step.COMMIT_OFFSETS and not self._topics_are_the_same():
+            return wake
         if now >= self._requests.not_before:
             if step is Step.END_LOCALLY:
                 self._ended()
@@ -226,6 +230,27 @@ class TransactionSteps:
         elif step is not Step.INIT:
             self.transaction.begun = True
         self._requests.send(request, node_id, lambda future: self._answered(step, node_id, request, future))
+
+    def _topics_are_the_same(self) -> bool:
+        """Whether metadata requested since the call says so: TxnOffsetCommit names topics, and does not give their ids.
+
+        Only for offsets that have the id of their topic; others are committed for whatever has the name. A topic that is
+        created again between that response and the commit is not noticed.
+        """
+        waiting, view = self.transaction.offsets[0], self._cluster.view
+        known = {tp: offset for tp, offset in waiting.offsets.items() if offset.topic_id != NO_UUID}
+        if known and waiting.needs_view < 0:
+            self._cluster.topics.update(tp.topic for tp in known)
+            waiting.needs_view = view.version + 1
+        if view.version < waiting.needs_view:
+            self._cluster.request_refresh()
+            return False
+        for tp, offset in known.items():
+            topic = view.topics.get(tp.topic)
+            if topic is not None and is_other(topic.id, offset.topic_id):
+                self._fail(replaced_topic(tp, offset.offset))
+                return False
+        return True
 
     def _key(self, step: Step) -> Key:
         """The coordinator that a step's request is for."""
@@ -354,6 +379,8 @@ class TransactionSteps:
             self._requests.forget_coordinator(self._key(step))
         elif decision.refresh == "metadata":
             self._cluster.request_refresh()
+            if step is Step.COMMIT_OFFSETS:  # the topic may be gone, and another one come
+                self.transaction.offsets[0].needs_view = -1
         self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
         if step is Step.INIT and self._claim.fenced_itself(code):
             return

@@ -96,10 +96,13 @@ class Step(Enum):
 
 @dataclass(slots=True)
 class GroupOffsets:
-    """Offsets to be committed for a group that the coordinator has not accepted yet."""
+    """Offsets to be committed for a group that the coordinator has not accepted yet. ``needs_view``: the version of the
+    metadata that has to be there before they are sent; −1: that is not decided yet.
+    """
 
     group: GroupMetadata
     offsets: dict[TopicPartition, OffsetAndMetadata]
+    needs_view: int = -1
 
 
 @dataclass(slots=True)

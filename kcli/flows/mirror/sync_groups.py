@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import id_bytes
 from kcli.core.error_codes import (
     ILLEGAL_GENERATION,
     REBALANCE_IN_PROGRESS,
@@ -42,10 +43,13 @@ class Translated(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """The target of a partition and its offset map; None where partitions are chosen by key."""
+    """The target of a partition and its offset map; None where partitions are chosen by key. ``topic_id``: of the target,
+    in Kafka's text form; an offset is committed for no other topic of its name.
+    """
 
     target: TopicPartition
     offsets: OffsetMap | None
+    topic_id: str = ""
 
 
 def translate_group(
@@ -104,7 +108,11 @@ def sync_groups(
         found += rows
         metadata = {row.source: committed[row.source] for row in rows}
         new = {
-            row.target: OffsetAndMetadata(row.target_offset, _metadata(metadata[row.source]))
+            row.target: OffsetAndMetadata(
+                row.target_offset,
+                _metadata(metadata[row.source]),
+                topic_id=id_bytes(maps[row.source].topic_id),
+            )
             for row in rows
             if row.status == SET and row.target_offset is not None
         }

@@ -306,7 +306,7 @@ def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
     commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
         plan.group: news
         for plan in plans
-        if (news := {item.tp: item.new for item in plan.todo if item.new is not None})
+        if (news := {item.tp: item.commit for item in plan.todo if item.commit is not None})
     }
     deletes = {
         plan.group: gone

@@ -26,7 +26,9 @@ KIND = "RewindJournal"
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One partition before and after; None means no commit. ``status``: the outcome that was seen."""
+    """One partition before and after; None means no commit. ``status``: the outcome that was seen. ``topic_id``: of the
+    topic that the offsets are of, in Kafka's text form; empty where it is not known.
+    """
 
     topic: str
     partition: int
@@ -35,6 +37,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     leader_epoch: int
     new: int | None
     status: str | None = None
+    topic_id: str = ""
 
 
 class LiveMember(msgspec.Struct, frozen=True):
@@ -113,6 +116,11 @@ class Journal(msgspec.Struct, frozen=True):
             else OffsetAndMetadata(row.committed, row.metadata, row.leader_epoch)
             for row in self.partitions
         }
+
+    @property
+    def topic_ids(self) -> dict[str, str]:
+        """The ids of the topics, as far as they are known."""
+        return {row.topic: row.topic_id for row in self.partitions if row.topic_id}
 
 
 class JournalError(KcliError):
@@ -241,4 +249,5 @@ def _rows(plan: GroupPlan) -> Iterator[Row]:
             "" if old is None else old.metadata,
             -1 if old is None else old.leader_epoch,
             None if item.new is None else item.new.offset,
+            topic_id=item.topic_id,
         )

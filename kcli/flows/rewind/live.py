@@ -124,7 +124,7 @@ def set_offsets(
     Raises KcliError when nothing was committed.
     """
     barrier = held.barrier
-    offsets = {item.tp: item.new for item in plan.todo if item.new is not None}
+    offsets = {item.tp: item.commit for item in plan.todo if item.commit is not None}
     result = LiveResult(plan)
     ends: Mapping[TopicPartition, int] = {}
     try:

@@ -14,7 +14,7 @@ def marked(commit: OffsetAndMetadata, journal_id: str) -> OffsetAndMetadata:
     """The commit with the mark of that journal, unless it has metadata of its own."""
     if commit.metadata:
         return commit
-    return OffsetAndMetadata(commit.offset, _PREFIX + journal_id, commit.leader_epoch)
+    return commit._replace(metadata=_PREFIX + journal_id)
 
 
 def marked_by(commit: OffsetAndMetadata | None) -> str | None:
@@ -28,7 +28,7 @@ def keeping_mark(new: OffsetAndMetadata, committed: OffsetAndMetadata | None) ->
     """The new commit; it keeps the old commit's mark where nothing but the mark would change."""
     if committed is None or committed.offset != new.offset or own_metadata(committed) != own_metadata(new):
         return new
-    return OffsetAndMetadata(new.offset, committed.metadata, new.leader_epoch)
+    return new._replace(metadata=committed.metadata)
 
 
 def own_metadata(commit: OffsetAndMetadata) -> str:

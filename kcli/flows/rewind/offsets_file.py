@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.targets import Target
 from kcli.flows.transfer.file import file_name, read_file
 
-Offsets = dict[TopicPartition, OffsetAndMetadata]
 
-
-def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
+def read_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
     """The offsets of each group in a file; lines without a group belong to the group named on the command line.
 
+    With the ids of their topics where the file has them (``groups export --format ndjson``).
     Raises ConfigError for an invalid file, and for a group that the file does not contain.
     """
-    found: dict[str, Offsets] = {group: {} for group in groups}
+    found: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {group: {} for group in groups}
+    topic_ids: dict[str, dict[str, str]] = {group: {} for group in groups}
     for saved in read_file(path):
         if saved.group is None and len(groups) != 1:
             raise ConfigError(
@@ -22,9 +23,11 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
                 why=f"it could be of any of the {len(groups)} groups",
                 do="name one group, or use a file that names them",
             )
-        offsets = found.get(groups[0] if saved.group is None else saved.group)
-        if offsets is not None:
-            offsets[saved.tp] = OffsetAndMetadata(saved.offset)
+        group = groups[0] if saved.group is None else saved.group
+        if group in found:
+            found[group][saved.tp] = OffsetAndMetadata(saved.offset)
+            if saved.topic_id:
+                topic_ids[group][saved.topic] = saved.topic_id
     for group, offsets in found.items():
         if not offsets:
             raise ConfigError(
@@ -32,4 +35,7 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
                 why="the group is named on the command line",
                 do="name the groups that it is about",
             )
-    return found
+    return {
+        group: Target("given", offsets=offsets, topic_ids=topic_ids[group])
+        for group, offsets in found.items()
+    }

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.topics import id_bytes
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
@@ -25,7 +26,8 @@ class RewindItem:
 
     ``records``: how many will be read again or skipped, at most: the offsets between the old and the new one within the
     log; compaction, markers and aborted transactions may leave fewer records. None where the old offset is not known.
-    ``span_ms``: the time between the first and the last of them, None where it is not known.
+    ``span_ms``: the time between the first and the last of them, None where it is not known. ``topic_id``: of the topic
+    that was planned for, in Kafka's text form; empty where brokers have none.
     """
 
     tp: TopicPartition
@@ -37,6 +39,12 @@ class RewindItem:
     """Where the records begin; ``low + records`` is where they end."""
     span_ms: int | None = None
     refusal: KcliError | None = None
+    topic_id: str = ""
+
+    @property
+    def commit(self) -> OffsetAndMetadata | None:
+        """``new`` as it is committed: for the topic that was planned for, and no other one of its name."""
+        return None if self.new is None else self.new._replace(topic_id=id_bytes(self.topic_id))
 
     @property
     def change(self) -> int | None:

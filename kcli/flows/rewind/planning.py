@@ -1,6 +1,7 @@
 """What every plan needs to know of a cluster, and the plan of one group from it. Changes nothing and joins no group."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
@@ -83,6 +84,7 @@ def group_plan(
     to: str,
     now_ms: int,
     spans: Spans,
+    described: Mapping[str, TopicInfo],
     *,
     live: bool = False,
     remedies: Remedies = BY_REWIND,
@@ -91,6 +93,10 @@ def group_plan(
 
     ``live``: a group with members is rewound as it runs.
     """
+    items = [
+        replace(item, topic_id=described[item.tp.topic].topic_id) if item.tp.topic in described else item
+        for item in items
+    ]
     runs = live and bool(group.members)
     if runs:
         items = [_kept(item) if item.action == "delete" else item for item in items]

@@ -11,6 +11,7 @@ from shlex import quote
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
@@ -29,7 +30,7 @@ from kcli.flows.rewind.plan import (
 )
 from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
 from kcli.flows.rewind.scope import Scope
-from kcli.flows.rewind.targets import PartitionState, Target
+from kcli.flows.rewind.targets import PartitionState, Target, check_topic
 from kcli.output.progress import counted
 
 
@@ -86,7 +87,10 @@ def survey(
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
     plans = []
     for name, partitions in chosen.items():
-        found = [_item(request.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
+        found = [
+            _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
+            for tp in partitions
+        ]
         there = {tp.topic for tp in partitions}
         failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
@@ -96,6 +100,7 @@ def survey(
             request.to,
             now_ms,
             spans,
+            described,
             live=request.live,
             remedies=request.remedies,
         )
@@ -165,6 +170,7 @@ def _item(
     tp: TopicPartition,
     committed: OffsetAndMetadata | KcliError | None,
     logs: _Logs,
+    topic: TopicInfo | None,
     missing: Mapping[str, KcliError],
 ) -> RewindItem:
     try:
@@ -172,6 +178,8 @@ def _item(
             raise committed
         if tp.topic in missing:
             return refused_item(tp, missing[tp.topic], committed)
+        if topic is not None:
+            check_topic(target, tp, topic.topic_id)
         return plan_item(tp, target, logs.state(tp, committed))
     except KcliError as error:
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)

@@ -23,13 +23,15 @@ class Target:
     ``time`` (``value`` in ms since the epoch), ``given``.
 
     ``given`` uses ``offsets``, those of another group or of a file; with ``exact`` they are restored unchanged, with
-    metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo).
+    metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo). ``topic_ids``: of the
+    topics that ``offsets`` are of, in Kafka's text form, where the journal or the file has them.
     """
 
     kind: str
     value: int = 0
     offsets: Mapping[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)
     exact: bool = False
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_relative(self) -> bool:
@@ -68,6 +70,18 @@ def target_of(spec: OffsetSpec) -> Target:
         return Target("shift", -spec.value)
     kinds = {"stored": "current", "timestamp": "time"}
     return Target(kinds.get(spec.kind, spec.kind), spec.value)
+
+
+def check_topic(target: Target, tp: TopicPartition, topic_id: str) -> None:
+    """TargetError if the given offset is one of another topic than that which has the name now."""
+    then = target.topic_ids.get(tp.topic, "")
+    if then and topic_id and then != topic_id:
+        or_other = "" if target.exact else ", or the offsets are of another cluster"
+        raise TargetError(
+            f"{tp}: the offset is not one of this topic",
+            why=f"topic {tp.topic} was deleted and recreated since{or_other}",
+            do=f"leave it out with --exclude-topic {tp.topic}; --to earliest, or a time, sets offsets of the new topic",
+        )
 
 
 def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:

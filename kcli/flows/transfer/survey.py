@@ -55,7 +55,8 @@ def survey_import(
     for target in targets:
         items.setdefault(target.group, []).append(plan_item(target, state, request))
     plans = [
-        group_plan(groups[name], commits[name], found, to, now_ms, spans) for name, found in items.items()
+        group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
+        for name, found in items.items()
     ]
     return RewindPlan(cluster, tuple(plans), ACT), failures
 

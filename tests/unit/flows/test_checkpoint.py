@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.files.atomic import FileError
 from kcli.files.lock import LockedError
 from kcli.flows import checkpoint as module
@@ -51,6 +51,27 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, other: Identity,
     with pytest.raises(ConfigError, match="another run") as caught:
         Checkpoint(path, other).load()
     assert said in caught.value.why
+
+
+@pytest.mark.case("B8")
+def test_a_checkpoint_without_a_topic_id_takes_the_first_that_is_known(tmp_path: Path) -> None:
+    """One of an older version, or of brokers before 2.8."""
+    path = str(tmp_path / "at")
+    ids = [bytes(16)]
+    first = Checkpoint(path, IDENTITY)
+    first.watch_topic(lambda: ids[-1])
+    first.save(InputPosition(0, 1, 2, 3))
+    ids.append(b"1" * 16)
+    again = Checkpoint(path, IDENTITY)
+    again.load()
+    again.watch_topic(lambda: ids[-1])
+    again.save(InputPosition(0, 2, 4, 5))
+    ids.append(bytes(16))
+    again.save(InputPosition(0, 3, 6, 7))
+    ids.append(b"2" * 16)
+    with pytest.raises(DataLossError, match="topic orders was deleted and created again"):
+        again.save(InputPosition(0, 4, 8, 9))
+    assert json.loads(Path(path).read_text())["line"] == 4
 
 
 @pytest.mark.parametrize("text", ["x", "{}", '{"kind":"Other"}', "[]"])

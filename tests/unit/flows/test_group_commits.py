@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core.consumer.subscription import PartitionState, Span
 from kcli.core.errors import CommitFailedError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.group_commits import GroupCommits
@@ -12,6 +13,7 @@ from kcli.flows.group_commits import GroupCommits
 pytestmark = pytest.mark.case("O2")
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+U0 = TopicPartition("u", 0)
 
 
 class Consumer:
@@ -22,9 +24,12 @@ class Consumer:
         self.commits: list[dict[TopicPartition, int]] = []
         self.waiting: list[Any] = []
         self.refuse: KcliError | None = None
+        self.topic_id = b"1" * 16
 
     def read(self, tp: TopicPartition, position: int, committed: int = -1) -> None:
-        self.states[tp] = SimpleNamespace(position=position, epoch=3, committed=committed)
+        state = PartitionState(tp, Span(position), 0, lambda _state: None)
+        state.epoch, state.committed, state.topic_id = 3, committed, self.topic_id
+        self.states[tp] = state
 
     @property
     def assignment(self) -> Any:
@@ -33,7 +38,7 @@ class Consumer:
     def state(self, tp: TopicPartition) -> Any:
         return self.states[tp]
 
-    def commit(self, offsets: Any, timeout: float) -> None:
+    def commit(self, offsets: Any, timeout: float, *, last: bool = False) -> None:
         if self.refuse is not None:
             raise self.refuse
         self.commits.append({where: place.offset for where, place in offsets.items()})
@@ -201,3 +206,41 @@ def test_no_commit_commits_nothing() -> None:
     case.commits.commit_before_revocation([P0])
     case.commits.finish()
     assert (case.consumer.commits, case.commits.uncommitted) == ([], {})
+
+
+def recreate(case: Case, tp: TopicPartition) -> None:
+    """As the consumer finds it: there is no position any more, until a seek."""
+    state = case.consumer.states[tp]
+    state.position, state.committed, state.replaced_by = -1, -1, b"2" * 16
+
+
+@pytest.mark.case("B8")
+def test_nothing_of_a_topic_that_was_replaced_is_committed_and_all_of_the_others_is(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.consumer.read(U0, 20)
+    case.commits.flushed_all()
+    recreate(case, P0)
+    assert case.commits.uncommitted == {U0: 20}
+    case.now = 5.0
+    case.commits.tick()
+    case.consumer.answer()
+    case.commits.commit_before_revocation([P0, U0])
+    case.commits.finish()
+    assert case.consumer.commits == [{U0: 20}]
+
+
+@pytest.mark.case("B8")
+def test_the_same_offset_of_the_new_topic_is_committed_although_it_was_in_the_old_one(case: Case) -> None:
+    """Even if the response to the old one arrives after the topic was found to be another."""
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.now = 5.0
+    case.commits.tick()
+    recreate(case, P0)
+    case.commits.lost([P0])
+    case.consumer.answer()
+    case.consumer.topic_id = b"2" * 16
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.commits.finish()
+    assert case.consumer.commits == [{P0: 10}, {P0: 10}]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import classify_error
+from kcli.core.cluster.topic_ids import checks_ids, explained, replaced
 from kcli.core.error_codes import (
     FENCED_MEMBER_EPOCH,
     GROUP_ID_NOT_FOUND,
@@ -143,11 +144,21 @@ class Barrier(ABC):
             if error is not None:
                 raise error
 
-    def try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
-        """Commits as the group's only member; the result of each partition. Raises errors that concern them all."""
+    def try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, KcliError | None]:
+        """Commits as the group's only member; the result of each partition. Raises errors that concern them all.
 
+        An offset of a topic that was replaced gets a DataLossError: see ``admin.commits.commit_offsets``.
+        """
+        refused: dict[TopicPartition, KcliError] = {}
+        if not checks_ids(self._cluster, self._coordinator(deadline)):
+            refused = replaced(self._cluster, offsets, deadline)
+        left = {tp: offset for tp, offset in offsets.items() if tp not in refused}
+        found = {**refused, **(self._try_commit(left, deadline) if left else {})}
+        return {tp: explained(found[tp], tp, offset) for tp, offset in offsets.items()}
+
+    def _try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
         def check(response: Any) -> dict[TopicPartition, BrokerError | None]:
-            found = dict(read_commit(response, {}))
+            found = dict(read_commit(response, offsets))
             codes = {tp: found.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
             errors = {
                 tp: BrokerError(code, f"commit of {tp}") if code else None for tp, code in codes.items()
@@ -185,7 +196,7 @@ class Barrier(ABC):
         if made_as.generation_id < 0:
             raise self._evicted_error()
         self.may_have_committed = True
-        return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
+        return commit_request(made_as, offsets, by_epoch=self.by_epoch)
 
     def verify(
         self, partitions: Collection[TopicPartition], deadline: float

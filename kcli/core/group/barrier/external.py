@@ -16,7 +16,7 @@ from collections.abc import Collection
 from types import TracebackType
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import BrokerError
+from kcli.core.errors import KcliError
 from kcli.core.group.barrier.arrivals import ArrivalLog
 from kcli.core.group.barrier.barrier import DEFAULT_TIMES, Barrier, HoldTimes, Offsets
 from kcli.core.group.barrier.classic import ClassicBarrier
@@ -95,7 +95,7 @@ class ExternalBarrier:
         """The committed offsets; they stay as they are until a commit is made through this object."""
         return self._barrier.verify(partitions, self._cluster.deadline(timeout))
 
-    def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
+    def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, KcliError | None]:
         """The result of each partition. Raises errors about them all: EvictedError if the group has another barrier."""
         if self._heartbeat.defect is not None:
             raise self._heartbeat.defect

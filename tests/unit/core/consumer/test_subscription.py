@@ -139,7 +139,7 @@ def test_watchers_are_notified_of_changes() -> None:
         lambda: found.seek(P1, 3),
         lambda: found.step_back(P1),
         lambda: found.reset_position(P1, -1),
-        lambda: found.forget_position(P1),
+        lambda: found.forget_position(P1, b"n" * 16),
         lambda: setattr(found.get(P1), "paused", True),
         lambda: setattr(found.get(P1), "phase", Phase.FAILED),
         lambda: found.add_partition(P1, Span(7)),

@@ -15,6 +15,7 @@ from kcli.core.errors import (
     CommitFailedError,
     ConfigError,
     ConnectError,
+    DataLossError,
     KcliError,
     OutcomeUnknownError,
 )
@@ -29,9 +30,10 @@ from kcli.core.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
 from tests.fake.codes import Code
-from tests.unit.core.cluster.scripted import answer, cluster_on
+from tests.unit.core.cluster.scripted import answer, cluster_on, partition, topic
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -66,6 +68,7 @@ class World:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.say: list[Any] = []
+        self.topic_ids: list[bytes] = []  # in the next metadata responses; the last one stays
         self.cluster, self.brokers, self.clock = cluster_on(
             monkeypatch, self._script, retry_backoff_ms=100, retry_backoff_max_ms=100
         )
@@ -73,14 +76,19 @@ class World:
         self.link.learn(Seen(self.cluster.view, Node(1, "b1", 9092)))
         self.cluster.view = self._view()
         self.membership = Membership()
-        self.commits = Commits(self.cluster, self.link, self.membership, dict)
+        self.commits = Commits(self.cluster, self.link, self.membership)
 
     def _view(self) -> Any:
         return apply_metadata(self.cluster.view, answer(), [])
 
+    def _metadata(self) -> Any:
+        ids = self.topic_ids[:1]
+        del self.topic_ids[: len(self.topic_ids) > 1]
+        return answer(*(topic("t", partition(0), partition(1), topic_id=each) for each in ids))
+
     def _script(self, _node: Node, request: Request) -> Any:
         if not isinstance(request, OffsetCommitRequest):
-            return answer() if type(request).__name__.startswith("Metadata") else None
+            return self._metadata() if type(request).__name__.startswith("Metadata") else None
         said = self.say.pop(0) if self.say else "NONE"
         if said is None or isinstance(said, BaseException):
             return said
@@ -99,11 +107,17 @@ class World:
         )
 
     def submit(
-        self, offset: int, *partitions: TopicPartition, within: float = 10.0, waits: bool = True
+        self,
+        offset: int,
+        *partitions: TopicPartition,
+        within: float = 10.0,
+        waits: bool = True,
+        topic_id: bytes = NO_UUID,
+        last: bool = False,
     ) -> Future[None]:
-        offsets = {tp: OffsetAndMetadata(offset) for tp in partitions or (A,)}
+        offsets = {tp: OffsetAndMetadata(offset, topic_id=topic_id) for tp in partitions or (A,)}
         deadline = self.cluster.loop.now() + within
-        return self.commits.submit(offsets, deadline, through_rebalance=waits)
+        return self.commits.submit(offsets, deadline, through_rebalance=waits, last=last)
 
     def run(self, seconds: float = 1.0) -> None:
         loop = self.cluster.loop
@@ -602,3 +616,69 @@ def test_a_callback_that_tries_again_after_each_failure_does_not_keep_it_from_en
     assert len(told) == 2
     with pytest.raises(ClosedError):
         world.submit(1)
+
+
+OLD, NEW = b"o" * 16, b"n" * 16
+
+
+def refresh(world: World, *topic_ids: bytes) -> None:
+    """Metadata says these in turn."""
+    world.topic_ids = list(topic_ids)
+    world.cluster.topics.add("t")
+    world.cluster.wait_refreshed(world.cluster.loop.now() + 5)
+
+
+@pytest.mark.case("B8")
+@pytest.mark.parametrize("reason", ["the last", "a refresh is due", "the broker does not know the topic"])
+def test_by_name_a_commit_waits_for_metadata_where_there_is_reason_to(world: World, reason: str) -> None:
+    refresh(world, OLD, NEW)
+    world.brokers.delay = 0.2
+    if reason == "a refresh is due":
+        world.cluster.request_refresh()
+    elif reason != "the last":
+        world.say = ["UNKNOWN_TOPIC_OR_PARTITION"]
+    future = world.submit(5, topic_id=OLD, last=reason == "the last")
+    world.run(2)
+    assert isinstance(failed(future)[A], DataLossError)
+    assert len(world.sent) == (1 if reason.startswith("the broker") else 0)
+
+
+@pytest.mark.case("B8")
+def test_by_name_a_commit_without_a_reason_is_sent_at_once(world: World) -> None:
+    refresh(world, OLD)
+    asked = len(world.brokers.sent)
+    future = world.submit(5, topic_id=OLD)
+    world.run(0.1)
+    assert (future.done, future.error) == (True, None)
+    assert len(world.brokers.sent) == asked + 1
+
+
+@pytest.mark.case("B8")
+@pytest.mark.parametrize("last", [False, True])
+def test_one_response_with_another_id_may_be_of_a_broker_that_lags(world: World, last: bool) -> None:
+    refresh(world, OLD, NEW, OLD)
+    world.cluster.wait_refreshed(world.cluster.loop.now() + 5)
+    future = world.submit(5, topic_id=OLD, last=last)
+    world.run(2)
+    assert (future.done, future.error) == (True, None)
+
+
+@pytest.mark.case("B8")
+def test_commits_of_the_old_and_the_new_topic_are_judged_each(world: World) -> None:
+    refresh(world, OLD, NEW)
+    world.cluster.wait_refreshed(world.cluster.loop.now() + 5)
+    old, new = world.submit(5, topic_id=OLD), world.submit(1, topic_id=NEW)
+    world.run(2)
+    assert isinstance(failed(old)[A], DataLossError)
+    assert (new.done, new.error) == (True, None)
+    assert [offsets for _, offsets in world.sent] == [{0: 1}]
+
+
+@pytest.mark.case("B8")
+def test_without_metadata_a_last_commit_fails_at_its_deadline_and_is_not_sent(world: World) -> None:
+    refresh(world, OLD)
+    world.brokers.delay = 100.0
+    future = world.submit(5, topic_id=OLD, last=True, within=1.0)
+    world.run(2)
+    assert set(failed(future)) == {A}
+    assert world.sent == []

@@ -6,16 +6,17 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.offsets_file import read_offsets
+from kcli.flows.rewind.offsets_file import read_targets
+from kcli.flows.rewind.targets import Target
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 BOTH = {A0: OffsetAndMetadata(5), A1: OffsetAndMetadata(6)}
 
 
-def read(tmp_path: Path, text: bytes, *groups: str) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
+def read(tmp_path: Path, text: bytes, *groups: str) -> dict[str, Target]:
     path = tmp_path / "file"
     path.write_bytes(text)
-    return read_offsets(str(path), groups or ("g",))
+    return read_targets(str(path), groups or ("g",))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,13 @@ def read(tmp_path: Path, text: bytes, *groups: str) -> dict[str, dict[TopicParti
     ],
 )
 def test_what_is_about_the_group_counts(text: bytes, tmp_path: Path) -> None:
-    assert read(tmp_path, text) == {"g": BOTH}
+    assert read(tmp_path, text) == {"g": Target("given", offsets=BOTH)}
+
+
+def test_the_ids_of_the_topics_are_kept_where_the_file_has_them(tmp_path: Path) -> None:
+    line = '{"kind":"OffsetExport","group":"g","topic":"a","topic_id":"%s","partition":%d,"offset":%d}'
+    found = read(tmp_path, "\n".join([line % ("xyz", 0, 5), line % ("xyz", 1, 6)]).encode())
+    assert found == {"g": Target("given", offsets=BOTH, topic_ids={"a": "xyz"})}
 
 
 @pytest.mark.parametrize(
@@ -51,4 +58,4 @@ def test_faults_are_named(text: bytes, groups: tuple[str, ...], said: str, tmp_p
 
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match="cannot read /no/such/file"):
-        read_offsets("/no/such/file", ("g",))
+        read_targets("/no/such/file", ("g",))

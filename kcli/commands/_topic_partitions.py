@@ -10,7 +10,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
-from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.core.permissions import on_topic
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 from kcli.output.progress import counted
@@ -54,7 +54,7 @@ class AddedPartitions:
         return many_partitions(self.count - self.has)
 
     def rejected(self, admin: Admin) -> KcliError | None:
-        """Why it is refused, if it is."""
+        """Why it is refused, if it is; NotValidatedError where brokers did not check it."""
         if self.count < self.has:
             return FewerPartitionsError(
                 f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count:,}",
@@ -66,7 +66,10 @@ class AddedPartitions:
             return None
         if self.danger is not None:
             return self._denied(admin)
-        return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+        try:
+            return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+        except NotValidatedError as error:
+            return self._denied(admin) or error
 
     def _denied(self, admin: Admin) -> KcliError | None:
         """Whether the permission is missing: that can be known without the brokers' check."""

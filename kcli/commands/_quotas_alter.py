@@ -15,9 +15,12 @@ from kcli.commands.shared.params import parse_size
 from kcli.commands.shared.plan_output import not_checked, show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import nearest, usage
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import IP, QuotaEntity
-from kcli.core.errors import KcliError, NotValidatedError
+from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, KcliError, NotValidatedError
+from kcli.core.permissions import on_cluster
 from kcli.flows.quotas import (
     BYTES,
     KEYS_OF_CLIENTS,
@@ -86,6 +89,10 @@ def _check(inv: Invocation, admin: Admin, entity: QuotaEntity, effective: Sequen
     try:
         admin.alter_quotas(entity, _wanted(effective), validate_only=True)
     except NotValidatedError as error:
+        operations = admin.describe_cluster(include_operations=True).operations
+        if not is_allowed(operations, AclOperation.ALTER_CONFIGS):
+            what, needed = f"changing the quotas of {entity}", [on_cluster("ALTER_CONFIGS")]
+            raise BrokerError(CLUSTER_AUTHORIZATION_FAILED, what, needs=needed) from None
         inv.talk.warnings.append(not_checked(error))
         return f"\n{not_checked(error)}"
     return ""

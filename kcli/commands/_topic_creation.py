@@ -167,7 +167,8 @@ def plan_text(specs: Sequence[TopicSpec]) -> str:
 def unchecked(specs: Sequence[TopicSpec]) -> Outcome:
     """What a dry run knows without the brokers."""
     rows = {
-        spec.name: _row(spec.name, None, dry_run=True) | {"partitions": spec.partitions} for spec in specs
+        spec.name: _row(spec.name, None, dry_run=True) | {"partitions": max(spec.partitions, 0) or None}
+        for spec in specs
     }
     return Outcome(rows, {}, [])
 

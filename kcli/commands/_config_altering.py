@@ -14,6 +14,7 @@ from kcli.commands.shared.plan_output import not_checked, show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
+from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
 from kcli.flows.read_back import NotAppliedError
@@ -35,10 +36,7 @@ class Further(Protocol):
         """Why it is refused, if it is; NotValidatedError if brokers did not check it. Nothing is changed."""
 
     def make(self, admin: Admin) -> KcliError | None:
-        """Makes it; the error if it failed."""
-
-    def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
-        """Checks that it was made."""
+        """Makes it; the error if it failed, NotKnownError if it was made and brokers do not show it."""
 
     def row(self) -> dict[str, Any]:
         """Its row of the plan."""
@@ -202,8 +200,7 @@ class Alteration:
             )
             return
         error = further.make(self.admin)
-        if error is None:
-            error = further.read_back(self.admin, self.inv.timeout)
+        if error is None or isinstance(error, NotKnownError):
             status[further.key] = "done" if error is None else "unknown"
         if error is not None:
             self.inv.failed(error, partly=len(status) > 1 and status[further.key] == "failed")

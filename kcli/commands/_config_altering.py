@@ -185,9 +185,15 @@ class Alteration:
             status[resource] |= {key: "unknown" if key in unsure else "done" for key in keys}
             if error is not None:
                 self.inv.failed(error)
-        for resource in todo:
+        for resource, plan in todo.items():
             if done := [key for key, end in status[resource].items() if end == "done"]:
-                self.inv.talk.note(f"altered {resource}: {counted(len(done), 'change')}, read back")
+                secret = [row.change.name for row in plan.rows if row.sensitive and row.change.name in done]
+                but = (
+                    f", of {', '.join(secret)} only that it is set or not: its value is not shown"
+                    if secret
+                    else ""
+                )
+                self.inv.talk.note(f"altered {resource}: {counted(len(done), 'change')}, read back{but}")
         return status
 
     def _make_further(

@@ -64,7 +64,9 @@ def import_into_zookeeper(
         if not inv.yes and not plan.changes:  # confirmed by what was read for it, as of a rewind
             show_plan(inv, text)
             remarks()
-            return _report(inv, plan, [unchanged_report(group) for group in plan.groups], None)
+            return _report(
+                inv, plan, hosts, [unchanged_report(group) for group in plan.groups], has_backup=False
+            )
         confirm(inv, text, rows.question(plan), remarks=remarks)
         return _execute(inv, zookeeper, plan, hosts)
 
@@ -88,22 +90,18 @@ def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) 
             )
             inv.talk.warn(f"offsets may have been set{undo}")
         raise
-    undo = f"undo with: {rows.undo_command(plan, hosts)}" if has_backup else None
-    return _report(inv, plan, reports, plan.backup if has_backup else None, undo)
+    return _report(inv, plan, hosts, reports, has_backup=has_backup)
 
 
 def _report(
-    inv: Invocation,
-    plan: NodePlan,
-    reports: Sequence[NodeReport],
-    backup: str | None,
-    undo: str | None = None,
+    inv: Invocation, plan: NodePlan, hosts: str, reports: Sequence[NodeReport], *, has_backup: bool
 ) -> int:
     """The exit status."""
     for report in reports:
         _report_group(inv, report, tried=plan.changes or inv.yes)
-    if undo is not None:
-        inv.talk.note(undo)
+    if has_backup:
+        inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
+    backup = plan.backup if has_backup else None
     printed = (row for report in reports for row in rows.report_rows(report, backup))
     # last: a full disk or a reader that left must not hide how to undo it
     print_rows(inv, "OffsetImportReport", rows.REPORT, printed, plan.cluster)

@@ -103,7 +103,7 @@ def _impossible(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError
         if clash is not None:
             code, message = INVALID_TOPIC_EXCEPTION, f"its metrics would be those of topic {clash}"
         elif spec.replication_factor > brokers:
-            code, message = INVALID_REPLICATION_FACTOR, f"there are {counted(brokers, 'broker')}"
+            code, message = INVALID_REPLICATION_FACTOR, f"the cluster has {counted(brokers, 'broker')}"
         elif refused := [text for key, value in spec.configs.items() if (text := _refused(keys, key, value))]:
             code, message = INVALID_CONFIG, "; ".join(refused)
         else:

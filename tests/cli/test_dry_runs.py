@@ -173,7 +173,7 @@ def test_a_question_is_preceded_by_no_change(old_world: World, line: str) -> Non
         ("topics create t", 7, "TOPIC_ALREADY_EXISTS"),
         ("topics create t --if-not-exists --partitions 5", 7, "partitions 3, not 5"),
         ("topics create a.b", 1, "its metrics would be those of topic a_b"),
-        ("topics create made --replication-factor 5", 1, "there are 4 brokers"),
+        ("topics create made --replication-factor 5", 1, "the cluster has 4 brokers"),
         ("topics alter t --partitions 2", 7, "it cannot have 2"),
         ("topics alter t --set retention.ms=x", 2, "x is no long for retention.ms"),
         ("configs alter topics t --set retention.mss=5", 2, "no configuration key 'retention.mss'"),

@@ -10,11 +10,12 @@ from kcli.commands import _config_rows as view
 from kcli.commands._config_resources import explained, shown_name
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.plan_output import not_checked, show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
-from kcli.core.errors import ConnectError, KcliError, TimedOutError
+from kcli.core.admin.new_partitions import NotKnownError
+from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
 from kcli.flows.read_back import NotAppliedError
 from kcli.output.progress import counted
@@ -32,13 +33,10 @@ class Further(Protocol):
         """Whether something has to be changed."""
 
     def rejected(self, admin: Admin) -> KcliError | None:
-        """Why it is refused, if it is; nothing is changed."""
+        """Why it is refused, if it is; NotValidatedError if brokers did not check it. Nothing is changed."""
 
     def make(self, admin: Admin) -> KcliError | None:
-        """Makes it; the error if it failed."""
-
-    def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
-        """Checks that it was made."""
+        """Makes it; the error if it failed, NotKnownError if it was made and brokers do not show it."""
 
     def row(self) -> dict[str, Any]:
         """Its row of the plan."""
@@ -69,6 +67,7 @@ class Alteration:
     def __init__(self, inv: Invocation, admin: Admin, cluster: str, *, kind: str, named: str) -> None:
         self.inv, self.admin, self.cluster = inv, admin, cluster
         self.kind, self.named = kind, named
+        self._unchecked = ""
 
     def run(self, plans: Plans) -> int:
         """Returns the exit status. A resource with a refused change is not changed, the others are."""
@@ -88,7 +87,7 @@ class Alteration:
             if plans and (inv.dry_run or len(refused) < len(plans)):
                 rows = [row for plan in plans.values() for row in self._rows(plan)]
                 columns = view.columns(self.named, status=False)
-                show_plan_only(inv, _text(plans), columns, rows, self.cluster, kind=f"{self.kind}Plan")
+                show_plan_only(inv, self._text(plans), columns, rows, self.cluster, kind=f"{self.kind}Plan")
             remarks()
         else:
             self._ask(todo, remarks)
@@ -111,14 +110,21 @@ class Alteration:
         }
         accepted = {resource: plan.rows for resource, plan in plans.items() if not found[resource]}
         for resource, error in self._checked(partial(rejected, self.admin, accepted)).items():
-            if error is not None:
-                found[resource].append(explained(self.admin, resource, error))
+            self._add(found[resource], error and explained(self.admin, resource, error))
         for resource, plan in plans.items():
             further = plan.further
             error = self._checked(partial(further.rejected, self.admin)) if further is not None else None
-            if error is not None:
-                found[resource].append(error)
+            self._add(found[resource], error)
         return {resource: errors for resource, errors in found.items() if errors}
+
+    def _add(self, errors: list[KcliError], error: KcliError | None) -> None:
+        """Adds what stands against a change; that no broker has checked it does not."""
+        if isinstance(error, NotValidatedError):
+            if not self._unchecked:
+                self.inv.talk.warnings.append(not_checked(error))
+            self._unchecked = not_checked(error)
+        elif error is not None:
+            errors.append(error)
 
     def _checked(self, check: Callable[[], T]) -> T:
         """The result of a check before the first change; its errors say that there was none."""
@@ -144,7 +150,7 @@ class Alteration:
         for number, part in enumerate(parts):
             confirm(
                 self.inv,
-                _text({resource: todo[resource] for resource in part}),
+                self._text({resource: todo[resource] for resource in part}),
                 _question(part),
                 name=self._name_to_type(part, todo, alone=len(parts) == 1),
                 subject=shown_name(part[0]) if len(part) == 1 else None,
@@ -179,9 +185,15 @@ class Alteration:
             status[resource] |= {key: "unknown" if key in unsure else "done" for key in keys}
             if error is not None:
                 self.inv.failed(error)
-        for resource in todo:
+        for resource, plan in todo.items():
             if done := [key for key, end in status[resource].items() if end == "done"]:
-                self.inv.talk.note(f"altered {resource}: {counted(len(done), 'change')}, read back")
+                secret = [row.change.name for row in plan.rows if row.sensitive and row.change.name in done]
+                but = (
+                    f", of {', '.join(secret)} only that it is set or not: its value is not shown"
+                    if secret
+                    else ""
+                )
+                self.inv.talk.note(f"altered {resource}: {counted(len(done), 'change')}, read back{but}")
         return status
 
     def _make_further(
@@ -194,11 +206,17 @@ class Alteration:
             )
             return
         error = further.make(self.admin)
-        if error is None:
-            error = further.read_back(self.admin, self.inv.timeout)
+        if error is None or isinstance(error, NotKnownError):
             status[further.key] = "done" if error is None else "unknown"
         if error is not None:
             self.inv.failed(error, partly=len(status) > 1 and status[further.key] == "failed")
+
+    def _text(self, plans: Plans) -> str:
+        lines: list[str] = []
+        for resource, plan in plans.items():
+            lines += view.plan_lines(resource, plan.rows, plan.changes)
+            lines += plan.further.lines() if plan.further is not None else []
+        return "\n".join([*lines, *filter(None, [self._unchecked])])
 
     def _rows(self, plan: Plan) -> list[dict[str, Any]]:
         rows = [view.row(self.named, row) for row in plan.rows]
@@ -213,14 +231,6 @@ class Alteration:
             ends = status.get(resource, {})
             rows += [row | {"status": ends.get(row["key"], otherwise)} for row in self._rows(plan)]
         print_rows(self.inv, f"{self.kind}Report", view.columns(self.named, status=True), rows, self.cluster)
-
-
-def _text(plans: Plans) -> str:
-    lines: list[str] = []
-    for resource, plan in plans.items():
-        lines += view.plan_lines(resource, plan.rows, plan.changes)
-        lines += plan.further.lines() if plan.further is not None else []
-    return "\n".join(lines)
 
 
 def _question(resources: Sequence[ConfigResource]) -> str:

@@ -5,10 +5,16 @@ from collections.abc import Callable
 from kcli.commands._produce_input import encoded_key
 from kcli.commands._produce_report import report_dry_run
 from kcli.commands._produce_run import Run
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigKind, ConfigResource
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.options import ClientOptions
 from kcli.flows.failed_file import check_writable
 from kcli.flows.produce import ProduceRun
 from kcli.flows.produce_dry_run import DryProducer
 from kcli.flows.stop import Stop
+
+_CREATES, _PARTITIONS = "auto.create.topics.enable", "num.partitions"
 
 
 class DryRun(Run):
@@ -24,8 +30,7 @@ class DryRun(Run):
         prepare()
         self.form = encoded_key(self.form)
         self._note_terminal()
-        count = self.producer.partitions_of(self.topic)
-        dry, stop = DryProducer(count, self.outcomes.delivered), Stop()
+        dry, stop = DryProducer(self.partitions, self.outcomes.delivered), Stop()
         run = ProduceRun(
             dry,
             self._sending(),
@@ -35,4 +40,26 @@ class DryRun(Run):
             outcomes=self.outcomes,
         )
         result = run.run(self._feed(stop).portions())
-        return report_dry_run(self.inv, self.topic, result, count, self.producer.cluster_id)
+        return report_dry_run(self.inv, self.topic, result, self.partitions, self.producer.cluster_id)
+
+    def _find_topic(self) -> int:
+        """See ``Run``; what the brokers would create is not created, but has the partitions of new topics."""
+        try:
+            return super()._find_topic()
+        except NotFoundError:
+            count = self._partitions_of_new_topics() if self.flags["allow_auto_topic_creation"] else None
+            if count is None:
+                raise
+        self.inv.talk.note(f"topic {self.topic} does not exist: the brokers would create it")
+        return count
+
+    def _partitions_of_new_topics(self) -> int | None:
+        """None where the brokers create no topics themselves; 1, with a warning, where they do not say."""
+        with Admin(self.inv.inner_options(ClientOptions), self.inv.hooks, timeout=self.inv.timeout) as admin:
+            broker = ConfigResource(ConfigKind.BROKER, str(min(admin.connect().nodes)))
+            found = admin.describe_configs([broker], keys=[_CREATES, _PARTITIONS])[broker]
+        if isinstance(found, KcliError):
+            self.inv.talk.warn(f"whether the brokers create topics themselves is not known: {found}")
+            return 1
+        values = {entry.name: entry.value for entry in found}
+        return int(values.get(_PARTITIONS) or 1) if values.get(_CREATES) == "true" else None

@@ -109,10 +109,15 @@ class Run:
         self._connect()
 
     def _connect(self) -> None:
-        """First contact; an unknown topic is named with the nearest ones."""
-        producer, topic, timeout = self.producer, self.topic, self.inv.timeout
         with self.inv.first_contact(self.options.bootstrap_servers):
-            producer.connect([], timeout)
+            self.producer.connect([], self.inv.timeout)
+        partition, self.partitions = self.flags["partition"], self._find_topic()
+        if partition is not None and partition >= self.partitions:
+            raise no_partition(TopicPartition(self.topic, partition), self.partitions)
+
+    def _find_topic(self) -> int:
+        """The number of its partitions; an unknown topic is named with the nearest ones."""
+        producer, topic, timeout = self.producer, self.topic, self.inv.timeout
         try:
             producer.connect([topic], timeout, TOPIC_PATIENCE)
         except NotFoundError:
@@ -123,9 +128,7 @@ class Run:
             raise topic_refused(topic, error.code, producer.known_topics(timeout)) from None
         if self.checkpoint is not None:
             self.checkpoint.watch_topic(lambda: producer.topic_id(topic))
-        partition, count = self.flags["partition"], producer.partitions_of(topic)
-        if partition is not None and partition >= count:
-            raise no_partition(TopicPartition(topic, partition), count)
+        return producer.partitions_of(topic)
 
     def _absent(self) -> NotFoundError:
         """The error for a topic that does not exist: how to create it, unless another name was meant."""

@@ -12,12 +12,15 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import parse_size
-from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.plan_output import not_checked, show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import nearest, usage
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import IP, QuotaEntity
-from kcli.core.errors import KcliError
+from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, KcliError, NotValidatedError
+from kcli.core.permissions import on_cluster
 from kcli.flows.quotas import (
     BYTES,
     KEYS_OF_CLIENTS,
@@ -63,9 +66,9 @@ def alter(
         plan = planned(before, changes)
         effective = [change for change in plan if change.has_effect]
         status = {change.key: "planned" if change.has_effect else "unchanged" for change in plan}
-        if effective:
-            admin.alter_quotas(entity, _wanted(effective), validate_only=True)
         text = _text(entity, plan)
+        if effective:
+            text += _check(inv, admin, entity, effective)
         if inv.dry_run or not effective:
             rows = _rows(entity, plan, status)
             show_plan_only(inv, text, _COLUMNS, rows, cluster, kind="QuotaAlterPlan")
@@ -79,6 +82,20 @@ def alter(
     if not inv.dry_run and inv.out.kind is not None:
         print_rows(inv, "QuotaAlterReport", _COLUMNS, _rows(entity, plan, status), cluster)
     return inv.finish(done="changed" in status.values())
+
+
+def _check(inv: Invocation, admin: Admin, entity: QuotaEntity, effective: Sequence[QuotaChange]) -> str:
+    """Has the brokers check the change; a line of the plan where they might make it, so that they were not asked."""
+    try:
+        admin.alter_quotas(entity, _wanted(effective), validate_only=True)
+    except NotValidatedError as error:
+        operations = admin.describe_cluster(include_operations=True).operations
+        if not is_allowed(operations, AclOperation.ALTER_CONFIGS):
+            what, needed = f"changing the quotas of {entity}", [on_cluster("ALTER_CONFIGS")]
+            raise BrokerError(CLUSTER_AUTHORIZATION_FAILED, what, needs=needed) from None
+        inv.talk.warnings.append(not_checked(error))
+        return f"\n{not_checked(error)}"
+    return ""
 
 
 def _warn(inv: Invocation, user: str | None) -> None:

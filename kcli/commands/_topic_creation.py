@@ -11,11 +11,17 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
-from kcli.core.error_codes import TOPIC_ALREADY_EXISTS, TOPIC_AUTHORIZATION_FAILED
+from kcli.core.error_codes import (
+    INVALID_CONFIG,
+    INVALID_REPLICATION_FACTOR,
+    INVALID_TOPIC_EXCEPTION,
+    TOPIC_ALREADY_EXISTS,
+    TOPIC_AUTHORIZATION_FAILED,
+)
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
-from kcli.flows.config_values import same_value
+from kcli.flows.config_values import is_valid, same_value
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -45,6 +51,14 @@ class Outcome(NamedTuple):
     existing: Mapping[str, view.Row]
     failed: Sequence[KcliError]
 
+    def with_more(self, more: Outcome) -> Outcome:
+        """Both: of different topics."""
+        return Outcome(
+            {**self.created, **more.created},
+            {**self.existing, **more.existing},
+            [*self.failed, *more.failed],
+        )
+
 
 def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool) -> Outcome:
     """Creates topics; with ``dry_run`` the broker only validates. ``may_exist``: matching topics may exist already."""
@@ -62,15 +76,60 @@ def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run
 def known_without_check(
     admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
 ) -> tuple[Outcome, list[TopicSpec]]:
-    """Which topics exist, and which may not be created, without asking for the creation; and the other topics."""
+    """Which topics exist, and which cannot be created, without asking for the creation; and the other topics.
+
+    A topic is compared with the topics, the brokers, the permissions, and the keys that the other topics have.
+    """
     names = [spec.name for spec in specs]
     found = admin.describe_topics(names)
     exist = [spec for spec in specs if isinstance(found[spec.name], TopicInfo)]
     existing, failed = _compared(admin, exist) if may_exist else ({}, [_taken(spec.name) for spec in exist])
     new = [spec for spec in specs if spec not in exist]
-    denied = _denied(admin, new)
-    left = [spec for spec in new if spec.name not in denied]
-    return Outcome({}, existing, [*failed, *denied.values()]), left
+    wrong = _denied(admin, new)
+    wrong |= _impossible(admin, [spec for spec in new if spec.name not in wrong])
+    left = [spec for spec in new if spec.name not in wrong]
+    return Outcome({}, existing, [*failed, *wrong.values()]), left
+
+
+def _impossible(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:
+    """Errors for topics that the cluster, as it is, cannot have: with the broker's codes."""
+    if not specs:
+        return {}
+    topics, brokers = [topic.name for topic in admin.list_topics()], len(admin.cluster.view.nodes)
+    keys = _keys_of_topics(admin, topics) if any(spec.configs for spec in specs) else {}
+    wrong: dict[str, KcliError] = {}
+    for spec in specs:
+        clash = next((name for name in topics if _same_metric(name, spec.name)), None)
+        if clash is not None:
+            code, message = INVALID_TOPIC_EXCEPTION, f"its metrics would be those of topic {clash}"
+        elif spec.replication_factor > brokers:
+            code, message = INVALID_REPLICATION_FACTOR, f"the cluster has {counted(brokers, 'broker')}"
+        elif refused := [text for key, value in spec.configs.items() if (text := _refused(keys, key, value))]:
+            code, message = INVALID_CONFIG, "; ".join(refused)
+        else:
+            continue
+        wrong[spec.name] = BrokerError(code, _failed(spec.name), message=message)
+    return wrong
+
+
+def _same_metric(one: str, other: str) -> bool:
+    """Whether brokers take the names for the same in metrics, where ``.`` is ``_``."""
+    return one.replace(".", "_") == other.replace(".", "_")
+
+
+def _keys_of_topics(admin: Admin, topics: Sequence[str]) -> dict[str, ConfigEntry]:
+    """The configuration keys that topics have, as one of them shows; empty where none can be described."""
+    for entries in admin.describe_topic_configs(topics[:1]).values():
+        if not isinstance(entries, KcliError):
+            return {entry.name: entry for entry in entries}
+    return {}
+
+
+def _refused(keys: Mapping[str, ConfigEntry], key: str, value: str) -> str:
+    """Why a topic cannot have this configuration; empty if it can, or if the keys are not known."""
+    if keys and key not in keys:
+        return f"there is no key {key}"
+    return "" if not keys or is_valid(keys[key].type, value) else f"{value} is no {keys[key].type} for {key}"
 
 
 def _denied(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:
@@ -108,7 +167,8 @@ def plan_text(specs: Sequence[TopicSpec]) -> str:
 def unchecked(specs: Sequence[TopicSpec]) -> Outcome:
     """What a dry run knows without the brokers."""
     rows = {
-        spec.name: _row(spec.name, None, dry_run=True) | {"partitions": spec.partitions} for spec in specs
+        spec.name: _row(spec.name, None, dry_run=True) | {"partitions": max(spec.partitions, 0) or None}
+        for spec in specs
     }
     return Outcome(rows, {}, [])
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.clock import monotonic
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
-from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.core.permissions import on_topic
-from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 from kcli.output.progress import counted
 
-_POLL = 0.05
 _MANY = 10_000
 
 
@@ -54,7 +50,7 @@ class AddedPartitions:
         return many_partitions(self.count - self.has)
 
     def rejected(self, admin: Admin) -> KcliError | None:
-        """Why it is refused, if it is."""
+        """Why it is refused, if it is; NotValidatedError where brokers did not check it."""
         if self.count < self.has:
             return FewerPartitionsError(
                 f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count:,}",
@@ -66,7 +62,10 @@ class AddedPartitions:
             return None
         if self.danger is not None:
             return self._denied(admin)
-        return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+        try:
+            return admin.create_partitions({self.topic.name: self.count}, validate_only=True)[self.topic.name]
+        except NotValidatedError as error:
+            return self._denied(admin) or error
 
     def _denied(self, admin: Admin) -> KcliError | None:
         """Whether the permission is missing: that can be known without the brokers' check."""
@@ -80,29 +79,12 @@ class AddedPartitions:
         return BrokerError(TOPIC_AUTHORIZATION_FAILED, what, needs=[on_topic("ALTER", name)])
 
     def make(self, admin: Admin) -> KcliError | None:
-        """Adds them; the error if it failed."""
+        """Adds them; the error if it failed, NotKnownError if brokers do not show them."""
         try:
             return admin.create_partitions({self.topic.name: self.count})[self.topic.name]
         except (ConnectError, TimedOutError) as error:
             error.do = f"partitions may have been added: `kcli topics describe {self.topic.name}` shows whether they were"
             return error
-
-    def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
-        """Waits until the broker shows them."""
-        until = monotonic() + min(VISIBLE_WITHIN, timeout)
-        shows = f"`kcli topics describe {self.topic.name}` shows them"
-        while True:
-            topic = admin.describe_topics([self.topic.name])[self.topic.name]
-            if isinstance(topic, KcliError):
-                what = f"partitions were added to topic {self.topic.name}, but not read back"
-                return ReadBackError(what, why=str(topic), do=shows)
-            if len(topic.partitions) >= self.count:
-                return None
-            if monotonic() >= until:
-                found = len(topic.partitions)
-                what = f"{self.key} of topic {self.topic.name} was changed, but reads {found}"
-                return NotAppliedError(what, [self.key], do=shows)
-            time.sleep(_POLL)
 
     def row(self) -> dict[str, Any]:
         """The row of the plan."""

@@ -10,12 +10,13 @@ from kcli.commands.shared.cluster import connect, open_admin, unique, without_er
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import PARTLY, Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.plan_output import not_checked
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError
+from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
@@ -116,29 +117,41 @@ def create_topics(
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        known, created = None, True
         if many_partitions(sum(spec.partitions for spec in specs)) is not None:
-            known, specs = creation.known_without_check(admin, specs, may_exist=if_not_exists)
-            for error in known.failed:
-                inv.failed(error)
-            created = not specs or _is_confirmed(inv, specs)
-        if created:
-            outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
+            outcome = _create_many(inv, admin, specs, may_exist=if_not_exists)
         else:
-            inv.talk.warn(
-                "the brokers did not check this: a check takes as much of their memory as the creation"
-            )
-            outcome = creation.unchecked(specs)
+            outcome = _create(inv, admin, specs, may_exist=if_not_exists)
     for error in outcome.failed:
         inv.failed(error)
-    if known is not None:
-        outcome = outcome._replace(existing={**known.existing, **outcome.existing})
     for name in outcome.existing:
         inv.talk.note(f"topic {name} already exists")
     for name in outcome.created:
         inv.talk.note(f"{'would create' if inv.dry_run else 'created'} topic {name}")
     creation.print_topics(inv, cluster, outcome)
     return inv.finish(done=bool(outcome.created or outcome.existing))
+
+
+def _create(
+    inv: Invocation, admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
+) -> creation.Outcome:
+    """Creates the topics; a dry run has brokers check them that are known to do no more, and else compares metadata."""
+    try:
+        return creation.create(admin, specs, may_exist=may_exist, dry_run=inv.dry_run)
+    except NotValidatedError as error:
+        known, left = creation.known_without_check(admin, specs, may_exist=may_exist)
+        inv.talk.warn(not_checked(error))
+        return known.with_more(creation.unchecked(left))
+
+
+def _create_many(
+    inv: Invocation, admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
+) -> creation.Outcome:
+    """The same with so many partitions that brokers are asked only after an answer."""
+    known, left = creation.known_without_check(admin, specs, may_exist=may_exist)
+    if not left or _is_confirmed(inv, left):
+        return known.with_more(creation.create(admin, left, may_exist=may_exist, dry_run=inv.dry_run))
+    inv.talk.warn("not checked by the broker: a check takes as much of its memory as the creation")
+    return known.with_more(creation.unchecked(left))
 
 
 def _is_confirmed(inv: Invocation, specs: Sequence[TopicSpec]) -> bool:

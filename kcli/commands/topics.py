@@ -119,7 +119,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
             "kcli topics create orders --config retention.ms=3600000 --if-not-exists",
             "no error when it already exists",
         ),
-        ("kcli topics create orders --partitions 12 --dry-run", "only let the broker check the request"),
+        ("kcli topics create orders --partitions 12 --dry-run", "only check the request"),
     ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
@@ -144,7 +144,8 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
     """Create topics.
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
-    --if-not-exists only where it differs from what is requested. With -o, shows the topics created.
+    --if-not-exists only where it differs from what is requested. A topic is created once all brokers show its
+    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows the topics created.
     """
     from kcli.commands import _topics_run as run  # not for --help
 

@@ -132,6 +132,10 @@ class UnsupportedError(KcliError):
     exit_code = 7
 
 
+class NotValidatedError(UnsupportedError):
+    """The broker is not known to honour ``validateOnly``: the request was not sent, since it might make the change."""
+
+
 class WrongClusterError(KcliError):
     """The brokers belong to another cluster than ``cluster.id`` names; nothing was requested from them."""
 

@@ -6,12 +6,15 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.clock import monotonic
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, INVALID_CONFIG, TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.near_names import near_names
-from kcli.flows.config_values import list_words, same_value
+from kcli.core.permissions import on_cluster, on_topic
+from kcli.flows.config_values import is_valid, is_written_alike, list_words, same_value
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 
 HIDDEN = "(hidden)"
@@ -79,7 +82,10 @@ def plan(
 
 
 def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
-    """Whether what was read back has the change. Values of secrets cannot be compared."""
+    """Whether what was read back has the change. Values of secrets cannot be compared.
+
+    A broker describes what it has read from a value, not the text: that is with the synonyms, of brokers at least.
+    """
     own = entry is not None and not entry.is_default
     if planned.change.op is ConfigOp.DELETE:
         return not own
@@ -92,12 +98,26 @@ def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
         return True
     if planned.change.op is ConfigOp.APPEND:
         return named <= words
-    return same_value(planned.kind or entry.type, entry.value or "", planned.change.value or "")
+    wanted, value = planned.change.value or "", entry.value or ""
+    if same_value(planned.kind or entry.type, value, wanted) or is_written_alike(value, wanted):
+        return True
+    own_texts = [
+        text for name, text, source in entry.synonyms if (name, source) == (entry.name, entry.own_source)
+    ]
+    return wanted in own_texts and value != planned.old
 
 
 def rejected(admin: Admin, plans: Plans) -> Outcomes:
-    """Whether the brokers accept the changes: an error where they do not. Nothing is changed."""
-    return _altered(admin, plans, validate_only=True)
+    """Whether the brokers accept the changes: an error where they do not. Nothing is changed.
+
+    A broker that might make the change is not asked: then the error is about a type or a permission that does not fit,
+    or NotValidatedError where nothing stands against the change.
+    """
+    outcome = _altered(admin, plans, validate_only=True)
+    for resource, error in outcome.items():
+        if isinstance(error, NotValidatedError):
+            outcome[resource] = _invalid(resource, plans[resource]) or _denied(admin, resource) or error
+    return outcome
 
 
 def make(admin: Admin, plans: Plans) -> Outcomes:
@@ -113,7 +133,7 @@ def read_back(admin: Admin, plans: Plans, timeout: float) -> Outcomes:
     outcome: Outcomes = dict.fromkeys(plans)
     left = set(plans)
     while left:
-        found = admin.describe_configs(sorted(left, key=str))
+        found = admin.describe_configs(sorted(left, key=str), synonyms=True)
         outcome |= {resource: _checked(resource, plans[resource], found[resource]) for resource in left}
         left = {resource for resource in left if isinstance(outcome[resource], NotAppliedError)}
         if monotonic() >= until:
@@ -224,6 +244,37 @@ def _read_only(resource: ConfigResource, key: str) -> ReadOnlyKeyError:
     )
 
 
+def _invalid(resource: ConfigResource, rows: Iterable[PlannedChange]) -> KcliError | None:
+    """The error for values that no broker can read."""
+    wrong = [
+        f"{row.change.value} is no {row.kind} for {row.change.name}"
+        for row in rows
+        if row.needed and row.change.op is ConfigOp.SET and not is_valid(row.kind, row.change.value or "")
+    ]
+    return BrokerError(INVALID_CONFIG, _changing(resource), message="; ".join(wrong)) if wrong else None
+
+
+def _denied(admin: Admin, resource: ConfigResource) -> KcliError | None:
+    """The error for a missing permission, as far as brokers report permissions (KIP-430)."""
+    if resource.kind is ConfigKind.TOPIC:
+        own = admin.topic_operations([resource.name])[resource.name]
+        code, needed = TOPIC_AUTHORIZATION_FAILED, on_topic("ALTER_CONFIGS", resource.name)
+    else:
+        own = admin.describe_cluster(include_operations=True).operations
+        code, needed = CLUSTER_AUTHORIZATION_FAILED, on_cluster("ALTER_CONFIGS")
+    if isinstance(own, KcliError):
+        return own
+    return (
+        None
+        if is_allowed(own, AclOperation.ALTER_CONFIGS)
+        else BrokerError(code, _changing(resource), needs=[needed])
+    )
+
+
+def _changing(resource: ConfigResource) -> str:
+    return f"changing the configuration of {resource}"
+
+
 def _altered(admin: Admin, plans: Plans, *, validate_only: bool) -> Outcomes:
     requests = {
         resource: [row.change for row in rows if row.needed]
@@ -261,7 +312,7 @@ def _checked(
     return NotAppliedError(
         f"{', '.join(keys)} of {resource} was changed, but reads {read}",
         keys,
-        do=f"{shows}; find out which client changes it",
+        do=f"{shows}; unless it means the same, find out which client changes it",
     )
 
 

@@ -1,11 +1,16 @@
-"""Values of configuration keys, compared as brokers do: ``0.50`` is ``0.5``, ``TRUE`` is ``true``. Pure."""
+"""Values of configuration keys, read as brokers do: ``.5`` is ``0.5``, ``TRUE`` is ``true``. Pure.
+
+A broker keeps the text that was set, and describes what it has read from it (``ConfigDef.parseType`` and
+``convertToString``), so that a value may be described otherwise than it was written.
+"""
 
 import re
 from decimal import Decimal
 
 _NUMBERS = ("int", "short", "long", "double", "")
 _BOOLEANS = ("boolean", "")
-_NUMBER = r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?"
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
 
 
 def same_value(kind: str, value: str | None, other: str) -> bool:
@@ -19,7 +24,22 @@ def same_value(kind: str, value: str | None, other: str) -> bool:
         return True
     if kind in _BOOLEANS and left.lower() == right.lower() and left.lower() in ("true", "false"):
         return True
-    return kind in _NUMBERS and _number(left) is not None and _number(left) == _number(right)
+    return (
+        kind in _NUMBERS and _number(kind, left) is not None and _number(kind, left) == _number(kind, right)
+    )
+
+
+def is_written_alike(value: str, other: str) -> bool:
+    """Whether texts differ in blanks and in upper and lower case only, as where a broker has its own form of a word."""
+    return "".join(value.split()).casefold() == "".join(other.split()).casefold()
+
+
+def is_valid(kind: str, value: str) -> bool:
+    """Whether a broker can read the value of a key of this type at all."""
+    text = value.strip()
+    if kind == "boolean":
+        return text.lower() in ("true", "false")
+    return kind not in _NUMBERS or not kind or _number(kind, text) is not None
 
 
 def list_words(value: str | None) -> list[str]:
@@ -27,5 +47,10 @@ def list_words(value: str | None) -> list[str]:
     return [word for part in (value or "").split(",") if (word := part.strip())]
 
 
-def _number(text: str) -> Decimal | None:
-    return Decimal(text) if re.fullmatch(_NUMBER, text) else None
+def _number(kind: str, text: str) -> Decimal | float | None:
+    """The number that a broker reads; whole ones exactly, others rounded to a double as Java does."""
+    if _WHOLE.fullmatch(text) and kind != "double":
+        return Decimal(text)
+    if kind in ("double", "") and _DOUBLE.fullmatch(text):
+        return float(text.rstrip("dDfF"))
+    return float(text) if kind in ("double", "") and text.lstrip("+-") in ("NaN", "Infinity") else None

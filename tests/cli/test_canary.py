@@ -297,7 +297,9 @@ def test_a_wrong_password(home: Path, cluster: FakeCluster, way: str, verbose: t
 @pytest.mark.case("R24")
 @pytest.mark.parametrize("way", ["-X", "profile command", "KAFKA"])
 def test_no_broker_and_a_peer_that_is_none(home: Path, way: str) -> None:
-    with socket.socket() as taken:  # bound and not listening: refused, and nobody else gets the port meanwhile
+    with (
+        socket.socket() as taken
+    ):  # bound and not listening: refused, and nobody else gets the port meanwhile
         taken.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{taken.getsockname()[1]}"
         done = run(home, closed, "topics list", way, "--timeout", "300ms", *LOUD)

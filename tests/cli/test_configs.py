@@ -297,6 +297,8 @@ def test_a_secret_is_never_shown(cluster: FakeCluster) -> None:
     assert b"ssl.keystore.password: (hidden) (dynamic broker) \xe2\x86\x92 (hidden)" in ok(done)
     assert b"ssl.keystore.password may be a secret: other users" in done.stderr
     assert items(cluster, f"{line} --yes")[0]["new"] is None
+    done = run(cluster, f"{line} --set message.max.bytes=5000 --yes")
+    assert b"2 changes, read back, of ssl.keystore.password only that it is set or not" in done.stderr
 
     def quoting(_request: Any, answer: Any) -> None:
         answer.responses[0].error_code = Code.INVALID_CONFIG

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from kcli.core.types import TopicPartition
 from kcli.files.lock import file_lock
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
+from tests.fake.sasl import Sasl
 from tests.fault.mirror_command import Done, arguments, command, mirrored, values
+from tests.in_process import kcli as in_process
 
 COUNT = 20
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -367,3 +370,26 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_copy(
     assert done.code in (1, 2), done
     assert "internal error" not in done.err
     assert untouched(target)
+
+
+@pytest.mark.parametrize("line", ["mirror", "mirror --verify-only", "pipeline mirror --runner inline"])
+def test_the_plan_names_user_and_profile_of_both_sides(tmp_path: Path, line: str) -> None:
+    users = {"here": "alice", "there": "bob"}
+    with ExitStack() as stack:
+        lines = []
+        for name, user in users.items():
+            sasl = Sasl(users={user: "secret"})
+            made = stack.enter_context(FakeCluster(1, cluster_id=name, topics={"t": 1}, sasl=sasl))
+            lines += [
+                f'[profiles.{name}]\n"bootstrap.servers" = "{made.bootstrap}"\n"security.protocol" = "SASL_PLAINTEXT"',
+                f'"sasl.mechanism" = "PLAIN"\n"sasl.username" = "{user}"\n"sasl.password" = "secret"',
+                '"allow.plaintext.secrets" = true',
+            ]
+        (tmp_path / "kcli").mkdir()
+        (tmp_path / "kcli/config.toml").write_text("\n".join(lines))
+        words = [*line.split(), "--from", "here", "--to", "there", "-t", "t", "--dry-run"]
+        folders = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+        done = in_process(*words, **folders)
+    first = (done.out + done.err).partition(", job")[0]
+    for name, user in users.items():
+        assert f"{name} (cluster {name}, profile {name}, as User:{user})" in first

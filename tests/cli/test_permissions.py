@@ -3,12 +3,21 @@
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -183,3 +192,32 @@ def test_a_refusal_that_no_request_of_kafka_has_proposes_no_operation(
     err = run(cluster, "groups describe g").err
     assert "--operation OPERATION" in err
     assert "--operation read" not in err
+
+
+SETS = (
+    "groups import FILE",
+    "groups import FILE --group new",
+    "groups copy g new",
+    "groups create new -t open --from earliest",
+    "groups rewind g --to earliest",
+)
+DENIED = [
+    *((line, api) for line in SETS for api in (OffsetCommitRequest, OffsetFetchRequest, ListOffsetsRequest)),
+    *((line, DescribeGroupsRequest) for line in ("groups import FILE", "groups rewind g --to earliest")),
+    ("groups delete g", DeleteGroupsRequest),
+    ("groups delete-offsets g -t open", OffsetDeleteRequest),
+]
+
+
+@pytest.mark.parametrize(("line", "api"), DENIED, ids=lambda one: getattr(one, "api_name", one))
+def test_offsets_that_may_not_be_read_or_set_are_4(
+    cluster: FakeCluster, tmp_path: Path, line: str, api: type[Request]
+) -> None:
+    """The codes are those of partitions, or of groups."""
+    commit(cluster, "g", {TopicPartition("open", number): OffsetAndMetadata(1) for number in (0, 1)})
+    (tmp_path / "offsets.csv").write_text("g,open,0,0\ng,open,1,0\n")
+    code = Code.TOPIC_AUTHORIZATION_FAILED if api is ListOffsetsRequest else Code.GROUP_AUTHORIZATION_FAILED
+    denied = cluster.fail(api, code, times=FOREVER)
+    words = line.replace("FILE", str(tmp_path / "offsets.csv")).split()
+    done = kcli(*words, "--yes", bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(tmp_path / "state"))
+    assert (done.code, "AUTHORIZATION_FAILED" in done.err, denied.count > 0) == (4, True, True), done.err

@@ -16,6 +16,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.test_acls import acl
 from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
 from tests.committing import commit, put
+from tests.effects import changes
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
@@ -41,12 +42,6 @@ LINES = {
     "users delete": "users delete a",
     "users set": "users set a --password-file {dir}/password --allow-plaintext-secrets",
 }
-CHANGES = {
-    "AlterClientQuotas", "AlterPartitionReassignments", "AlterUserScramCredentials", "CreateAcls", "CreatePartitions",
-    "CreateTopics", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn",
-    "IncrementalAlterConfigs", "InitProducerId", "LeaveGroup", "OffsetCommit", "OffsetDelete", "Produce",
-    "TxnOffsetCommit", "WriteTxnMarkers",
-}  # fmt: skip
 
 
 class World:
@@ -100,10 +95,7 @@ class World:
 
     def changes(self, since: int) -> list[str]:
         """The requests of kcli from then on that changed something."""
-        seen = [one for one in self.cluster.requests[since:] if one.client_id != MEMBER]
-        return [
-            one.api for one in seen if one.api in CHANGES and not getattr(one.request, "validate_only", False)
-        ]
+        return changes(one for one in self.cluster.requests[since:] if one.client_id != MEMBER)
 
 
 @pytest.fixture

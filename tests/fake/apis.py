@@ -102,7 +102,10 @@ async def api_versions(ctx: "Context", request: ApiVersionsRequest) -> ApiVersio
     named = ctx.version < _FIRST_WITH_NAME or _is_legal(request)
     settings = ctx.state.settings
     offered = ctx.state.nodes[ctx.node].offered()
-    levels = {"metadata.version": _METADATA_VERSION, "transaction.version": settings.transaction_version}
+    levels = {
+        "metadata.version": settings.metadata_version,
+        "transaction.version": settings.transaction_version,
+    }
     return ApiVersionsResponse(
         error_code=0 if named else Code.INVALID_REQUEST,
         api_keys=_rows(offered) if named else [],

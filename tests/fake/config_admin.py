@@ -80,7 +80,9 @@ def _values(state: "State", node: int, kind: int, name: str) -> dict[str, Chain]
             return _chains(all_brokers)
         _check_broker(node, name)
         own = (state.configs.get((kind, name), {}), _BY_BROKER)
-        return _chains(own, all_brokers, ({"broker.id": name}, _BY_FILE), (_BROKER_DEFAULTS, _BY_DEFAULT))
+        creates = str(state.settings.auto_create_topics).lower()
+        defaults = _BROKER_DEFAULTS | {"auto.create.topics.enable": creates, "num.partitions": "1"}
+        return _chains(own, all_brokers, ({"broker.id": name}, _BY_FILE), (defaults, _BY_DEFAULT))
     if kind == _GROUP:
         return _chains((state.configs.get((kind, name), {}), _BY_GROUP), (_GROUP_DEFAULTS, _BY_DEFAULT))
     raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")

@@ -14,6 +14,10 @@ class Settings:
     cluster_id: str = "fake-kafka-cluster-id0"
     transaction_version: int = 2
     """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
+    metadata_version: int = 30
+    """The finalized feature metadata.version; 0: none, as with ZooKeeper, and with KRaft before 3.3."""
+    honours_validate_only: bool = True
+    """Off, CreateTopics and CreatePartitions make what they should only check, as KRaft controllers of 3.0 and 3.1 do."""
     verify_transactions: bool = True
     """Records of a transaction are refused unless its coordinator has the partition (3.6); off, they hang."""
     topic_operations: int = 3576

@@ -44,7 +44,8 @@ DEFAULTS = {
 
 async def create_topics(ctx: "Context", request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Each topic on its own."""
-    rows = [_create(ctx.state, topic, dry=request.validate_only) for topic in request.topics]
+    dry = request.validate_only and ctx.state.settings.honours_validate_only
+    rows = [_create(ctx.state, topic, dry=dry) for topic in request.topics]
     ctx.state.changed()
     return CreateTopicsResponse(topics=rows)
 
@@ -99,7 +100,8 @@ def _delete(state: "State", asked: DeleteTopicState) -> DeletableTopicResult:
 
 async def create_partitions(ctx: "Context", request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     """Each topic on its own."""
-    rows = [_grow(ctx.state, topic, dry=request.validate_only) for topic in request.topics]
+    dry = request.validate_only and ctx.state.settings.honours_validate_only
+    rows = [_grow(ctx.state, topic, dry=dry) for topic in request.topics]
     ctx.state.changed()
     return CreatePartitionsResponse(throttle_time_ms=0, results=rows)
 

@@ -194,7 +194,8 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
         def partitions() -> dict[tuple[str, int], tuple[int, int, int]]:
             rows = [line.split() for line in terminal.screen.display if " client-of-" in line]
             return {
-                (groups[STALLED], int(row[1])): (number(row[2]), number(row[3]), number(row[4])) for row in rows
+                (groups[STALLED], int(row[1])): (number(row[2]), number(row[3]), number(row[4]))
+                for row in rows
             }
 
         expected = {at: row for at, row in theirs.items() if at[0] == groups[STALLED]}

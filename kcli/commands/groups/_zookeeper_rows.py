@@ -58,6 +58,11 @@ def done_text(report: NodeReport) -> str:
     return f"group {report.plan.group}: {partitions} set and read back{rest_text(report.count)}"
 
 
+def nothing_text(report: NodeReport) -> str:
+    """One sentence on a group for which there was nothing to do."""
+    return f"nothing is to be changed: group {report.plan.group} is as requested{rest_text(report.count)}"
+
+
 def plan_rows(plan: NodePlan) -> Iterator[Row]:
     """A row for each partition."""
     for group in plan.groups:
@@ -130,7 +135,7 @@ def _undo(plan: NodePlan, hosts: str, *, dry: bool) -> Iterator[str]:
     """How to undo the import, and what an undo leaves."""
     todo = [item for group in plan.groups for item in group.todo]
     created = sum(item.before is None for item in todo)
-    if todo and not any(item.changes for item in todo):
+    if todo and not plan.changes:
         yield NO_UNDO
     elif created < len(todo):
         yield (

@@ -11,7 +11,7 @@ from kcli.commands.groups._partition_errors import (
     refusal_codes,
     report_refused,
 )
-from kcli.commands.shared.confirm import confirm
+from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
@@ -20,7 +20,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.transfer.exporting import Export
 from kcli.flows.transfer.importing import ImportTarget
 from kcli.flows.transfer.zookeeper.hosts import parse_hosts
-from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, survey_nodes
+from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, survey_nodes, unchanged_report
 from kcli.flows.transfer.zookeeper.planning import NodePlan
 from kcli.flows.transfer.zookeeper.reading import export_zookeeper
 from kcli.flows.transfer.zookeeper.session import ZooKeeper
@@ -60,7 +60,14 @@ def import_into_zookeeper(
             show_plan_only(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
             remarks()
             return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
-        confirm(inv, rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)
+        text = rows.plan_text(plan, hosts)
+        if not inv.yes and not plan.changes:  # confirmed by what was read for it, as of a rewind
+            show_plan(inv, text)
+            remarks()
+            return _report(
+                inv, plan, hosts, [unchanged_report(group) for group in plan.groups], has_backup=False
+            )
+        confirm(inv, text, rows.question(plan), remarks=remarks)
         return _execute(inv, zookeeper, plan, hosts)
 
 
@@ -83,8 +90,15 @@ def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) 
             )
             inv.talk.warn(f"offsets may have been set{undo}")
         raise
+    return _report(inv, plan, hosts, reports, has_backup=has_backup)
+
+
+def _report(
+    inv: Invocation, plan: NodePlan, hosts: str, reports: Sequence[NodeReport], *, has_backup: bool
+) -> int:
+    """The exit status."""
     for report in reports:
-        _report_group(inv, report)
+        _report_group(inv, report, tried=plan.changes or inv.yes)
     if has_backup:
         inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
     backup = plan.backup if has_backup else None
@@ -97,7 +111,7 @@ def _execute(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) 
     )
 
 
-def _report_group(inv: Invocation, report: NodeReport) -> None:
+def _report_group(inv: Invocation, report: NodeReport, *, tried: bool) -> None:
     """One error for each reason, however many partitions it concerns; then what was done."""
     group = report.plan.group
     if report.error is not None and report.plan.refusal is None:  # a refusal was reported with the plan
@@ -111,4 +125,4 @@ def _report_group(inv: Invocation, report: NodeReport) -> None:
         why = f"{lost[0].item.node}: another client has {change}"
         inv.failed(overwritten_error(group, len(lost), len(report.outcomes), why, "import"))
     if report.count("refused") < len(report.outcomes):
-        inv.talk.note(rows.done_text(report))
+        inv.talk.note(rows.done_text(report) if tried else rows.nothing_text(report))

@@ -83,7 +83,7 @@ class Configuration:
         self._unused = unused_options(self.resolved, [kind], unused, own)
         check(self.resolved, self._unused, click.get_current_context().command_path)
         self._report_use(own)
-        return self._usable().options(kind, {**self._timeouts(timeout), **own}, without=self._unused)
+        return self._usable().options(kind, self._own(timeout, own), without=self._unused)
 
     def pair_options(
         self,
@@ -97,11 +97,11 @@ class Configuration:
         self._unused = unused_options(self.resolved, kinds, unused, {**mine, **theirs})
         check(self.resolved, self._unused, click.get_current_context().command_path)
         self._report_use({**mine, **theirs})
-        usable, timeouts = self._usable(), self._timeouts(timeout)
+        usable = self._usable()
         first, second = (self._unused.keys() | (usable.values.keys() - option_names(kind)) for kind in kinds)
         return (
-            usable.options(kinds[0], {**timeouts, **mine}, without=first),
-            usable.options(kinds[1], {**timeouts, **theirs}, without=second),
+            usable.options(kinds[0], self._own(timeout, mine), without=first),
+            usable.options(kinds[1], self._own(timeout, theirs), without=second),
         )
 
     def inner_options(self, kind: type[O], timeout: float, own: Mapping[str, Any]) -> O:
@@ -109,7 +109,7 @@ class Configuration:
         resolved = self._usable()
         common = resolved.options(ClientOptions, without=self._unused)
         given = {name: getattr(common, name) for name in resolved.values if hasattr(common, name)}
-        return resolved.options(kind, {**given, **self._timeouts(timeout), **own}, without=resolved.values)
+        return resolved.options(kind, {**given, **self._own(timeout, own)}, without=resolved.values)
 
     def registry_options(self) -> "RegistryOptions":
         """How to reach the schema registry."""
@@ -146,6 +146,11 @@ class Configuration:
                 self._talk.warn(text)
             self._revealed = found
         return self._revealed
+
+    def _own(self, timeout: float, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that the command sets itself. Metadata requests of a dry run create no topics."""
+        creates = {"allow_auto_create_topics": False} if self._values.dry_run else {}
+        return {**self._timeouts(timeout), **own, **creates}
 
     def _timeouts(self, timeout: float) -> dict[str, int]:
         found: dict[str, int] = {}

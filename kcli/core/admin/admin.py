@@ -18,7 +18,17 @@ from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
-    from kcli.core.admin import acls, elections, fencing, hanging, partitions, quotas, records, users  # noqa: F401 - which operations has
+    from kcli.core.admin import (  # noqa: F401 - which operations has
+        acls,
+        elections,
+        fencing,
+        hanging,
+        new_partitions,
+        partitions,
+        quotas,
+        records,
+        users,
+    )
     from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
@@ -137,9 +147,19 @@ class Admin:
         validate_only: bool = False,
         made: dict[str, CreatedTopic] | None = None,
     ) -> Outcome:
-        """Creates topics, or only validates. ``made`` collects what the broker reports of each."""
-        return operations.topics.create_topics(
-            self.cluster, specs, self._start(), validate_only=validate_only, made=made
+        """Creates topics, or only validates. ``made`` collects what the broker reports of each.
+
+        Created means that all brokers show the partitions with leaders: else NotKnownError (``new_partitions``).
+        """
+        deadline = self._start()
+        outcome = operations.topics.create_topics(
+            self.cluster, specs, deadline, validate_only=validate_only, made=made
+        )
+        counts = {spec.name: spec.partitions for spec in specs if outcome[spec.name] is None}
+        if validate_only or not counts:
+            return outcome
+        return outcome | operations.new_partitions.wait_until_known(
+            self.cluster, counts, deadline, "created topic"
         )
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
@@ -150,10 +170,17 @@ class Admin:
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
         """Increases the number of partitions of topics (KIP-195): ``counts`` are the new totals.
 
-        INVALID_PARTITIONS if a topic already has as many.
+        INVALID_PARTITIONS if a topic already has as many; NotKnownError as for new topics.
         """
-        return operations.partitions.create_partitions(
-            self.cluster, counts, self._start(), validate_only=validate_only
+        deadline = self._start()
+        outcome = operations.partitions.create_partitions(
+            self.cluster, counts, deadline, validate_only=validate_only
+        )
+        added = {name: counts[name] for name, error in outcome.items() if error is None}
+        if validate_only or not added:
+            return outcome
+        return outcome | operations.new_partitions.wait_until_known(
+            self.cluster, added, deadline, "added partitions to topic"
         )
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KcliError]:

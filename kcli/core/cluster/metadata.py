@@ -179,8 +179,17 @@ def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
 
 
 def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
-    """The error for a topic that does not exist, with the most similar names."""
+    """The error for a topic that does not exist, with the most similar names.
 
+    ``known`` may have the name itself: it is from another response than the one that lacks the topic.
+    """
+    known = list(known)
+    if name in known:
+        return NotFoundError(
+            f"topic {name} is not known to all brokers",
+            why="some list it and others do not, as for a moment after a topic is created or deleted",
+            do=f"run it again; `kcli topics describe {name}` shows whether the topic exists",
+        )
     near = near_names(name, known, 3)
     hint = f"did you mean {', '.join(near)}?" if near else CHECK_NAME
     return NotFoundError(f"topic {name} does not exist", why=_NO_TOPIC, do=hint)
@@ -201,6 +210,6 @@ def topic_refused(name: str, code: int, known: Iterable[str] = ()) -> BrokerErro
     error = BrokerError(code, f"looking up topic {name}", needs=[on_topic("DESCRIBE", name)])
     if code == TOPIC_AUTHORIZATION_FAILED:
         error.why += ", if it exists: brokers do not say"
-        if near := near_names(name, known, 3):
+        if near := near_names(name, (one for one in known if one != name), 3):
             error.do = f"did you mean {', '.join(near)}? If not, {error.do}"
     return error

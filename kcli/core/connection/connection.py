@@ -30,6 +30,7 @@ from kcli.core.errors import (
     ConfigError,
     ConnectError,
     KcliError,
+    NotValidatedError,
     OutcomeUnknownError,
     ProtocolError,
     RequestTimeoutError,
@@ -270,6 +271,11 @@ class Connection:
         if type(request) is Plan:
             self._write_plan(request, future, now, deadline)
             return
+        if getattr(request, "validate_only", False) and not self._honours_validate_only():
+            what = f"{self.node} was not asked to check {request.api_name}"
+            why = "it is not known to honour validateOnly, and might make the change"
+            self._complete((future, None, NotValidatedError(what, why=why)))
+            return
         kind = (type(request), request.version_cap, request.version_floor)
         if kind not in self._versions:
             try:
@@ -278,6 +284,10 @@ class Connection:
                 self._complete((future, None, error))
                 return
         self._write_version(request, self._versions[kind], future, now, deadline)
+
+    def _honours_validate_only(self) -> bool:
+        assert self.offer is not None
+        return self.offer.honours_validate_only
 
     def _choose_version(self, request: Request) -> int:
         assert self.offer is not None

@@ -29,6 +29,17 @@ class BrokerApiVersions(NamedTuple):
     apis: Mapping[int, tuple[int, int]]
     features: Mapping[str, int]
 
+    @property
+    def honours_validate_only(self) -> bool:
+        """Whether the cluster is known to change nothing where a request says ``validateOnly``.
+
+        KRaft controllers of 3.0 and 3.1 create topics and partitions all the same, and nothing is known of brokers that
+        are not Apache Kafka's. It is known with ZooKeeper, whose brokers offer what its controller sends them, and with
+        KRaft once metadata.version is finalized at a level that only controllers of 3.3 and later support (KIP-778):
+        those of 3.2 report nothing that tells them from older ones during an upgrade.
+        """
+        return self.apis.keys() >= _OF_ZOOKEEPER or self.features.get("metadata.version", 0) >= _FIRST_OF_3_3
+
 
 class Established(NamedTuple):
     """The end of a handshake. ``lifetime``: seconds until the client must authenticate again (KIP-368)."""
@@ -44,6 +55,9 @@ Handshake = Generator[Send | Compute, Any, Established]
 
 # Every broker since 2.4 supports v3; v4 would cost a second round trip with brokers before 3.9.
 _FIRST_VERSION = 3
+
+_OF_ZOOKEEPER = {4, 5, 6, 7}  # LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown
+_FIRST_OF_3_3 = 4
 
 
 def handshake(node: Node, login: Login | None = None) -> Handshake:

@@ -135,3 +135,41 @@ def test_unknown_keys_are_refused_with_the_nearest(
     with pytest.raises(ConfigError) as refused:
         plan(resource, [ConfigChange(key, "5")], known)
     assert (refused.value.exit_code, refused.value.do) == (2, do)
+
+
+def described(value: str, kind: str, stored: str | None = None) -> ConfigEntry:
+    """As a broker describes what was set on it: the value that it has read, and the text with the synonyms."""
+    texts = (("key", value if stored is None else stored, "topic"), ("key", "9", "default"))
+    return ConfigEntry("key", value, "topic", is_sensitive=False, type=kind, synonyms=texts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "value"),
+    [
+        ("boolean", " TRUE ", "true"),
+        ("string", " /usr/bin/kinit ", "/usr/bin/kinit"),
+        ("string", "sasl_ssl", "SASL_SSL"),
+        ("int", " +007 ", "7"),
+        ("short", "0060", "60"),
+        ("long", "+86400000", "86400000"),
+        ("double", ".5d", "0.5"),
+        ("double", "0.1234567890123456789", "0.12345678901234568"),
+        ("list", " b , a,b", "b,a"),
+        ("class", " org.example.Builder ", "org.example.Builder"),
+        ("", ".5", "0.5"),
+    ],
+)
+def test_a_value_in_the_broker_s_own_form_is_the_one_that_was_set(
+    kind: str, written: str, value: str
+) -> None:
+    change = planned(ConfigChange("key", written), entry("4"))._replace(kind=kind)
+    for found in (described(value, kind), described(value, kind, written)):
+        assert is_done(change, found)
+    assert not is_done(change, described("4", kind))
+
+
+def test_a_form_that_only_the_broker_knows_is_found_by_the_text_that_it_keeps() -> None:
+    change = planned(ConfigChange("key", "1 h"), entry("4"))._replace(kind="string")
+    assert is_done(change, described("3600000", "string", "1 h"))
+    assert not is_done(change, described("3600000", "string"))
+    assert not is_done(change, described("4", "string", "1 h")), "it has not read the new text yet"

@@ -93,6 +93,11 @@ class NodePlan:
         return any(group.todo for group in self.groups)
 
     @property
+    def changes(self) -> bool:
+        """Whether any offset will change."""
+        return any(item.changes for group in self.groups for item in group.todo)
+
+    @property
     def refused(self) -> list[tuple[OffsetNode, KcliError]]:
         """The refused nodes and their errors, of groups that can be imported."""
         items = (item for group in self.groups if group.refusal is None for item in group.items)

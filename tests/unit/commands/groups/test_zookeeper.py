@@ -152,6 +152,35 @@ def test_an_import_that_changes_nothing_offers_no_undo(nodes: Nodes, tmp_path: P
     assert "ndo with" not in done.stderr
 
 
+SAME = f"{ORDERS}/0:12\n{ORDERS}/1:99\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "statuses"),
+    [
+        (SAME, 0, ["verified", "verified"]),
+        (f"{SAME}/consumers/old/offsets/orders/1-0:5000\n", 0, ["verified", "verified", "verified"]),
+        (f"{SAME}{ORDERS}/7:1\n", 6, ["verified", "verified", "refused"]),
+    ],
+)
+def test_an_import_that_changes_nothing_asks_nobody(
+    nodes: Nodes, tmp_path: Path, text: str, code: int, statuses: list[str]
+) -> None:
+    if code:
+        nodes.put("/brokers/topics/orders", '{"version":1,"partitions":{"0":[1],"1":[1]}}')
+    done = kcli("import", "-", "-o", "json", stdin=text)
+    assert done.return_value == code, done.stderr
+    assert "nothing is to be changed: group billing is as requested" in done.stderr
+    assert "undo with" not in done.stderr
+    assert sorted(row["status"] for row in json.loads(done.stdout)["items"]) == sorted(statuses)
+    assert (nodes.writes, kept(tmp_path)) == ([], [])
+
+
+def test_an_import_that_changes_one_of_several_offsets_asks(nodes: Nodes) -> None:
+    with pytest.raises(Exception, match="confirmation required"):
+        kcli("import", "-", stdin=f"{SAME}{ORDERS}/2:1\n")
+
+
 def test_an_import_is_reported_and_can_be_undone(nodes: Nodes, tmp_path: Path) -> None:
     done = kcli("import", "-", "--yes", "-o", "json", stdin=LINES)
     assert done.return_value == 0

@@ -2,7 +2,16 @@
 
 import pytest
 
-from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, apply_metadata, topic_missing
+from kcli.core.cluster.metadata import (
+    ClusterView,
+    PartitionView,
+    TopicView,
+    apply_metadata,
+    topic_missing,
+    topic_refused,
+    unknown_topic,
+)
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
@@ -142,3 +151,17 @@ def test_a_partition_is_found_by_its_number_even_with_gaps() -> None:
 def test_only_one_error_says_that_a_topic_is_missing(error: int, *, missing: bool) -> None:
     assert topic_missing(TopicView("t", error=error)) is missing
     assert topic_missing(None) is False
+
+
+@pytest.mark.parametrize("code", [UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED])
+def test_the_name_itself_is_never_proposed(code: int) -> None:
+    """It is in the list of another broker, or of a moment later."""
+    known = ["orders", "orders2", "order"]
+    error = (
+        unknown_topic("orders", known)
+        if code == UNKNOWN_TOPIC_OR_PARTITION
+        else topic_refused("orders", code, known)
+    )
+    proposed = error.do.partition("did you mean ")[2].partition("?")[0].split(", ")
+    assert "orders" not in proposed
+    assert ("is not known to all brokers" in str(error)) == (code == UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,22 +1,30 @@
 """One conversation, without a socket: order, waiting for the handshake, deadlines, ends."""
 
+import copy
 import struct
 from typing import Any
 
 import pytest
 
+from kcli.core.connection.plan import Plan
 from kcli.core.connection.state import State
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
     KcliError,
+    NotValidatedError,
     OutcomeUnknownError,
     ProtocolError,
     RequestTimeoutError,
     UnsupportedError,
 )
+from kcli.core.future import Future
 from kcli.core.hooks import Hooks
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kcli.core.state_cell import IllegalEventError
@@ -412,3 +420,33 @@ def test_a_throttle_pause_counts_for_no_timeout() -> None:
     peer.connection.check_deadlines(89.0)  # 30 s and the 60 s of the pause
     with pytest.raises(RequestTimeoutError):
         peer.connection.check_deadlines(90.0)
+
+
+CHECKS = [
+    CreateTopicsRequest(topics=[], timeout_ms=1, validate_only=True),
+    CreatePartitionsRequest(topics=[], timeout_ms=1, validate_only=True),
+    IncrementalAlterConfigsRequest(resources=[], validate_only=True),
+    AlterClientQuotasRequest(entries=[], validate_only=True),
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda request: request.api_name)
+@pytest.mark.parametrize("zookeeper", [True, False])
+def test_a_check_is_sent_only_to_a_broker_that_is_known_to_do_no_more(
+    check: Request, zookeeper: bool
+) -> None:
+    """Whether it is asked for before the handshake or after it, alone or in a plan."""
+    offer = OFFER | {type(check).api_key: type(check).versions}
+    peer = Peer()
+    early = peer.ask(check)
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    peer.feed(offers(offer=offer | (dict.fromkeys((4, 5, 6, 7), (0, 3)) if zookeeper else {})))
+    late, planned = peer.ask(check), Future[Any]()
+    peer.connection.request(Plan(lambda _broker: [check]), planned, 0.0, 30.0)
+    make = copy.copy(check)
+    make.validate_only = False  # type: ignore[attr-defined]
+    peer.ask(make)
+    assert [key for key, _, _ in peer.sent()] == [type(check).api_key] * (4 if zookeeper else 1)
+    refused = [early, late] if zookeeper else [early, late, planned.value[0]]
+    assert all(isinstance(future.error, NotValidatedError) is not zookeeper for future in refused)

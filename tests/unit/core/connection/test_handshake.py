@@ -70,3 +70,28 @@ def test_another_error_ends_it(code: int) -> None:
     with pytest.raises(BrokerError) as error:
         steps.send(answer(code))
     assert error.value.code == code
+
+
+ZOOKEEPER = dict.fromkeys((4, 5, 6, 7), (0, 3))
+
+
+@pytest.mark.parametrize(
+    ("apis", "features", "known"),
+    [
+        pytest.param(ZOOKEEPER, {}, True, id="ZooKeeper"),
+        pytest.param({3: (0, 12), 58: (0, 0)}, {}, False, id="KRaft of 3.0 and 3.1"),
+        pytest.param({3: (0, 12), 11: (0, 9)}, {}, False, id="KRaft of 3.2"),
+        pytest.param(
+            {3: (0, 12)}, {"metadata.version": 1}, False, id="KRaft of 3.3, not finalized since 3.0"
+        ),
+        pytest.param({3: (0, 12)}, {"metadata.version": 4}, True, id="KRaft of 3.3"),
+        pytest.param(
+            {3: (0, 13)}, {"metadata.version": 30, "transaction.version": 2}, True, id="KRaft of 4.3"
+        ),
+        pytest.param({3: (0, 9), 19: (0, 7), 37: (0, 3), 44: (0, 1)}, {}, False, id="another implementation"),
+    ],
+)
+def test_validate_only_is_trusted_by_what_the_broker_reports(
+    apis: dict[int, tuple[int, int]], features: dict[str, int], known: bool
+) -> None:
+    assert BrokerApiVersions(apis, features).honours_validate_only is known

@@ -1,0 +1,41 @@
+"""Which requests change a cluster: each API that kcli has is in one of these tables. Not a test."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tests.fake.journal import Seen
+
+CHANGES = {
+    "AddOffsetsToTxn", "AddPartitionsToTxn", "AlterPartitionReassignments", "AlterUserScramCredentials",
+    "ConsumerGroupHeartbeat", "CreateAcls", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteTopics",
+    "ElectLeaders", "EndTxn", "Heartbeat", "InitProducerId", "JoinGroup", "LeaveGroup", "OffsetCommit", "OffsetDelete",
+    "Produce", "SyncGroup", "TxnOffsetCommit", "WriteTxnMarkers",
+}  # fmt: skip
+CHANGES_UNLESS_CHECKED = {
+    "AlterClientQuotas",
+    "CreatePartitions",
+    "CreateTopics",
+    "IncrementalAlterConfigs",
+}
+"""With ``validateOnly`` they change nothing, where the broker honours it."""
+CREATES_TOPICS = {"Metadata"}
+"""Creates the topics that it names, if it allows that."""
+READS = {
+    "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
+    "DescribeConfigs", "DescribeGroups", "DescribeLogDirs", "DescribeProducers", "DescribeQuorum",
+    "DescribeTransactions", "DescribeUserScramCredentials", "Fetch", "FindCoordinator", "ListGroups", "ListOffsets",
+    "ListPartitionReassignments", "ListTransactions", "OffsetFetch", "OffsetForLeaderEpoch", "SaslAuthenticate",
+    "SaslHandshake",
+}  # fmt: skip
+"""FindCoordinator is how groups are read at all; the first one of a cluster has brokers make their internal topic."""
+
+
+def changes(seen: Iterable[Seen]) -> list[str]:
+    """The APIs of the requests that could change something, in their order."""
+    return [one.api for one in seen if _changes(one.api, one.request)]
+
+
+def _changes(api: str, request: Any) -> bool:
+    if api in CREATES_TOPICS:
+        return bool(request.topics) and request.allow_auto_topic_creation
+    return api in CHANGES or (api in CHANGES_UNLESS_CHECKED and not request.validate_only)

@@ -12,6 +12,7 @@ from kcli.profiles.resolve import resolve
 from kcli.profiles.secrets import SecretReader
 from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import Sources
+from kcli.sandbox.discovery import options_of
 
 
 def read_topic(
@@ -42,6 +43,7 @@ def _options_of(profile: str, own: dict[str, Any]) -> ConsumerOptions:
             read_file=files.properties,
             file_state=files.states.get,
             config_files=files.configs,
+            sandbox=options_of,
             profile=profile,
             profile_option="profile",
             ignores_current=True,

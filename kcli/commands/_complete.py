@@ -34,6 +34,7 @@ from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
 from kcli.profiles.secrets import read_secret_file
 from kcli.profiles.source_files import SourceFiles
+from kcli.profiles.sources import SANDBOX
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
@@ -108,7 +109,9 @@ class _Completion:
             self._finish([state.name for state in _discovery().all_states()], answered=True)
         if self._request.kind == _PROFILES:
             configs = SourceFiles().configs(lambda _error: None)
-            self._finish([name for config in configs for name in config.names], answered=True)
+            names = [name for config in configs for name in config.names]
+            sandboxes = [SANDBOX + state.name for state in _discovery().running()]
+            self._finish([*names, *sandboxes], answered=True)
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))

@@ -19,6 +19,7 @@ from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.in_process import Done
 from tests.in_process import kcli as run_kcli
+from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
 
 CANARY = "canary-55e0"
 CONFIG = """# clusters of mine
@@ -596,3 +597,64 @@ def test_no_time_at_all_is_refused(kcli: Kcli, arguments: tuple[str, ...]) -> No
     done = kcli("topics", "list", "-b", "h:1", *arguments)
     assert (done.code, "must be more than 0" in done.err) == (2, True)
     assert kcli("topics", "list", "-b", "h:1", KCLI_TIMEOUT="0").code == 2
+
+
+@pytest.fixture
+def sandbox(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    """A cluster that is remembered as the running sandbox ``dev``, beside one called ``default``."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        port = int(cluster.bootstrap.rpartition(":")[2])
+        remember(make_state("dev", process=this_process(), port=port))
+        remember(make_state("default", process=this_process(), port=1))
+        remember(make_state("gone", process=ENDED, port=2))
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topics list --profile sandbox:dev",
+        "groups list --cluster sandbox:dev",
+        "consume t -e --profile sandbox:dev",
+        "mirror --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --dry-run",
+        "pipeline mirror --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --dry-run --runner inline",
+        "pipeline verify --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --level offsets --runner inline",
+        "profile show sandbox:dev",
+        "config show --profile sandbox:dev",
+        "doctor --profile sandbox:dev",
+    ],
+)
+def test_a_sandbox_is_chosen_by_name_wherever_a_profile_is(
+    kcli: Kcli, sandbox: FakeCluster, line: str
+) -> None:
+    sandbox.create_topic("copy", 1)
+    done = kcli(*line.split())
+    assert done.code == 0, done.err
+    gone = kcli(*line.replace("sandbox:dev", "sandbox:gone").split())
+    assert (gone.code, "sandbox gone is not running" in gone.err) == (2, True)
+    assert "start it: `kcli sandbox up gone`, or choose sandbox:de" in gone.err
+
+
+def test_a_sandbox_may_be_the_current_profile(kcli: Kcli, sandbox: FakeCluster) -> None:
+    assert kcli("profile", "use", "sandbox:gone").code == 2
+    assert kcli("profile", "use", "sandbox:dev").code == 0
+    assert kcli("topics", "list", "-o", "name").out == "t\n"
+    assert kcli("topics", "list", "-o", "name", KCLI_PROFILE="sandbox:dev").out == "t\n"
+    done = kcli("profile", "remove", "sandbox:dev", "--yes")
+    assert (done.code, "`kcli sandbox down dev` stops it" in done.err) == (2, True)
+    assert kcli("profile", "show").code == 0
+
+
+def test_secrets_of_a_profile_are_not_sent_to_another_cluster(kcli: Kcli, home: Path) -> None:
+    write(home, CONFIG.replace('"SASL_SSL"', '"SASL_PLAINTEXT"\nallow.plaintext.secrets = true'))
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        done = kcli("topics", "list", "-b", cluster.bootstrap, "-o", "name", "-v")
+        assert (done.code, done.out) == (0, "t\n")
+        assert "profile prod (from current in" in done.err
+        assert "is not used: -b names another cluster" in done.err
+        assert not {"SaslHandshakeRequest", "SaslAuthenticateRequest"} & {
+            seen.kind.__name__ for seen in cluster.requests
+        }
+        beside = kcli("topics", "list", "-b", cluster.bootstrap, "--profile", "prod")
+        assert beside.code == 4

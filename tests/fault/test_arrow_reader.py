@@ -30,6 +30,7 @@ from kcli.core.types import Record, TopicPartition
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fault.fetching import T0, T1, quick_reader
+from tests.unit.sandbox.states import make_state, remember, this_process
 
 NOW = 1_700_000_000_000
 
@@ -320,6 +321,12 @@ def test_a_profile_gives_the_options(
         assert pa.table(topic)["value"].to_pylist() == [b"v0", b"v1", b"v2"]
     with pytest.raises(ConfigError, match="no profile 'other'"):
         kcli.read_topic("t", profile="other")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    remember(make_state("here", process=this_process(), port=int(cluster.bootstrap.rpartition(":")[2])))
+    with kcli.read_topic("t", profile="sandbox:here", columns=["value"], fetch_max_wait_ms=40) as topic:
+        assert pa.table(topic)["value"].to_pylist() == [b"v0", b"v1", b"v2"]
+    with pytest.raises(ConfigError, match="no sandbox gone"):
+        kcli.read_topic("t", profile="sandbox:gone")
 
 
 def test_without_records_there_is_a_table_with_columns(cluster: FakeCluster) -> None:

@@ -24,6 +24,7 @@ from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import SecretSource, holds_secret, source_key
 from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import Sources
+from kcli.sandbox.discovery import options_of
 from kcli.serde.names import parse_serdes
 from kcli.serde.registry.keys import is_registry_key
 
@@ -184,6 +185,7 @@ def _cluster(own: Mapping[str, str], client: Mapping[str, str]) -> ClusterRef:
             read_file=files.properties,
             file_state=files.states.get,
             config_files=files.configs,
+            sandbox=options_of,
             profile=own.get("profile"),
             profile_option="the option profile",
             user=os.getuid(),

@@ -218,7 +218,9 @@ def _given(inv: Invocation) -> list[Pair]:
     pairs: list[Pair] = []
     files = SourceFiles()
     for path in values.command_config:
-        pairs += parse_properties(files.properties(path), path)
+        file = parse_properties(files.properties(path), path)
+        pairs += file.pairs
+        inv.talk.detail(file.reading)
     pairs += [split_pair(text, "-X") for text in values.command_property]
     flags = {
         "bootstrap.servers": values.bootstrap_server,

@@ -52,6 +52,10 @@ def import_from(inv: Invocation, source: str, name: str | None, form: str | None
         )
     _warn_of_stores(inv, found)
     for one in found:
+        if one.reading:
+            inv.talk.detail(one.reading)
+        for text in one.warnings:
+            inv.talk.warn(text)
         for key, why in one.dropped:
             inv.talk.warn(f"{one.name}: {key} is not carried over: {why}")
     pairs = [pair for one in found for pair in _pairs(one, path)]

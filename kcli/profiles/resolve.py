@@ -117,7 +117,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     warnings: list[str] = []
     found = gather(sources, warnings, report)
     details = [] if found.profile is None else [f"profile {found.profile.name} ({found.profile.origin})"]
-    details += [*found.left_out, *_unused_kafka(found)]
+    details += [*found.details, *_unused_kafka(found)]
     ranked = [_options_only(pairs) if at == 0 else pairs for at, pairs in enumerate(found.ranked)]
     _check_files(sources, found, warnings, report)
     warnings += _seen_by_all(ranked)

@@ -14,7 +14,7 @@ from kcli.profiles.environment import kafka_pairs, kcli_pairs
 from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import Profile
-from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
 from kcli.profiles.sifting import chosen_protocol
 
 if TYPE_CHECKING:
@@ -72,15 +72,15 @@ class Sources:
 
 
 class Gathered(NamedTuple):
-    """``ranked`` holds the pairs of each kind of source, weakest first; ``profile`` is the chosen one. ``left_out`` says
-    which sources are not used, since a stronger one names another cluster.
+    """``ranked`` holds the pairs of each kind of source, weakest first; ``profile`` is the chosen one. ``details`` say
+    how files were read, and which sources are not used, since a stronger one names another cluster.
     """
 
     ranked: list[list[Pair]]
     kafka: list[Pair]
     profile: Profile | None
     configs: "Sequence[ConfigFile]"
-    left_out: list[str]
+    details: list[str]
 
 
 def gather(sources: Sources, warnings: list[str], report: Report = raise_error) -> Gathered:
@@ -90,18 +90,20 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     configs = sources.config_files(report)
     kafka = list(kafka_pairs(sources.environ))
     variables = list(kcli_pairs(sources.environ, warnings))
-    files, properties = list(_files(sources, report)), list(_properties(sources, report))
+    read = list(_files(sources, report))
+    files, properties = [pair for file in read for pair in file.pairs], list(_properties(sources, report))
+    warnings += [text for file in read for text in file.warnings]
     flags = [Pair(key, text, FLAGS[key]) for key, text in sources.flags.items() if text is not None]
     given = [*([] if sources.files_from_variable else files), *properties]
     if sources.broker_option:
         _refuse_brokers(given, sources, report)
-    left_out: list[str] = []
+    details = [file.reading for file in read]
     choice = _choice(sources, configs)
     profile = _profile(choice, sources, configs, report)
     # What stands beside it on the command line, or among the variables, does not overrule its choice.
     stronger = [*given, *flags] if choice.chooser == VARIABLE else [*variables, *files, *properties, *flags]
     if profile is not None and not sources.profile and (other := _other_cluster(profile.pairs, stronger)):
-        left_out.append(
+        details.append(
             f"profile {profile.name} (from {choice.chooser}) is not used: {other.origin} names another cluster; "
             f"{sources.profile_option} {profile.name} beside it uses the profile's options"
         )
@@ -119,13 +121,13 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
         ranked = [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked] + [brokers]
     if other := _other_cluster(kafka, [pair for pairs in ranked for pair in pairs]):
         names = ", ".join(pair.origin for pair in kafka)
-        left_out.append(f"{names} in the environment: not used, since {other.origin} names another cluster")
+        details.append(f"{names} in the environment: not used, since {other.origin} names another cluster")
         kafka = []
     ranked.insert(0, kafka)
     protocol, rank_of_protocol = chosen_protocol(ranked)
     for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
         ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
-    return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs, left_out)
+    return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs, details)
 
 
 def _refuse_brokers(pairs: Sequence[Pair], sources: Sources, report: Report) -> None:
@@ -173,7 +175,9 @@ def _other_cluster(own: Iterable[Pair], stronger: Iterable[Pair]) -> Pair | None
     """The strongest of the pairs that names brokers, if one of these is not among the brokers that ``own`` has; None
     where either names no brokers.
     """
-    mine, theirs = ([pair for pair in pairs if pair.key in BROKERS and pair.text] for pairs in (own, stronger))
+    mine, theirs = (
+        [pair for pair in pairs if pair.key in BROKERS and pair.text] for pairs in (own, stronger)
+    )
     if not mine or not theirs or _addresses(theirs[-1].text) <= _addresses(mine[-1].text):
         return None
     return theirs[-1]
@@ -236,14 +240,14 @@ def _other_profile(names: Sequence[str], chooser: str) -> str:
     return "`kcli profile add NAME -b HOST:PORT` makes one"
 
 
-def _files(sources: Sources, report: Report) -> Iterator[Pair]:
+def _files(sources: Sources, report: Report) -> Iterator[PropertiesFile]:
     for path in sources.files:
         try:
             text = sources.read_file(path)
         except ConfigError as error:
             report(error)
             continue
-        yield from parse_properties(text, path, report)
+        yield parse_properties(text, path, report)
 
 
 def _properties(sources: Sources, report: Report) -> Iterator[Pair]:

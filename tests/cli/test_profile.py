@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from kcli.profiles.sources import Sources
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
+from tests.fake.sasl import Sasl
 from tests.in_process import Done
 from tests.in_process import kcli as run_kcli
 from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
@@ -658,3 +661,68 @@ def test_secrets_of_a_profile_are_not_sent_to_another_cluster(kcli: Kcli, home: 
         }
         beside = kcli("topics", "list", "-b", cluster.bootstrap, "--profile", "prod")
         assert beside.code == 4
+
+
+BACKSLASHES = r"p\a\\ss\u0041\n"
+WAYS = {
+    "-F": ("topics list -F {file}", {}),
+    "KCLI_COMMAND_CONFIG": ("topics list", {"KCLI_COMMAND_CONFIG": "{file}"}),
+    "profile import": ("profile import {file} --name p", {}),
+    "profile import --format kcat": ("profile import {file} --format kcat --name p", {}),
+    "profile add": ("profile add p -F {file}", {}),
+    "a task of a job": ("pipeline profile t --runner inline -F {file}", {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_password_with_backslashes_in_a_file_of_librdkafka_is_sent_as_it_is(
+    kcli: Kcli, home: Path, way: str
+) -> None:
+    line, variables = WAYS[way]
+    with FakeCluster(1, topics={"t": 1}, sasl=Sasl(users={"me": BACKSLASHES})) as cluster:
+        file = home / "kcat.properties"
+        file.write_text(
+            f"metadata.broker.list={cluster.bootstrap}\nsecurity.protocol=sasl_plaintext\nsasl.mechanisms=PLAIN\n"
+            f"sasl.username=me\nsasl.password={BACKSLASHES}\n"
+        )
+        file.chmod(0o600)
+        given = {name: text.format(file=file) for name, text in variables.items()}
+        done = kcli(*line.format(file=file).split(), "--allow-plaintext-secrets", "-v", **given)
+        assert done.code == 0, done.err
+        if "kcat" not in way:
+            assert (
+                f"{file}: read as librdkafka's key=value lines, since metadata.broker.list (line 1) is"
+                in done.err
+            )
+        if way.startswith("profile"):
+            done = kcli("topics", "list", "--profile", "p", "--allow-plaintext-secrets")
+            assert done.code == 0, done.err
+
+
+def test_a_backslash_in_a_file_that_may_be_of_either_is_warned_of(kcli: Kcli, home: Path) -> None:
+    file = home / "some.properties"
+    file.write_text("bootstrap.servers=h:1\nclient.id=a\\b\n")
+    said = f"{file}:2: a backslash in client.id is read as an escape"
+    for line in (f"config show -F {file}", f"profile add p -F {file}", f"profile import {file} --name q"):
+        assert said in kcli(*line.split()).err
+    assert said in kcli("config", "check", "-F", str(file)).out
+
+
+@pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
+def test_a_file_of_librdkafka_is_read_as_kcat_reads_it(kcli: Kcli, home: Path) -> None:
+    file = home / "kcat.conf"
+    file.write_text(
+        "# c\n  client.rack= x\\ty \\u0041 \nclient.id=a\\b\\:c\\=d\\\\e\\\ngroup.id=\\n\\#\r\n"
+        "metadata.broker.list=h\\:1\n"
+    )
+    dump = subprocess.run(
+        ["kcat", "-F", str(file), "-X", "dump"], capture_output=True, text=True, check=False
+    ).stdout
+    theirs = dict(line.split(" = ", 1) for line in dump.splitlines() if " = " in line)
+    ours = {
+        row["key"]: row["value"]
+        for row in json.loads(kcli("config", "show", "-F", str(file), "-o", "json").out)["items"]
+    }
+    assert ours["client.rack"] == " x\\ty \\u0041"
+    for key in ("client.id", "client.rack", "group.id"):
+        assert ours[key] == theirs[key]

@@ -30,6 +30,7 @@ from kcli.flows.completion.bash_word import bash_word, insertion
 from kcli.flows.completion.names_file import names_path, read_names, write_names
 from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
 from kcli.profiles.secrets import read_secret_file
@@ -114,6 +115,7 @@ class _Completion:
             self._finish([*names, *sandboxes], answered=True)
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
+        list(check_private_files(resolved))  # an error for one that others can change
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         if options.sasl_oauthbearer_token_command:
             raise ConfigError("a token is read by commands only")  # as secrets that a program prints

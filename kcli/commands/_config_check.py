@@ -166,10 +166,13 @@ def _check_registry(resolved: Resolved, report: Report) -> None:
         for name, value in resolved.registry.items()
     }
     allowed = bool(resolved.values.get("allow_plaintext_secrets"))
-    try:
-        addresses(RegistryOptions.build(values), allow_plaintext_secrets=allowed)
-    except ConfigError as error:
-        report(error)
+    for url in str(values["schema_registry_url"]).split(","):
+        try:
+            addresses(
+                RegistryOptions.build({**values, "schema_registry_url": url}), allow_plaintext_secrets=allowed
+            )
+        except ConfigError as error:
+            report(error)
 
 
 def _check_files(resolved: Resolved, report: Report) -> bool:

@@ -726,3 +726,32 @@ def test_a_file_of_librdkafka_is_read_as_kcat_reads_it(kcli: Kcli, home: Path) -
     assert ours["client.rack"] == " x\\ty \\u0041"
     for key in ("client.id", "client.rack", "group.id"):
         assert ours[key] == theirs[key]
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o600])
+def test_a_file_with_secrets_that_is_imported_is_judged_as_one_that_is_used(
+    kcli: Kcli, home: Path, mode: int
+) -> None:
+    file = home / "kcat.conf"
+    file.write_text(
+        "bootstrap.servers=h:1\nsecurity.protocol=SASL_SSL\nsasl.mechanisms=PLAIN\nsasl.username=u\nsasl.password=x\n"
+    )
+    file.chmod(mode)
+    for line in (f"config show -F {file}", f"profile import {file} --name p --dry-run"):
+        done = kcli(*line.split())
+        assert done.code == (2 if mode == 0o666 else 0), done.err
+        assert ("is not used: every user can change it" in done.err) == (mode == 0o666)
+        assert ("holds secrets, and other users can read it" in done.err) == (mode == 0o644)
+
+
+def test_config_check_names_every_bad_address_of_brokers_and_registries(kcli: Kcli, home: Path) -> None:
+    write(
+        home,
+        '[profiles.p]\nbootstrap.servers = "h:99999,ok:1,two words:1"\nschema.registry.url = "ftp://x,http://ok:1,gopher://y"\n',
+    )
+    done = kcli("config", "check", "-o", "json", "-b", "a:0,b:1,c:x")
+    assert done.code == 2
+    what = " ".join(row["what"] for row in json.loads(done.out)["items"])
+    for bad in ("'h:99999'", "'two words:1'", "'a:0'", "'c:x'", "'ftp://x'", "'gopher://y'"):
+        assert bad in what
+    assert "ok:1" not in what

@@ -325,6 +325,13 @@ def test_a_profile_gives_the_options(
     remember(make_state("here", process=this_process(), port=int(cluster.bootstrap.rpartition(":")[2])))
     with kcli.read_topic("t", profile="sandbox:here", columns=["value"], fetch_max_wait_ms=40) as topic:
         assert pa.table(topic)["value"].to_pylist() == [b"v0", b"v1", b"v2"]
+    key = tmp_path / "key.pem"
+    key.write_text("x")
+    key.chmod(0o666)
+    for name, text in (("SECURITY_PROTOCOL", "SSL"), ("SSL_KEY_LOCATION", str(key))):
+        monkeypatch.setenv(f"KCLI_X_{name}", text)
+    with pytest.raises(ConfigError, match="every user can change it"):
+        kcli.read_topic("t", profile="dev")
     with pytest.raises(ConfigError, match="no sandbox gone"):
         kcli.read_topic("t", profile="sandbox:gone")
 

@@ -20,6 +20,7 @@ from kcli.core.positions import OffsetSpec, RangeSpec, parse_instant, parse_rang
 from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import SecretSource, holds_secret, source_key
 from kcli.profiles.source_files import SourceFiles
@@ -191,6 +192,7 @@ def _cluster(own: Mapping[str, str], client: Mapping[str, str]) -> ClusterRef:
             user=os.getuid(),
         )
     )
+    list(check_private_files(resolved))  # its warnings have nowhere to go
     return cluster_ref(resolved, paths, _TIMEOUT)
 
 

@@ -17,7 +17,7 @@ _RUNNER = click.option(
     "--runner",
     type=click.Choice(RUNNERS),
     help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
-    "[default: spark; processes where Spark is not installed]",
+    "[default: spark; processes where it is not installed, except for SQL]",
 )
 _SPARK = (
     click.option(

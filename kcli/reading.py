@@ -8,10 +8,12 @@ from kcli.core.consumer.topic_records import TopicRecords
 from kcli.core.consumer.topic_records import read_topic as read_topic_with_options
 from kcli.core.errors import ConfigError
 from kcli.core.options import ConsumerOptions, given, option_names
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secrets import SecretReader
 from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import Sources
+from kcli.sandbox.discovery import options_of
 
 
 def read_topic(
@@ -42,6 +44,7 @@ def _options_of(profile: str, own: dict[str, Any]) -> ConsumerOptions:
             read_file=files.properties,
             file_state=files.states.get,
             config_files=files.configs,
+            sandbox=options_of,
             profile=profile,
             profile_option="profile",
             ignores_current=True,
@@ -49,7 +52,7 @@ def _options_of(profile: str, own: dict[str, Any]) -> ConsumerOptions:
         ),
         need_broker="bootstrap_servers" not in own,
     )
-    for text in resolved.warnings:
+    for text in (*resolved.warnings, *check_private_files(resolved)):
         _warn(text)
     parsed = given(ConsumerOptions, None, own)
     replaced = {name: getattr(parsed, name) for name in own}

@@ -62,7 +62,7 @@ class SecureKafka:
     def options(self, way: str, **more: str) -> dict[str, str]:
         """What is in that file; ``more`` has underscores for dots."""
         text = self.names.client_file(way).read_text()
-        found = {key: value for key, value, _origin in parse_properties(text, way)}
+        found = {key: value for key, value, _origin in parse_properties(text, way).pairs}
         return found | {key.replace("_", "."): value for key, value in more.items()}
 
     def judge(self, way: str, **more: str) -> dict[str, Any]:

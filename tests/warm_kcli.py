@@ -6,6 +6,8 @@ status. ``WarmKcli`` is a shorter way to run many commands to their end:
     with WarmKcli() as kcli:
         code = kcli.run(["topics", "list"], environment("127.0.0.1:9092"), out="/dev/null", err=path)
 
+Another process has imported it without optional libraries, for environments that lack some (``without``).
+
 Not a test. What a start costs or imports is not seen like this, nor the first moments of a process, nor its command line
 in the list of processes (``tests/cli/test_frame.py`` and ``test_early_interrupts.py`` start Python); everything after
 them is. What such a fork cannot give (``preexec_fn``, variables that the interpreter reads, no Linux) is
@@ -27,12 +29,18 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Self
+
+from tests.extras import ALL
 
 KCLI = [sys.executable, "-m", "kcli"]
 PACKAGES = ("kcli.cli", "kcli.commands", "kcli.core", "kcli.flows", "kcli.output", "kcli.profiles")
 READ_AT_START = ("PYTHON", "LC_", "LANG", "KCLI_IMPL", "MALLOC_", "LD_")
 """Prefixes of variables that are read before a command begins: a fork has those of the server."""
+
+ABSENT = "KCLI_TEST_ABSENT"
+ROOT = Path(__file__).resolve().parents[1]
 
 _CLONE_PARENT = 0x8000
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
@@ -58,7 +66,8 @@ class WarmPopen(subprocess.Popen[Any]):
             "folder": os.fspath(cwd or os.getcwd()),
         }  # fmt: skip
         streams = [own if given == -1 else given for own, given in enumerate((stdin, stdout, stderr))]
-        pid = _fork(json.dumps(job).encode("utf-8", "surrogateescape"), streams)
+        text = json.dumps(job).encode("utf-8", "surrogateescape")
+        pid = _fork(text, streams, extras=ABSENT not in variables)
         if pid is None:
             super()._execute_child(args, *rest)  # type: ignore[misc]
             return
@@ -97,10 +106,16 @@ class WarmKcli:
         return process.wait()
 
 
+def without(libraries: Sequence[str]) -> dict[str, str]:
+    """Variables of an environment without these libraries of ``tests/extras.py``: see ``tests/absent``."""
+    return {ABSENT: " ".join(libraries), "PYTHONPATH": f"{ROOT / 'tests' / 'absent'}:{ROOT}"}
+
+
 # --- here ----------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
-_server: list[socket.socket] = []
+_servers: dict[bool, socket.socket] = {}
+"""With optional libraries, and without."""
 _of_server: dict[str, str] = {}
 
 
@@ -110,7 +125,7 @@ def _fits(variables: Mapping[str, str]) -> bool:
         from tests.command import environment
 
         _of_server.update(environment())
-    return _early(variables) == _early(_of_server)
+    return _early(variables) == _early({**_of_server, **(without(ALL) if ABSENT in variables else {})})
 
 
 def _early(variables: Mapping[str, str]) -> dict[str, str]:
@@ -118,30 +133,35 @@ def _early(variables: Mapping[str, str]) -> dict[str, str]:
     return {"PYTHONPATH": _of_server["PYTHONPATH"], **found}
 
 
-def _fork(job: bytes, streams: list[int]) -> int | None:
+def _fork(job: bytes, streams: list[int], *, extras: bool) -> int | None:
     """The pid of a new child of this process; None where there is no such fork, and the second time that one failed."""
     with _lock:
         for _ in range(2):
-            if not _server:
-                _server.append(_started())
+            if extras not in _servers:
+                _servers[extras] = _started(extras=extras)
+            server = _servers[extras]
             try:
-                socket.send_fds(_server[0], [len(job).to_bytes(4)], streams)
-                _server[0].sendall(job)
-                answer = _server[0].recv(8, socket.MSG_WAITALL)
+                socket.send_fds(server, [len(job).to_bytes(4)], streams)
+                server.sendall(job)
+                answer = server.recv(8, socket.MSG_WAITALL)
             except OSError:
                 answer = b""
             if len(answer) == 8:
                 pid = int.from_bytes(answer, signed=True)
                 return pid if pid > 0 else None
-            _server.pop().close()
+            _servers.pop(extras).close()
     return None
 
 
-def _started() -> socket.socket:
+def _started(*, extras: bool) -> socket.socket:
     ours, its = socket.socketpair()
     command = [sys.executable, "-m", "tests.warm_kcli", str(its.fileno())]
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, env=_of_server, pass_fds=[its.fileno()], start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        env=_of_server if extras else {**_of_server, **without(ALL)},
+        pass_fds=[its.fileno()],
+        start_new_session=True,
     )
     process.returncode = 0  # it ends with this process, and is not waited for
     its.close()
@@ -156,7 +176,11 @@ def serve(peer: socket.socket) -> None:
     for package in PACKAGES:
         found = importlib.import_module(package)
         for module in pkgutil.walk_packages(getattr(found, "__path__", ()), package + "."):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError:
+                if ABSENT not in os.environ:
+                    raise
     # What is sent to a child before it has its handler waits for that.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     collect_once()
@@ -216,6 +240,8 @@ def _become(
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
+    if ABSENT in environment:
+        importlib.import_module("sitecustomize").set_absent()
     sys.stdin = sys.__stdin__ = _stream(0, "rb", sys.stdin)  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "wb", sys.stdout)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _stream(2, "wb", sys.stderr)  # type: ignore[misc]

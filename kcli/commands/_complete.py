@@ -30,10 +30,12 @@ from kcli.flows.completion.bash_word import bash_word, insertion
 from kcli.flows.completion.names_file import names_path, read_names, write_names
 from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
 from kcli.profiles.secrets import read_secret_file
 from kcli.profiles.source_files import SourceFiles
+from kcli.profiles.sources import SANDBOX
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
@@ -108,9 +110,12 @@ class _Completion:
             self._finish([state.name for state in _discovery().all_states()], answered=True)
         if self._request.kind == _PROFILES:
             configs = SourceFiles().configs(lambda _error: None)
-            self._finish([name for config in configs for name in config.names], answered=True)
+            names = [name for config in configs for name in config.names]
+            sandboxes = [SANDBOX + state.name for state in _discovery().running()]
+            self._finish([*names, *sandboxes], answered=True)
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
+        list(check_private_files(resolved))  # an error for one that others can change
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         if options.sasl_oauthbearer_token_command:
             raise ConfigError("a token is read by commands only")  # as secrets that a program prints

@@ -24,7 +24,7 @@ from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
-from kcli.profiles.secrets import empty, read_secret_file
+from kcli.profiles.secrets import empty, no_keyring, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
@@ -114,11 +114,7 @@ def _check_secret(source: SecretSource, warn: Callable[[str], None]) -> None:
     elif source.kind == COMMAND:
         _check_command(source)
     elif find_spec("keyring") is None:
-        raise ConfigError(
-            f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
-            why="it is an extra of kcli",
-            do="pip install 'kcli-kafka[keyring]'",
-        )
+        raise no_keyring(source)
 
 
 def _check_command(source: SecretSource) -> None:
@@ -170,10 +166,13 @@ def _check_registry(resolved: Resolved, report: Report) -> None:
         for name, value in resolved.registry.items()
     }
     allowed = bool(resolved.values.get("allow_plaintext_secrets"))
-    try:
-        addresses(RegistryOptions.build(values), allow_plaintext_secrets=allowed)
-    except ConfigError as error:
-        report(error)
+    for url in str(values["schema_registry_url"]).split(","):
+        try:
+            addresses(
+                RegistryOptions.build({**values, "schema_registry_url": url}), allow_plaintext_secrets=allowed
+            )
+        except ConfigError as error:
+            report(error)
 
 
 def _check_files(resolved: Resolved, report: Report) -> bool:

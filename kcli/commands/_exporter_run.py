@@ -14,6 +14,7 @@ from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
+from kcli.core.extras import installation
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address, parse_address
@@ -32,7 +33,6 @@ SHORTEST, LONGEST = 1.0, 3_600.0
 """Seconds between two samples."""
 _ESTIMATES = Lookups(most=100_000, again_ms=0)
 """With every sample, and for more than are in 2,000 groups with 20 partitions each: that is 0.5 s of CPU time."""
-_EXTRA = "pip install 'kcli-kafka[exporter]'"
 
 
 def run(inv: Invocation, flags: dict[str, Any]) -> int:
@@ -49,7 +49,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
         if not (error.name or "").startswith("prometheus_client"):
             raise
         raise ConfigError(
-            "kcli exporter needs prometheus-client", why="it is not installed", do=_EXTRA
+            "kcli exporter needs prometheus-client", why="it is not installed", do=installation("exporter")
         ) from None
     warn = inv.talk.warn
     users = Users(flags["users"], warn) if flags["users"] is not None else None

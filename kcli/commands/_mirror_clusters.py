@@ -11,7 +11,7 @@ from kcli.commands.shared.context import Invocation, cluster_name
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
-from kcli.profiles.sources import Sources
+from kcli.profiles.sources import Sources, is_sandbox
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
@@ -74,7 +74,7 @@ class Side:
 def _sources(inv: Invocation, flag: str, named: str) -> Sources:
     """A profile that is current, or in a variable, is for one cluster: it says nothing of either of the two."""
     values = copy.copy(inv.values)
-    by_address = ":" in named
+    by_address = ":" in named and not is_sandbox(named)
     values.bootstrap_server = named if by_address else None
     values.profile = None if by_address else named
     found = sources_of(values, lambda: None)

@@ -24,7 +24,8 @@ from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
 from kcli.profiles.source_files import SourceFiles, config_paths
-from kcli.profiles.sources import BROKERS, FLAGS, no_profile
+from kcli.profiles.sources import BROKERS, FLAGS, SANDBOX, is_sandbox, no_profile, sandbox_profile
+from kcli.sandbox.discovery import options_of
 
 _LOCK_PATIENCE = 10.0
 _BOOLEANS = {"true": True, "false": False}
@@ -34,7 +35,9 @@ def use(inv: Invocation, name: str) -> int:
     """Makes a profile the current one."""
     with edited(inv) as change:
         names = [known for config in SourceFiles().configs(raise_error) for known in config.names]
-        if name not in names:
+        if is_sandbox(name):
+            sandbox_profile(name, options_of)
+        elif name not in names:
             raise no_profile(name, names)
         change(lambda text: with_current(text, name), f"{name} is the current profile")
     if os.environ.get("KCLI_PROFILE") not in (None, "", name):
@@ -73,6 +76,12 @@ def remove(inv: Invocation, name: str) -> int:
         own, *_system = config_paths()
         configs = {config.path: config for config in SourceFiles().configs(raise_error)}
         names = configs[own].names if own in configs else ()
+        if is_sandbox(name):
+            raise ConfigError(
+                f"{name} is not removed",
+                why="it is a sandbox, which no file of profiles has",
+                do=f"`kcli sandbox down {name.removeprefix(SANDBOX)}` stops it",
+            )
         if name not in names:
             elsewhere = [config.path for config in configs.values() if name in config.names]
             if elsewhere:
@@ -209,7 +218,9 @@ def _given(inv: Invocation) -> list[Pair]:
     pairs: list[Pair] = []
     files = SourceFiles()
     for path in values.command_config:
-        pairs += parse_properties(files.properties(path), path)
+        file = parse_properties(files.properties(path), path)
+        pairs += file.pairs
+        inv.talk.detail(file.reading)
     pairs += [split_pair(text, "-X") for text in values.command_property]
     flags = {
         "bootstrap.servers": values.bootstrap_server,

@@ -8,9 +8,10 @@ from kcli.commands._profile_show import print_profiles, profiles
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.stores import conversion, is_jks
-from kcli.files.reading import read_bounded
+from kcli.files.reading import FileState, read_bounded
 from kcli.output.progress import counted
 from kcli.profiles.editing import ProfileExistsError, with_profile
+from kcli.profiles.file_safety import check_content
 from kcli.profiles.importing.checking import check_name, checked, profile_name, with_own_names
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, TOOLS, default_paths, tool_of
@@ -23,7 +24,7 @@ from kcli.profiles.source_files import SourceFiles
 def import_from(inv: Invocation, source: str, name: str | None, form: str | None, *, replace: bool) -> int:
     """Adds the profiles of a file, or of a tool's own file; returns the exit status."""
     path, tool = _file_of(source, form)
-    text = _text(path)
+    text, state = _text(path)
     tool = tool or tool_of(path, text)
     folder = os.path.dirname(os.path.abspath(path))
     read = READERS[tool](text, path, _own_name(path, tool, name))
@@ -45,13 +46,22 @@ def import_from(inv: Invocation, source: str, name: str | None, form: str | None
         raise ConfigError(
             f"{path} has no cluster", why=f"it was read as a file of {tool}", do="check --format"
         )
+    unsafe = check_content(
+        path, state, os.getuid(), (Pair(*pair, path) for one in found for pair in one.pairs)
+    )
     _add(inv, found, path, replace=replace)
+    if unsafe is not None:
+        inv.talk.warn(unsafe)
     for was, own in renamed:
         inv.talk.warn(
             f"the profile of {was!r} is named {own}: a name has letters, digits, and _ . -, and is given once"
         )
     _warn_of_stores(inv, found)
     for one in found:
+        if one.reading:
+            inv.talk.detail(one.reading)
+        for text in one.warnings:
+            inv.talk.warn(text)
         for key, why in one.dropped:
             inv.talk.warn(f"{one.name}: {key} is not carried over: {why}")
     pairs = [pair for one in found for pair in _pairs(one, path)]
@@ -130,12 +140,13 @@ def _own_name(path: str, tool: str, name: str | None) -> str:
     return tool if tool in ("kcat", "kcl") else profile_name(Path(path).stem)
 
 
-def _text(path: str) -> str:
+def _text(path: str) -> tuple[str, FileState]:
     try:
-        return read_bounded(path)[0].decode("utf-8", "replace").removeprefix("\ufeff")
+        data, state = read_bounded(path)
     except OSError as error:
         raise ConfigError(
             f"cannot read {path}",
             why=error.strerror or str(error),
             do=f"name a file, or one of {', '.join(TOOLS)}",
         ) from None
+    return data.decode("utf-8", "replace").removeprefix("\ufeff"), state

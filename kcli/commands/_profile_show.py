@@ -15,7 +15,8 @@ from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import HIDDEN
 from kcli.profiles.secret_keys import holds_secret, is_secret_key, secret_source, source_key
 from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import no_profile
+from kcli.profiles.sources import is_sandbox, no_profile, sandbox_profile
+from kcli.sandbox.discovery import options_of
 
 _COLUMNS = (
     Column("name"),
@@ -96,6 +97,8 @@ def show(inv: Invocation, name: str | None) -> int:
             why="neither --profile, KCLI_PROFILE nor current names one",
             do="kcli profile show NAME; `kcli profile list` lists them",
         )
+    if is_sandbox(wanted):
+        known[wanted] = sandbox_profile(wanted, options_of)
     if wanted not in known:
         raise no_profile(wanted, list(known))
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")

@@ -13,7 +13,10 @@ Where client options come from, strongest first
                                of a secure one also how to connect as its admin
 
 A profile in use without bootstrap.servers is an error, also where a sandbox
-runs. That a sandbox is used is said on stderr.
+runs. That a sandbox is used is said on stderr; --profile sandbox:NAME chooses
+one. Where -b, -X, -F or a KCLI_ variable names brokers that are not those of
+the profile, it is not used, unless --profile stands beside it: its secrets are
+for its own cluster. -v says so.
 
 The file: $XDG_CONFIG_HOME/kcli/config.toml (~/.config/kcli/config.toml)
   current = "prod"

@@ -16,6 +16,7 @@ _NAME = click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
     examples=(
         ("kcli sandbox up", "one broker; other commands find it without -b"),
         ("kcli sandbox up ha --brokers 3", "a cluster beside it, replication 3"),
+        ("kcli topics list --profile sandbox:ha", "choose one of them by its name"),
         ("kcli sandbox down --delete", "stop it and delete its data"),
     ),
 )

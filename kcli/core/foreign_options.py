@@ -51,6 +51,33 @@ LIBRDKAFKA_KEYS = frozenset({
 })  # fmt: skip
 """Options of librdkafka only."""
 
+_OF_BOTH = frozenset({
+    "client.dns.lookup", "enable.metrics.push", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
+    "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin", "sasl.oauthbearer.sub.claim.name",
+    "share.acknowledgement.mode",
+})  # fmt: skip
+"""Of ``JAVA_KEYS``, those that librdkafka has too."""
+
+_ONLY_JAVA = frozenset({
+    "buffer.memory", "default.api.timeout.ms", "exclude.internal.topics", "fetch.max.wait.ms", "max.block.ms",
+    "max.request.size", "receive.buffer.bytes", "sasl.jaas.config", "send.buffer.bytes", "ssl.enabled.protocols",
+    "ssl.engine.factory.class", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.type",
+    "ssl.truststore.certificates", "ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.type",
+})  # fmt: skip
+_ONLY_LIBRDKAFKA = frozenset({
+    "auto.commit.enable", "compression.codec", "compression.level", "enable.sasl.oauthbearer.unsecure.jwt",
+    "enable.ssl.certificate.verification", "fetch.message.max.bytes", "fetch.wait.max.ms", "https.ca.location",
+    "https.ca.pem", "max.in.flight", "message.max.bytes", "message.timeout.ms", "metadata.broker.list", "partitioner",
+    "queue.buffering.max.ms", "receive.message.max.bytes", "request.required.acks", "sasl.kerberos.keytab",
+    "sasl.kerberos.principal", "sasl.mechanisms", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.config", "sasl.oauthbearer.extensions", "sasl.oauthbearer.method", "sasl.password",
+    "sasl.username", "socket.receive.buffer.bytes", "socket.send.buffer.bytes", "socket.timeout.ms",
+    "ssl.ca.certificate.stores", "ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem",
+    "ssl.crl.location", "ssl.curves.list", "ssl.engine.id", "ssl.engine.location", "ssl.key.location", "ssl.key.pem",
+    "ssl.sigalgs.list", "topic.metadata.refresh.interval.ms",
+})  # fmt: skip
+"""Options that both kcli and one of the others have, or that kcli refuses, under a name that the third does not know."""
+
 _INSTEAD = {
     "retries": "records are sent again until delivery.timeout.ms has passed",
     "message.send.max.retries": "records are sent again until delivery.timeout.ms has passed",
@@ -137,6 +164,17 @@ def is_foreign(key: str) -> bool:
 def whose(key: str) -> str:
     """The clients that have a foreign option."""
     return "librdkafka" if key in LIBRDKAFKA_KEYS else "Java's clients"
+
+
+def only_in_java(key: str) -> bool:
+    """Whether a key is known to Java's clients, and not to librdkafka."""
+    own = key in JAVA_KEYS and key not in _OF_BOTH
+    return own or key in _ONLY_JAVA or key.startswith((_PROVIDERS, "sasl.login.", "sasl.client."))
+
+
+def only_in_librdkafka(key: str) -> bool:
+    """Whether a key is known to librdkafka, and not to Java's clients."""
+    return key in LIBRDKAFKA_KEYS or key in _ONLY_LIBRDKAFKA
 
 
 def instead_of_key(key: str) -> str:

@@ -320,7 +320,7 @@ _CONFIG = (
             ("-X KEY=VALUE", "the last wins"),
             ("-F FILE", "Java's .properties, or librdkafka's key=value"),
             ("KCLI_X_SASL_MECHANISM", "any key; also KCLI_BOOTSTRAP_SERVER and KCLI_PROFILE"),
-            ("--profile NAME", "a profile: see `kcli help profiles`"),
+            ("--profile NAME", "a profile, or sandbox:NAME: see `kcli help profiles`"),
             ("[defaults]", "of config.toml, then of /etc/kcli/config.toml"),
             ("KAFKA_BOOTSTRAP_SERVERS", "and KAFKA_SECURITY_PROTOCOL, KAFKA_SASL_*, KAFKA_SSL_*"),
             ("a running sandbox", "where nothing else names brokers"),

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 
 
 def check_pyarrow(purpose: str, *, otherwise: str = "") -> None:
@@ -11,5 +12,5 @@ def check_pyarrow(purpose: str, *, otherwise: str = "") -> None:
         raise ConfigError(
             f"pyarrow is not installed, which {purpose}",
             why="it is an extra of kcli",
-            do="pip install 'kcli-kafka[spark]'" + (f", or {otherwise}" if otherwise else ""),
+            do=installation("spark") + (f", or {otherwise}" if otherwise else ""),
         )

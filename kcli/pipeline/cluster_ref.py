@@ -20,7 +20,7 @@ from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import SecretReader
 from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources
+from kcli.profiles.sources import Sources, is_sandbox
 from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
@@ -113,7 +113,8 @@ def cluster_ref(resolved: Resolved, files: tuple[str, ...], timeout: float) -> C
         registry,
         by_origin,
         registry_by_origin,
-        resolved.profile.name if resolved.profile is not None else None,
+        # A sandbox has no secret that a task would have to read again.
+        None if resolved.profile is None or is_sandbox(resolved.profile.name) else resolved.profile.name,
         tuple(os.path.abspath(path) for path in files),
     )
 

@@ -7,9 +7,12 @@ with a warning. Files of root are trusted: root can do everything anyway.
 import os
 import shlex
 import stat
+from collections.abc import Iterable
 
 from kcli.core.errors import ConfigError
 from kcli.files.reading import FileState
+from kcli.profiles.pairs import Pair
+from kcli.profiles.secret_keys import holds_secret, runs_command
 
 _ROOT = 0
 
@@ -31,6 +34,19 @@ def refusal(path: str, state: FileState, user: int, content: str = "secrets") ->
             do=f"take a copy of your own: cp {shlex.quote(path)} COPY && chmod 600 COPY",
         )
     return changeable(path, state, content)
+
+
+def check_content(path: str, state: FileState, user: int, pairs: Iterable[Pair]) -> str | None:
+    """ConfigError for a file whose options ``user`` (a uid) must not use; what is to be said about one that may be used.
+    Only secrets, and commands that are run, are worth that.
+    """
+    given = list(pairs)
+    secret = any(holds_secret(pair.key, pair.text) for pair in given)
+    if not secret and not any(runs_command(pair.key) for pair in given):
+        return None
+    if (error := refusal(path, state, user, "secrets" if secret else "commands that kcli runs")) is not None:
+        raise error
+    return warning(path, state, user) if secret else None
 
 
 def changeable(path: str, state: FileState, content: str) -> ConfigError | None:

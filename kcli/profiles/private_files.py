@@ -20,7 +20,11 @@ _CONTENT = {
     "sasl_oauthbearer_token_file": _TOKEN,
     "schema_registry_ssl_key_location": _KEY,
 }
-_CERTIFICATE = "ssl_certificate_location"
+_BOTH = {
+    "ssl_certificate_location": ("ssl_key_location", "ssl_key_pem"),
+    "schema_registry_ssl_certificate_location": ("schema_registry_ssl_key_location",),
+}
+"""Certificates with their key in the same file, as OpenSSL's tools write them, unless one of these options names it."""
 
 
 def check_private_files(resolved: Resolved, report: Report = raise_error) -> Iterator[str]:
@@ -29,9 +33,8 @@ def check_private_files(resolved: Resolved, report: Report = raise_error) -> Ite
     to read keys of root.
     """
     values = {**resolved.values, **resolved.registry}
-    content = dict(_CONTENT)
-    if not (values.get("ssl_key_location") or values.get("ssl_key_pem")):
-        content[_CERTIFICATE] = _KEY  # both in one file, as OpenSSL's tools write them
+    both = {name: _KEY for name, keys in _BOTH.items() if not any(map(values.get, keys))}
+    content = {**_CONTENT, **both}
     for name, held in content.items():
         path = os.path.expanduser(str(values.get(name, "")))
         if not path or not (name in resolved.registry or resolved.uses(name)):

@@ -24,7 +24,7 @@ from kcli.core.options import (
     spellings,
 )
 from kcli.core.secret import Secret
-from kcli.profiles.file_safety import changeable, refusal, warning
+from kcli.profiles.file_safety import changeable, check_content
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.placeholders import check_literal
 from kcli.profiles.profile import MARKS, Profile
@@ -34,7 +34,6 @@ from kcli.profiles.secret_keys import (
     TOKEN_COMMAND,
     SecretSource,
     holds_secret,
-    runs_command,
     secret_source,
     source_key,
 )
@@ -117,7 +116,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     warnings: list[str] = []
     found = gather(sources, warnings, report)
     details = [] if found.profile is None else [f"profile {found.profile.name} ({found.profile.origin})"]
-    details += _unused_kafka(found)
+    details += [*found.details, *_unused_kafka(found)]
     ranked = [_options_only(pairs) if at == 0 else pairs for at, pairs in enumerate(found.ranked)]
     _check_files(sources, found, warnings, report)
     warnings += _seen_by_all(ranked)
@@ -329,21 +328,17 @@ def _check_file(
     profiles: bool = False,
 ) -> None:
     """The same for one file with these pairs."""
-    secret = any(holds_secret(pair.key, pair.text) for pair in pairs)
-    runs = any(runs_command(pair.key) for pair in pairs)
     state = sources.file_state(path)
     if state is None:
         return
-    if secret or runs:
-        refused = refusal(path, state, sources.user, "secrets" if secret else "commands that kcli runs")
-    elif profiles:
-        refused = changeable(path, state, "what your commands connect to")
-    else:
+    try:
+        if (text := check_content(path, state, sources.user, pairs)) is not None:
+            warnings.append(text)
+    except ConfigError as error:
+        report(error)
         return
-    if refused is not None:
+    if profiles and (refused := changeable(path, state, "what your commands connect to")) is not None:
         report(refused)
-    elif secret and (text := warning(path, state, sources.user)) is not None:
-        warnings.append(text)
 
 
 def origin_lines(resolved: Resolved, remarks: Mapping[str, str] | None = None) -> list[str]:

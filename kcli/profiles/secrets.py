@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.core.secret import Secret
 from kcli.files.reading import read_bounded
 from kcli.profiles.file_safety import refusal, warning
@@ -80,11 +81,7 @@ def _keyring(source: SecretSource) -> str:
     try:
         import keyring  # an extra; it looks for the system's services, which takes time
     except ImportError:
-        raise ConfigError(
-            f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
-            why="it is an extra of kcli",
-            do="pip install 'kcli-kafka[keyring]'",
-        ) from None
+        raise no_keyring(source) from None
     service, _, user = source.text.rpartition("/")
     try:
         found: str | None = keyring.get_password(service, user)
@@ -97,6 +94,15 @@ def _keyring(source: SecretSource) -> str:
             f"store it: keyring set {shlex.quote(service)} {shlex.quote(user)}",
         )
     return found
+
+
+def no_keyring(source: SecretSource) -> ConfigError:
+    """The error for a secret in the keyring, where nothing reads that."""
+    return ConfigError(
+        f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
+        why="it is an extra of kcli",
+        do=installation("keyring"),
+    )
 
 
 def first_text(data: bytes, source: SecretSource) -> str:

@@ -2,18 +2,19 @@
 a reader of files and a finder of sandboxes are handed in.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.errors import ConfigError
+from kcli.core.addresses import broker_addresses
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.files.reading import FileState
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
 from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import Profile
-from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
 from kcli.profiles.sifting import chosen_protocol
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ FLAGS = {
     "allow.plaintext.secrets": "--allow-plaintext-secrets",
 }
 """Options with a flag of their own, which is their origin."""
+
+SANDBOX = "sandbox:"
+"""What the name of a running sandbox begins with, where it is chosen as a profile."""
 
 
 def _no_state(_path: str) -> FileState | None:
@@ -51,6 +55,8 @@ class Sources:
     """The ``config.toml`` of the user, then that of the system: those that exist."""
     find_sandbox: Callable[[], tuple[str, Mapping[str, str]] | None] = lambda: None
     """Name and client options of a running sandbox."""
+    sandbox: Callable[[str], Mapping[str, str]] = lambda _name: {}
+    """The client options of the running sandbox of that name; an error if it does not run."""
     profile: str | None = None
     """The profile that ``profile_option`` names."""
     profile_option: str = "--profile"
@@ -66,38 +72,62 @@ class Sources:
 
 
 class Gathered(NamedTuple):
-    """``ranked`` holds the pairs of each kind of source, weakest first; ``profile`` is the chosen one."""
+    """``ranked`` holds the pairs of each kind of source, weakest first; ``profile`` is the chosen one. ``details`` say
+    how files were read, and which sources are not used, since a stronger one names another cluster.
+    """
 
     ranked: list[list[Pair]]
     kafka: list[Pair]
     profile: Profile | None
     configs: "Sequence[ConfigFile]"
+    details: list[str]
 
 
 def gather(sources: Sources, warnings: list[str], report: Report = raise_error) -> Gathered:
-    """Reads all sources."""
+    """Reads all sources. A profile describes a cluster, and so do the KAFKA_* variables with brokers among them: their
+    options, secrets above all, are not for the cluster that a stronger source names.
+    """
     configs = sources.config_files(report)
-    profile = _profile(sources, configs, report)
     kafka = list(kafka_pairs(sources.environ))
+    variables = list(kcli_pairs(sources.environ, warnings))
+    read = list(_files(sources, report))
+    files, properties = [pair for file in read for pair in file.pairs], list(_properties(sources, report))
+    warnings += [text for file in read for text in file.warnings]
     flags = [Pair(key, text, FLAGS[key]) for key, text in sources.flags.items() if text is not None]
+    given = [*([] if sources.files_from_variable else files), *properties]
+    if sources.broker_option:
+        _refuse_brokers(given, sources, report)
+    details = [file.reading for file in read]
+    choice = _choice(sources, configs)
+    profile = _profile(choice, sources, configs, report)
+    # What stands beside it on the command line, or among the variables, does not overrule its choice.
+    stronger = [*given, *flags] if choice.chooser == VARIABLE else [*variables, *files, *properties, *flags]
+    if profile is not None and not sources.profile and (other := _other_cluster(profile.pairs, stronger)):
+        details.append(
+            f"profile {profile.name} (from {choice.chooser}) is not used: {other.origin} names another cluster; "
+            f"{sources.profile_option} {profile.name} beside it uses the profile's options"
+        )
+        profile = None
     ranked = [
-        kafka,
         *(config.defaults(report) for config in reversed(configs)),
         list(profile.pairs) if profile is not None else [],
-        list(kcli_pairs(sources.environ, warnings)),
-        files := list(_files(sources, report)),
-        properties := list(_properties(sources, report)),
+        variables,
+        files,
+        properties,
         flags,
     ]
-    if sources.broker_option:
-        _refuse_brokers([*([] if sources.files_from_variable else files), *properties], sources, report)
     if sources.profile_required and profile is not None:
         brokers = [pair for pair in profile.pairs if pair.key in BROKERS]
         ranked = [[pair for pair in pairs if pair.key not in BROKERS] for pairs in ranked] + [brokers]
+    if other := _other_cluster(kafka, [pair for pairs in ranked for pair in pairs]):
+        names = ", ".join(pair.origin for pair in kafka)
+        details.append(f"{names} in the environment: not used, since {other.origin} names another cluster")
+        kafka = []
+    ranked.insert(0, kafka)
     protocol, rank_of_protocol = chosen_protocol(ranked)
     for rank in range(0 if protocol.startswith("SASL") else rank_of_protocol):
         ranked[rank] = [pair for pair in ranked[rank] if pair.key not in JAVA_SASL_KEYS]  # overruled
-    return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs)
+    return Gathered([_translated(pairs, report) for pairs in ranked], kafka, profile, configs, details)
 
 
 def _refuse_brokers(pairs: Sequence[Pair], sources: Sources, report: Report) -> None:
@@ -123,21 +153,74 @@ def _translated(pairs: list[Pair], report: Report) -> list[Pair]:
 BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server"))
 
 
-def _profile(sources: Sources, configs: "Sequence[ConfigFile]", report: Report) -> Profile | None:
+VARIABLE = "KCLI_PROFILE"
+
+
+class _Choice(NamedTuple):
+    """The name of a profile, empty without one, and what chose it."""
+
+    name: str
+    chooser: str
+
+
+def _choice(sources: Sources, configs: "Sequence[ConfigFile]") -> _Choice:
+    found = [_Choice(sources.profile or "", sources.profile_option)]
+    if not sources.ignores_current:
+        found.append(_Choice(sources.environ.get(VARIABLE, ""), VARIABLE))
+        found += (_Choice(config.current, f"current in {config.origin('current')}") for config in configs)
+    return next((one for one in found if one.name), found[0])
+
+
+def _other_cluster(own: Iterable[Pair], stronger: Iterable[Pair]) -> Pair | None:
+    """The strongest of the pairs that names brokers, if one of these is not among the brokers that ``own`` has; None
+    where either names no brokers.
+    """
+    mine, theirs = (
+        [pair for pair in pairs if pair.key in BROKERS and pair.text] for pairs in (own, stronger)
+    )
+    if not mine or not theirs or _addresses(theirs[-1].text) <= _addresses(mine[-1].text):
+        return None
+    return theirs[-1]
+
+
+def _addresses(servers: str) -> set[tuple[str, int]]:
+    try:
+        return {(host.lower(), port) for host, port in broker_addresses(servers)}
+    except ConfigError:  # which is reported where they are used
+        return {(servers, 0)}
+
+
+def _profile(
+    choice: _Choice, sources: Sources, configs: "Sequence[ConfigFile]", report: Report
+) -> Profile | None:
     """The chosen profile; the user's own one where both files have it."""
-    name, chooser = sources.profile or "", sources.profile_option
-    if not name and not sources.ignores_current:
-        name, chooser = sources.environ.get("KCLI_PROFILE", ""), "KCLI_PROFILE"
-        for config in configs:
-            if not name:
-                name, chooser = config.current, f"current in {config.origin('current')}"
+    name, chooser = choice
     if not name:
         return None
+    if is_sandbox(name):
+        try:
+            return sandbox_profile(name, sources.sandbox)
+        except KcliError as error:
+            report(ConfigError(f"{error.what} (from {chooser})", why=error.why, do=error.do))
+            return None
     for config in configs:
         if name in config.names:
             return config.profile(name, report)
     report(no_profile(name, [known for config in configs for known in config.names], chooser))
     return None
+
+
+def is_sandbox(name: str) -> bool:
+    """Whether a name is that of a sandbox as a profile, ``sandbox:NAME``; ``sandbox:9092`` is the address of a broker."""
+    sandbox = name.removeprefix(SANDBOX)
+    return sandbox != name and not sandbox.isdecimal() and "," not in sandbox
+
+
+def sandbox_profile(name: str, options_of: Callable[[str], Mapping[str, str]]) -> Profile:
+    """The profile of a running sandbox; an error if it does not run."""
+    sandbox = name.removeprefix(SANDBOX)
+    origin = f"sandbox {sandbox}"
+    return Profile(name, origin, tuple(Pair(key, text, origin) for key, text in options_of(sandbox).items()))
 
 
 def no_profile(name: str, names: Sequence[str], chooser: str = "") -> ConfigError:
@@ -157,14 +240,14 @@ def _other_profile(names: Sequence[str], chooser: str) -> str:
     return "`kcli profile add NAME -b HOST:PORT` makes one"
 
 
-def _files(sources: Sources, report: Report) -> Iterator[Pair]:
+def _files(sources: Sources, report: Report) -> Iterator[PropertiesFile]:
     for path in sources.files:
         try:
             text = sources.read_file(path)
         except ConfigError as error:
             report(error)
             continue
-        yield from parse_properties(text, path, report)
+        yield parse_properties(text, path, report)
 
 
 def _properties(sources: Sources, report: Report) -> Iterator[Pair]:

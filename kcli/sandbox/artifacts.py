@@ -6,10 +6,10 @@ One process downloads at a time (a lock in the cache).
 from importlib.util import find_spec
 from pathlib import Path
 
+from kcli.core.extras import installation
 from kcli.files.lock import file_lock
-from kcli.sandbox.errors import DownloadError
+from kcli.sandbox.errors import DownloadError, ExtraMissingError
 from kcli.sandbox.jar_list import cached_text, read_jar_list
-from kcli.sandbox.java import EXTRA
 from kcli.sandbox.paths import cache_root
 from kcli.sandbox.progress import OnProgress, Progress, ignore_progress
 
@@ -21,7 +21,8 @@ def classpath(
 ) -> list[Path]:
     """The jars that run Kafka ``version``, downloaded on first use; offline and instant once they are cached.
 
-    Raises ``UsageError`` for a version that is not published, ``DownloadError`` when it cannot be fetched.
+    Raises ``UsageError`` for a version that is not published, ``DownloadError`` when it cannot be fetched,
+    ``ExtraMissingError`` without the library that does it.
     """
     cache = cache or cache_root()
     jars = read_jar_list(cache, version)
@@ -46,13 +47,24 @@ def classpath(
     return jars
 
 
-def _download(version: str, cache: Path, on_progress: OnProgress) -> None:
+def check_obtainable(version: str, cache: Path | None = None) -> None:
+    """ExtraMissingError for jars that are not in the cache, without what downloads them. Downloads nothing."""
+    cache = cache or cache_root()
+    if read_jar_list(cache, version) is None:
+        _check_downloadable(version, cache)
+
+
+def _check_downloadable(version: str, cache: Path) -> None:
     if find_spec("jgo") is None:
-        raise DownloadError(
+        raise ExtraMissingError(
             f"Kafka {version} is not in the cache, and jgo, which finds its jars, is not installed",
             why=cached_text(cache),
-            do=EXTRA,
+            do=installation("sandbox"),
         )
+
+
+def _download(version: str, cache: Path, on_progress: OnProgress) -> None:
+    _check_downloadable(version, cache)
     from kcli.sandbox.download import download  # needs the optional extra, and only the first start needs it
 
     download(version, cache, on_progress)

@@ -5,9 +5,9 @@ Light enough for the start of any command: no network, no jgo, no lock, no subpr
 
 from pathlib import Path
 
-from kcli.sandbox.errors import RefusedError, SeveralSandboxesError
+from kcli.sandbox.errors import RefusedError, SeveralSandboxesError, UsageError
 from kcli.sandbox.identity import is_alive
-from kcli.sandbox.paths import state_root
+from kcli.sandbox.paths import home_of, state_root
 from kcli.sandbox.security.names import ADMIN, MUTUAL_TLS, Names, certificate_options
 from kcli.sandbox.state import FILE_NAME, Phase, SandboxState, read_state, security_folder
 
@@ -53,10 +53,23 @@ def find_sandbox() -> tuple[str, dict[str, str]] | None:
         raise SeveralSandboxesError(
             "several sandboxes run and none is called default",
             why=", ".join(f"{name} ({state.bootstrap})" for name, state in found.items()),
-            do="name the brokers with -b",
+            do=f"choose one: --profile sandbox:{next(iter(found))}",
         )
     name, state = next(iter(found.items()))
     return name, _options(state)
+
+
+def options_of(name: str) -> dict[str, str]:
+    """The client options of the running sandbox of that name; UsageError if it does not run."""
+    state = _readable_state(home_of(name))
+    if state is not None and is_running(state):
+        return _options(state)
+    up = [other.name for other in running()]
+    raise UsageError(
+        f"there is no sandbox {name}" if state is None else f"sandbox {name} is not running",
+        why=f"running are {', '.join(up)}" if up else "no sandbox is running",
+        do=f"start it: `kcli sandbox up {name}`" + (f", or choose sandbox:{up[0]}" if up else ""),
+    )
 
 
 def _options(state: SandboxState) -> dict[str, str]:

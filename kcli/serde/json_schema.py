@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.core.errors import KcliError
+from kcli.core.extras import library
 from kcli.serde.errors import DecodeError
-from kcli.serde.extras import library
 from kcli.serde.framing import unframe
 from kcli.serde.json_text import dump_json, parse_json
 from kcli.serde.registry.client import Schema

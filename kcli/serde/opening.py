@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import library
 from kcli.serde import text
-from kcli.serde.extras import library
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs
 from kcli.serde.numbers import FloatSerde, IntegerSerde
 from kcli.serde.registry.options import RegistryOptions

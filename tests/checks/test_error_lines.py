@@ -12,7 +12,7 @@ from tests.checks.source_calls import places
 
 HANDLED = {
     "ConfigError", "ConnectError", "DownloadError", "FailedRecordsError", "FileError", "GapsError",
-    "InputError", "JavaMissingError", "JournalError", "MismatchError", "NotFoundError", "NotPublishedError",
+    "InputError", "ExtraMissingError", "JournalError", "MismatchError", "NotFoundError", "NotPublishedError",
     "ReadBackError", "RecordsDifferError", "Refused", "RefusedError", "SandboxError", "SparkError",
     "StartError", "TargetError", "TimedOutError", "UsageError", "usage",
 }  # fmt: skip

@@ -90,6 +90,24 @@ def test_sandboxes_are_offered_without_asking_a_cluster(home: Home, monkeypatch:
     assert home.ask("sandboxes", "ot") == ["other"]
 
 
+def test_running_sandboxes_are_offered_as_profiles(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home.environ["XDG_STATE_HOME"])
+    remember(make_state("one", process=this_process()))
+    remember(make_state("stopped"))
+    assert home.ask("profiles", "") == home.ask("profiles", "sandbox:o") == ["sandbox:one"]
+    assert home.ask("profiles", "x") == []
+
+
+def test_topics_of_a_sandbox_that_is_named_are_offered(
+    home: Home, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home.environ["XDG_STATE_HOME"])
+    port = int(cluster.address(1).rpartition(":")[2])
+    for name, at in (("dev", port), ("default", 1)):
+        remember(make_state(name, process=this_process(), port=at))
+    assert home.ask("topics", "or", "--profile", "sandbox:dev") == ["orders"]
+
+
 def test_the_environment_names_the_cluster_as_for_any_command(home: Home, cluster: FakeCluster) -> None:
     for name in ("KCLI_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"):
         home.environ[name] = cluster.bootstrap

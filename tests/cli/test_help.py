@@ -109,12 +109,13 @@ def test_every_variable_that_the_code_reads_is_explained() -> None:
         "HOME",
         "PATH",
         "PYTHONPATH",
+        "VIRTUAL_ENV",
         "PYSPARK_PYTHON",
         "SPARK_HOME",
         "KCL_CONFIG_DIR",
         "KCL_CONFIG_FILE",
     }
-    """Of the system, of Spark, and of tools whose files are imported."""
+    """Of the system, of Python, of Spark, and of tools whose files are imported."""
     assert used - passed_on <= explained
 
 

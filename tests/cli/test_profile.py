@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,8 +19,10 @@ from kcli.profiles.sources import Sources
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
+from tests.fake.sasl import Sasl
 from tests.in_process import Done
 from tests.in_process import kcli as run_kcli
+from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
 
 CANARY = "canary-55e0"
 CONFIG = """# clusters of mine
@@ -596,3 +600,158 @@ def test_no_time_at_all_is_refused(kcli: Kcli, arguments: tuple[str, ...]) -> No
     done = kcli("topics", "list", "-b", "h:1", *arguments)
     assert (done.code, "must be more than 0" in done.err) == (2, True)
     assert kcli("topics", "list", "-b", "h:1", KCLI_TIMEOUT="0").code == 2
+
+
+@pytest.fixture
+def sandbox(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    """A cluster that is remembered as the running sandbox ``dev``, beside one called ``default``."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        port = int(cluster.bootstrap.rpartition(":")[2])
+        remember(make_state("dev", process=this_process(), port=port))
+        remember(make_state("default", process=this_process(), port=1))
+        remember(make_state("gone", process=ENDED, port=2))
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topics list --profile sandbox:dev",
+        "groups list --cluster sandbox:dev",
+        "consume t -e --profile sandbox:dev",
+        "mirror --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --dry-run",
+        "pipeline mirror --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --dry-run --runner inline",
+        "pipeline verify --from sandbox:dev --to sandbox:dev -t t --map-topic t=copy --level offsets --runner inline",
+        "profile show sandbox:dev",
+        "config show --profile sandbox:dev",
+        "doctor --profile sandbox:dev",
+    ],
+)
+def test_a_sandbox_is_chosen_by_name_wherever_a_profile_is(
+    kcli: Kcli, sandbox: FakeCluster, line: str
+) -> None:
+    sandbox.create_topic("copy", 1)
+    done = kcli(*line.split())
+    assert done.code == 0, done.err
+    gone = kcli(*line.replace("sandbox:dev", "sandbox:gone").split())
+    assert (gone.code, "sandbox gone is not running" in gone.err) == (2, True)
+    assert "start it: `kcli sandbox up gone`, or choose sandbox:de" in gone.err
+
+
+def test_a_sandbox_may_be_the_current_profile(kcli: Kcli, sandbox: FakeCluster) -> None:
+    assert kcli("profile", "use", "sandbox:gone").code == 2
+    assert kcli("profile", "use", "sandbox:dev").code == 0
+    assert kcli("topics", "list", "-o", "name").out == "t\n"
+    assert kcli("topics", "list", "-o", "name", KCLI_PROFILE="sandbox:dev").out == "t\n"
+    done = kcli("profile", "remove", "sandbox:dev", "--yes")
+    assert (done.code, "`kcli sandbox down dev` stops it" in done.err) == (2, True)
+    assert kcli("profile", "show").code == 0
+
+
+def test_secrets_of_a_profile_are_not_sent_to_another_cluster(kcli: Kcli, home: Path) -> None:
+    write(home, CONFIG.replace('"SASL_SSL"', '"SASL_PLAINTEXT"\nallow.plaintext.secrets = true'))
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        done = kcli("topics", "list", "-b", cluster.bootstrap, "-o", "name", "-v")
+        assert (done.code, done.out) == (0, "t\n")
+        assert "profile prod (from current in" in done.err
+        assert "is not used: -b names another cluster" in done.err
+        assert not {"SaslHandshakeRequest", "SaslAuthenticateRequest"} & {
+            seen.kind.__name__ for seen in cluster.requests
+        }
+        beside = kcli("topics", "list", "-b", cluster.bootstrap, "--profile", "prod")
+        assert beside.code == 4
+
+
+BACKSLASHES = r"p\a\\ss\u0041\n"
+WAYS = {
+    "-F": ("topics list -F {file}", {}),
+    "KCLI_COMMAND_CONFIG": ("topics list", {"KCLI_COMMAND_CONFIG": "{file}"}),
+    "profile import": ("profile import {file} --name p", {}),
+    "profile import --format kcat": ("profile import {file} --format kcat --name p", {}),
+    "profile add": ("profile add p -F {file}", {}),
+    "a task of a job": ("pipeline profile t --runner inline -F {file}", {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_password_with_backslashes_in_a_file_of_librdkafka_is_sent_as_it_is(
+    kcli: Kcli, home: Path, way: str
+) -> None:
+    line, variables = WAYS[way]
+    with FakeCluster(1, topics={"t": 1}, sasl=Sasl(users={"me": BACKSLASHES})) as cluster:
+        file = home / "kcat.properties"
+        file.write_text(
+            f"metadata.broker.list={cluster.bootstrap}\nsecurity.protocol=sasl_plaintext\nsasl.mechanisms=PLAIN\n"
+            f"sasl.username=me\nsasl.password={BACKSLASHES}\n"
+        )
+        file.chmod(0o600)
+        given = {name: text.format(file=file) for name, text in variables.items()}
+        done = kcli(*line.format(file=file).split(), "--allow-plaintext-secrets", "-v", **given)
+        assert done.code == 0, done.err
+        if "kcat" not in way:
+            assert (
+                f"{file}: read as librdkafka's key=value lines, since metadata.broker.list (line 1) is"
+                in done.err
+            )
+        if way.startswith("profile"):
+            done = kcli("topics", "list", "--profile", "p", "--allow-plaintext-secrets")
+            assert done.code == 0, done.err
+
+
+def test_a_backslash_in_a_file_that_may_be_of_either_is_warned_of(kcli: Kcli, home: Path) -> None:
+    file = home / "some.properties"
+    file.write_text("bootstrap.servers=h:1\nclient.id=a\\b\n")
+    said = f"{file}:2: a backslash in client.id is read as an escape"
+    for line in (f"config show -F {file}", f"profile add p -F {file}", f"profile import {file} --name q"):
+        assert said in kcli(*line.split()).err
+    assert said in kcli("config", "check", "-F", str(file)).out
+
+
+@pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
+def test_a_file_of_librdkafka_is_read_as_kcat_reads_it(kcli: Kcli, home: Path) -> None:
+    file = home / "kcat.conf"
+    file.write_text(
+        "# c\n  client.rack= x\\ty \\u0041 \nclient.id=a\\b\\:c\\=d\\\\e\\\ngroup.id=\\n\\#\r\n"
+        "metadata.broker.list=h\\:1\n"
+    )
+    dump = subprocess.run(
+        ["kcat", "-F", str(file), "-X", "dump"], capture_output=True, text=True, check=False
+    ).stdout
+    theirs = dict(line.split(" = ", 1) for line in dump.splitlines() if " = " in line)
+    ours = {
+        row["key"]: row["value"]
+        for row in json.loads(kcli("config", "show", "-F", str(file), "-o", "json").out)["items"]
+    }
+    assert ours["client.rack"] == " x\\ty \\u0041"
+    for key in ("client.id", "client.rack", "group.id"):
+        assert ours[key] == theirs[key]
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o600])
+def test_a_file_with_secrets_that_is_imported_is_judged_as_one_that_is_used(
+    kcli: Kcli, home: Path, mode: int
+) -> None:
+    file = home / "kcat.conf"
+    file.write_text(
+        "bootstrap.servers=h:1\nsecurity.protocol=SASL_SSL\nsasl.mechanisms=PLAIN\nsasl.username=u\nsasl.password=x\n"
+    )
+    file.chmod(mode)
+    for line in (f"config show -F {file}", f"profile import {file} --name p --dry-run"):
+        done = kcli(*line.split())
+        assert done.code == (2 if mode == 0o666 else 0), done.err
+        assert ("is not used: every user can change it" in done.err) == (mode == 0o666)
+        assert ("holds secrets, and other users can read it" in done.err) == (mode == 0o644)
+
+
+def test_config_check_names_every_bad_address_of_brokers_and_registries(kcli: Kcli, home: Path) -> None:
+    write(
+        home,
+        '[profiles.p]\nbootstrap.servers = "h:99999,ok:1,two words:1"\nschema.registry.url = "ftp://x,http://ok:1,gopher://y"\n',
+    )
+    done = kcli("config", "check", "-o", "json", "-b", "a:0,b:1,c:x")
+    assert done.code == 2
+    what = " ".join(row["what"] for row in json.loads(done.out)["items"])
+    for bad in ("'h:99999'", "'two words:1'", "'a:0'", "'c:x'", "'ftp://x'", "'gopher://y'"):
+        assert bad in what
+    assert "ok:1" not in what

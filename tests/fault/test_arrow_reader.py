@@ -31,6 +31,7 @@ from kcli.core.types import Record, TopicPartition
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fault.fetching import T0, T1, quick_reader
+from tests.unit.sandbox.states import make_state, remember, this_process
 
 NOW = 1_700_000_000_000
 
@@ -324,6 +325,19 @@ def test_a_profile_gives_the_options(
         assert pa.table(topic)["value"].to_pylist() == [b"v0", b"v1", b"v2"]
     with pytest.raises(ConfigError, match="no profile 'other'"):
         kcli.read_topic("t", profile="other")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    remember(make_state("here", process=this_process(), port=int(cluster.bootstrap.rpartition(":")[2])))
+    with kcli.read_topic("t", profile="sandbox:here", columns=["value"], fetch_max_wait_ms=40) as topic:
+        assert pa.table(topic)["value"].to_pylist() == [b"v0", b"v1", b"v2"]
+    key = tmp_path / "key.pem"
+    key.write_text("x")
+    key.chmod(0o666)
+    for name, text in (("SECURITY_PROTOCOL", "SSL"), ("SSL_KEY_LOCATION", str(key))):
+        monkeypatch.setenv(f"KCLI_X_{name}", text)
+    with pytest.raises(ConfigError, match="every user can change it"):
+        kcli.read_topic("t", profile="dev")
+    with pytest.raises(ConfigError, match="no sandbox gone"):
+        kcli.read_topic("t", profile="sandbox:gone")
 
 
 def test_without_records_there_is_a_table_with_columns(cluster: FakeCluster) -> None:

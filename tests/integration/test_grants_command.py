@@ -121,7 +121,7 @@ def test_a_mirror_lists_what_is_missing_for_all_its_topics_at_once(
     written = ("--operation", "create", "--operation", "write", "--topic", prefix, "--pattern", "prefixed")
     assert kcli("acls", "create", *written, *admin).code == 0
     (tmp_path / "kcli").mkdir()
-    values = parse_properties(Path(file).read_text(), file)
+    values = parse_properties(Path(file).read_text(), file).pairs
     profile = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value, _origin in values)
     (tmp_path / "kcli" / "config.toml").write_text(f"[profiles.user]\n{profile}")
     line = ["mirror", "--from", "user", "--to", "user", "--until-caught-up", "-o", "json"]

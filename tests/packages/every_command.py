@@ -105,7 +105,7 @@ WITH_SPARK = {"pipeline import", "pipeline pack", "pipeline profile", "pipeline 
 """2 where what the extra ``spark`` brings is not installed."""
 
 WITH_JAVA = {"sandbox up"}
-"""1 where there is none; that a package brings one is seen by its demo."""
+"""2 where there is none; that a package brings one is seen by its demo."""
 
 NAME_CLUSTERS = {"mirror", "pipeline mirror", "pipeline verify"}
 """By --from and --to."""
@@ -172,7 +172,7 @@ def faults(run: Run, *, broker: str, folder: Path, seen_as: str) -> Iterator[str
             (folder / "perf.json").write_text(done.out)
         allowed = {STATUS.get(leaf, 0)} | ({2} if leaf in WITH_SPARK else set())
         if leaf in WITH_JAVA and "no Java" in done.err:
-            allowed = {1}
+            allowed = {2}
         if done.code not in allowed:
             yield f"{leaf} {' '.join(words)}: {done.code} {done.err.strip()}"
 

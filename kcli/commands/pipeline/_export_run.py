@@ -13,11 +13,11 @@ from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
 from kcli.commands.pipeline._export_report import COLUMNS, NOTHING_DONE, of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
-    check_job_flags,
     cluster_of,
     print_report,
     run_tasks,
     runner_of,
+    with_runner,
     without,
 )
 from kcli.commands.shared.confirm import show_plan
@@ -74,10 +74,10 @@ ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 
 def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the export; returns the exit status."""
-    check_job_flags(flags, "export")
     spec = export_range(flags)
     if flags["form"] == "parquet":
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
+    flags = with_runner(inv, flags, "export")
     with ExitStack() as stack:
         return _Export(inv, topics, folder, flags, spec, stack).run()
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from kcli.commands._mirror_plan import Names, may_begin
 from kcli.commands.pipeline._job_run import (
-    check_job_flags,
     cluster_of,
     print_report,
     run_job,
     run_tasks,
     runner_of,
+    with_runner,
     without,
 )
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
@@ -66,8 +66,8 @@ _BROKERS_DEFAULT = -1
 
 def run(inv: Invocation, folder: str, flags: Mapping[str, Any]) -> int:
     """Runs the import; returns the exit status."""
-    check_job_flags(flags, "import")
     check_pyarrow("reads Parquet and prepares records")
+    flags = with_runner(inv, flags, "import")
     with ExitStack() as stack:
         return _Import(inv, os.path.abspath(folder), flags, stack).run()
 

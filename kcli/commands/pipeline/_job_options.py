@@ -16,9 +16,8 @@ RUNNERS = ("spark", "processes", "inline")
 _RUNNER = click.option(
     "--runner",
     type=click.Choice(RUNNERS),
-    default="spark",
     help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
-    "[default: spark]",
+    "[default: spark; processes where it is not installed, except for SQL]",
 )
 _SPARK = (
     click.option(

@@ -13,6 +13,7 @@ from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
@@ -24,6 +25,7 @@ from kcli.pipeline.report import DATA_LOSS, DIFFERENT, Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.spark.libraries import WITHOUT_SPARK, check_libraries, missing_library
 
 KIND, ITEM = "PipelineReport", "PipelinePartition"
 
@@ -49,20 +51,42 @@ def without(ref: ClusterRef, names: Container[str]) -> ClusterRef:
     )
 
 
-def check_job_flags(flags: Mapping[str, Any], command: str) -> None:
-    """Usage errors for options that another runner has."""
-    if flags["runner"] != "spark":
-        for name in ("master", "spark_conf", "java_home"):
+_SETTINGS = ("master", "spark_conf", "java_home")
+"""Flags that only Spark has."""
+
+
+def with_runner(
+    inv: Invocation, flags: Mapping[str, Any], command: str, *, without_spark: str | None = None
+) -> dict[str, Any]:
+    """The flags with the runner that is chosen, before anything is asked or changed: Spark, or processes where it is not
+    installed and no flag names it, which is said. ConfigError if the chosen one cannot run; usage errors for options
+    that another runner has.
+
+    ``without_spark``: what can be done instead of a job that runs on Spark only; empty where nothing can.
+    """
+    missing = missing_library()
+    wanted = without_spark is not None or any(flags[name] for name in _SETTINGS)
+    chosen = flags["runner"] or ("processes" if missing and not wanted else "spark")
+    if chosen != "spark":
+        for name in _SETTINGS:
             if flags[name]:
                 option = "--" + name.replace("_", "-")
                 raise usage(
-                    f"kcli pipeline {command}: {option} with --runner {flags['runner']}",
+                    f"kcli pipeline {command}: {option} with --runner {chosen}",
                     why=f"{option} is a setting of Spark",
                     do=f"leave {option} or --runner out",
                 )
-    if flags["local"] is not None and flags["runner"] == "inline":
+    if flags["local"] is not None and chosen == "inline":
         raise _both_local(command, "--runner inline")
     check_spark_flags(flags, command)
+    if chosen == "spark":
+        check_libraries(WITHOUT_SPARK if without_spark is None else without_spark)
+    elif not flags["runner"]:
+        inv.talk.note(
+            f"the tasks run in processes of this machine: Spark needs {missing}, which is not installed "
+            f"({installation('spark')})"
+        )
+    return {**flags, "runner": chosen}
 
 
 def check_spark_flags(flags: Mapping[str, Any], command: str) -> None:

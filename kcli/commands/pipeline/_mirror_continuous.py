@@ -9,9 +9,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from kcli.commands.pipeline._job_run import runner_of
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, places_of
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -55,7 +53,7 @@ class _Partition:
 
 def follow(
     inv: Invocation,
-    flags: Mapping[str, Any],
+    runner: Runner,
     settings: CopySettings,
     planned: Sequence[PlannedCopy],
     stop: Stop,
@@ -77,7 +75,7 @@ def follow(
         may_fill=inv.yes and not (inv.profile is not None and inv.profile.protected),
     )
     settings = dataclasses.replace(settings, seconds=seconds)
-    with runner_of(inv, flags) as runner, inv.progress("copied") as bar:
+    with inv.progress("copied") as bar:
         follower = _Follower(inv, runner, settings, planned, stop, admins, discovery, bar)
         return follower.run(seconds)
 

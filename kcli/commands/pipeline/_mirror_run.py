@@ -10,7 +10,7 @@ from typing import Any
 from kcli.commands._mirror_clusters import Side
 from kcli.commands._mirror_jobs import jobs_that_write
 from kcli.commands._mirror_plan import may_begin, names_of
-from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, runner_of
+from kcli.commands.pipeline._job_run import cluster_of, print_report, runner_of, with_runner
 from kcli.commands.pipeline._mirror_continuous import follow
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, items_of, places_of, task_of
 from kcli.commands.pipeline._ranges import check_slices, wanted_range
@@ -37,6 +37,8 @@ from kcli.pipeline.job import Job, Progress
 from kcli.pipeline.kernels.copy import CopySettings
 from kcli.pipeline.plan import Slice, pin
 from kcli.pipeline.report import Report, report_of
+from kcli.pipeline.runners.inline import InlineRunner
+from kcli.pipeline.runners.runner import Runner
 
 _KERNEL = "copy"
 _SLICE_MS = 30_000
@@ -57,7 +59,7 @@ _COLUMNS = (
 
 def run(inv: Invocation, source: str, target: str, flags: Mapping[str, Any]) -> int:
     """Runs the mirror; returns the exit status."""
-    check_job_flags(flags, "mirror")
+    flags = with_runner(inv, flags, "mirror")
     spec = wanted_range("mirror", offset=flags["span"], since=flags["since"], until=flags["until"])
     check_slices("mirror", spec, continuous=flags["continuous"], sliced=flags["slice_ms"] is not None)
     sides = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
@@ -101,6 +103,10 @@ class _Mirror:
         planned = self._planned(found, positions)
         if not self._may_begin(job, found, positions, planned):
             return 0
+        due = [one for one in planned if task_of(one) is not None]
+        runner: Runner = InlineRunner()
+        if due or flags["continuous"]:  # before topics are created: Spark may not come up
+            runner = self._stack.enter_context(runner_of(inv, flags))
         create_targets(self._target_admin, found.findings, [route.target for route in found.routes])
         settings = CopySettings(
             *self._refs,
@@ -115,7 +121,7 @@ class _Mirror:
                 report = (
                     follow(
                         inv,
-                        flags,
+                        runner,
                         settings,
                         planned,
                         stop,
@@ -126,7 +132,7 @@ class _Mirror:
                         seconds=(flags["slice_ms"] or _SLICE_MS) / 1000,
                     )
                     if flags["continuous"]
-                    else self._copy(settings, planned, stop)
+                    else self._copy(runner, settings, planned, due, stop)
                 )
             finally:
                 self._end(settings)
@@ -231,16 +237,22 @@ class _Mirror:
 
     # the copy
 
-    def _copy(self, settings: CopySettings, planned: Sequence[PlannedCopy], stop: Stop) -> Report:
-        """Copies what is there now."""
+    def _copy(
+        self,
+        runner: Runner,
+        settings: CopySettings,
+        planned: Sequence[PlannedCopy],
+        due: Sequence[PlannedCopy],
+        stop: Stop,
+    ) -> Report:
+        """Copies what is there now: of ``planned``, those that are ``due``."""
         inv, began = self._inv, time.monotonic()
-        tasks = [one for one in planned if task_of(one) is not None]
-        tasks.sort(key=lambda one: -one.source.offsets)
+        tasks = sorted(due, key=lambda one: -one.source.offsets)
         results = []
         if tasks:
             job = Job(_KERNEL, settings, tuple(task_of(one) for one in tasks))
             total = sum(one.source.offsets for one in tasks)
-            with runner_of(inv, self._flags) as runner, inv.progress("copied", total=total) as bar:
+            with inv.progress("copied", total=total) as bar:
 
                 def show(done: Progress) -> None:
                     bar.update(done.records, done.bytes, tasks=done.tasks, tasks_done=done.tasks_done)

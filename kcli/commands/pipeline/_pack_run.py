@@ -13,7 +13,7 @@ def write(inv: Invocation, file: str | None) -> int:
     """Writes it to ``file``, or into the cache if it is not there."""
     for library in LIBRARIES:
         if library.name == "pyarrow":
-            check_library(library, installed(library.name))
+            check_library(library, installed(library.name), otherwise="")
     path = str(cache_folder() / pack_name()) if file is None else os.path.abspath(file)
     if inv.dry_run:
         inv.talk.note(

@@ -5,11 +5,11 @@ from itertools import pairwise
 from typing import Any
 
 from kcli.commands.pipeline._job_run import (
-    check_job_flags,
     cluster_of,
     print_report,
     run_job,
     runner_of,
+    with_runner,
     without,
 )
 from kcli.commands.shared.confirm import show_plan
@@ -54,7 +54,7 @@ _COLUMNS = (
 
 def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     """Runs the load; returns the exit status."""
-    check_job_flags(flags, "perf")
+    flags = with_runner(inv, flags, "perf")
     low, high = flags["record_size"]
     _check(flags, low)
     options = inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.commands.pipeline._job_run import (
-    check_job_flags,
     cluster_of,
     print_report,
     run_job,
     runner_of,
+    with_runner,
 )
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.context import Invocation
@@ -44,8 +44,8 @@ _COLUMNS = (
 
 def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int:
     """Runs the job; returns the exit status."""
-    check_job_flags(flags, "profile")
     check_pyarrow("counts")
+    flags = with_runner(inv, flags, "profile")
     spec = wanted_range("profile", offset=flags["offset"], since=flags["since"], until=flags["until"])
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
     with Consumer(options, hooks=inv.hooks) as consumer:

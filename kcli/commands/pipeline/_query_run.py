@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.commands._what_to_read import Topics
-from kcli.commands.pipeline._job_run import check_job_flags, cluster_of
+from kcli.commands.pipeline._job_run import cluster_of, with_runner
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
@@ -15,11 +15,12 @@ from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.pipeline.plan import pin
-from kcli.pipeline.spark.libraries import check_libraries
 from kcli.pipeline.spark.source_settings import SOURCE_COLUMNS, SourceSettings
 from kcli.pipeline.sql_text import Rewritten, rewrite
 from kcli.serde.names import SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import open_serdes
+
+_WITHOUT_SPARK = "`kcli consume --where` filters without Spark"
 
 
 class FolderExistsError(KcliError):
@@ -30,28 +31,23 @@ class FolderExistsError(KcliError):
 
 def run(inv: Invocation, topics: Sequence[str], sql: str, flags: Mapping[str, Any]) -> int:
     """Runs the query; returns the exit status."""
-    _check(flags)
+    if flags["runner"] not in (None, "spark"):
+        raise usage(
+            f"kcli pipeline query: --runner {flags['runner']}",
+            why="a query is SQL, which Spark runs",
+            do=f"leave --runner out; {_WITHOUT_SPARK}",
+        )
     names, folder = _arguments(inv, topics)
     specs = parse_serdes(flags["serdes"])
     decoded = [part for part, spec in (("key", specs.key), ("value", specs.value)) if spec is not None]
     query = rewrite(sql, (*RECORD_COLUMNS, *(f"{part}_json" for part in decoded)), decoded)
-    check_libraries()
+    with_runner(inv, flags, "query", without_spark=_WITHOUT_SPARK)
     settings, cluster = pinned_source(
         inv, names, query, specs, wanted_range("query", since=flags["since"], until=flags["until"])
     )
     from kcli.commands.pipeline._query_rows import show  # pyspark: an extra
 
     return show(inv, settings, query, flags, cluster=cluster, folder=folder)
-
-
-def _check(flags: Mapping[str, Any]) -> None:
-    if flags["runner"] != "spark":
-        raise usage(
-            f"kcli pipeline query: --runner {flags['runner']}",
-            why="a query is SQL, which Spark runs",
-            do="leave --runner out; `kcli consume --where` filters without Spark",
-        )
-    check_job_flags(flags, "query")
 
 
 def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], str | None]:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from kcli.commands._what_to_read import Topics
-from kcli.commands.pipeline._job_run import check_job_flags, cluster_of, print_report, run_job, runner_of
+from kcli.commands.pipeline._job_run import cluster_of, print_report, run_job, runner_of, with_runner
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.pipeline._replay_plan import plan_text, sum_up
 from kcli.commands.shared.confirm import confirm, show_plan
@@ -58,13 +58,14 @@ class SameTopicError(KcliError):
 def run(inv: Invocation, topic: str, target: str, flags: Mapping[str, Any]) -> int:
     """Runs the replay; returns the exit status."""
     _check(topic, target, flags)
+    without_spark = None if flags["where"] is None else "choose the records by --since and --until"
+    flags = with_runner(inv, flags, "replay", without_spark=without_spark)
     spec = wanted_range("replay", since=flags["since"], until=flags["until"])
     with ExitStack() as stack:
         return _Run(inv, topic, target, flags, spec, stack).run()
 
 
 def _check(topic: str, target: str, flags: Mapping[str, Any]) -> None:
-    check_job_flags(flags, "replay")
     to_topic, header = parse_target(target)
     if not to_topic and not header:
         raise usage(
@@ -80,7 +81,7 @@ def _check(topic: str, target: str, flags: Mapping[str, Any]) -> None:
             why="a job belongs to one topic",
             do="run it for each topic",
         )
-    if flags["where"] is not None and flags["runner"] != "spark":
+    if flags["where"] is not None and flags["runner"] not in (None, "spark"):
         raise usage(
             f"kcli pipeline replay: --where with --runner {flags['runner']}",
             why="the condition is SQL, which Spark evaluates",

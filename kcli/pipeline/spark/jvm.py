@@ -14,8 +14,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.java_gateway import launch_gateway
+
 from kcli.core.errors import KcliError
-from kcli.pipeline.spark.driver import launch_gateway
 from kcli.pipeline.spark.folder import SessionFolder
 
 _START = 120.0  # seconds; a machine that swaps needs long

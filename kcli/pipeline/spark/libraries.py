@@ -6,8 +6,7 @@ from importlib import metadata
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
-
-INSTALL = "pip install 'kcli-kafka[spark]'"
+from kcli.core.extras import installation
 
 
 class Library(NamedTuple):
@@ -31,6 +30,8 @@ LIBRARIES = (
 )
 """As the extra ``spark`` in pyproject.toml."""
 
+WITHOUT_SPARK = "run the job without Spark: --runner processes"
+
 
 def installed(name: str) -> str | None:
     """The version of a distribution, None if it is not installed."""
@@ -40,26 +41,32 @@ def installed(name: str) -> str | None:
         return None
 
 
-def check_libraries() -> None:
+def missing_library() -> str | None:
+    """The first library that is not installed; None if all are."""
+    return next((library.name for library in LIBRARIES if installed(library.name) is None), None)
+
+
+def check_libraries(otherwise: str = WITHOUT_SPARK) -> None:
     """ConfigError for the first library that is missing, or has a version that does not work."""
     for library in LIBRARIES:
-        check_library(library, installed(library.name))
+        check_library(library, installed(library.name), otherwise)
 
 
-def check_library(library: Library, version: str | None) -> None:
-    """ConfigError unless ``version`` works."""
+def check_library(library: Library, version: str | None, otherwise: str = WITHOUT_SPARK) -> None:
+    """ConfigError unless ``version`` works. ``otherwise``: what else can be done; empty where nothing can."""
+    instead = otherwise and f"; or {otherwise}"
     if version is None:
         raise ConfigError(
             f"jobs on Spark need the library {library.name}",
             why=f"it is not installed for {sys.executable}",
-            do=f"{INSTALL}; or run the job without Spark: --runner processes",
+            do=installation("spark") + instead,
         )
     found = _parsed(version)
     if found < library.least or (library.below is not None and found >= library.below):
         raise ConfigError(
             f"{library.name} {version} does not work with this version of kcli",
             why=f"jobs on Spark need {library.wanted}",
-            do=f"pip install '{library.wanted}'; or run the job without Spark: --runner processes",
+            do=installation("spark") + instead,
         )
 
 

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark import cloudpickle
+
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.core.version import __version__
 from kcli.flows.stop import Stop
 from kcli.pipeline.spark import probe_task
-from kcli.pipeline.spark.driver import cloudpickle
 from kcli.pipeline.spark.errors import SparkError
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.ship import facts

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from pyspark.accumulators import _accumulatorRegistry as ACCUMULATORS
+
 from kcli.flows.stop import Stop
 from kcli.pipeline.job import Job, Progress, TaskError, TaskResult, stopped_result, task_error
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.spark.attempt import Attempt, Results, ResultsParam
 from kcli.pipeline.spark.board import Board
-from kcli.pipeline.spark.driver import ACCUMULATORS
 from kcli.pipeline.spark.probe import check_executors
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.watching import Watched

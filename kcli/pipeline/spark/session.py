@@ -16,11 +16,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pyspark import SparkContext
+from pyspark import __file__ as PYSPARK_FILE  # noqa: N812
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
 import kcli
 from kcli.core.child_environment import child_environment
 from kcli.core.errors import KcliError
 from kcli.pipeline.spark.conf import LIGHT, Master, parse_master, session_conf, warnings_of
-from kcli.pipeline.spark.driver import PYSPARK_FILE, PySparkLogger, SparkContext, SparkSession
 from kcli.pipeline.spark.errors import SparkError, is_statement_error, spark_error
 from kcli.pipeline.spark.folder import SessionFolder
 from kcli.pipeline.spark.java import JavaHome, spark_java

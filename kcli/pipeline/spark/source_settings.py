@@ -20,10 +20,12 @@ from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instan
 from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
+from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import SecretSource, holds_secret, source_key
 from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import Sources
+from kcli.sandbox.discovery import options_of
 from kcli.serde.names import parse_serdes
 from kcli.serde.registry.keys import is_registry_key
 
@@ -184,11 +186,13 @@ def _cluster(own: Mapping[str, str], client: Mapping[str, str]) -> ClusterRef:
             read_file=files.properties,
             file_state=files.states.get,
             config_files=files.configs,
+            sandbox=options_of,
             profile=own.get("profile"),
             profile_option="the option profile",
             user=os.getuid(),
         )
     )
+    list(check_private_files(resolved))  # its warnings have nowhere to go
     return cluster_ref(resolved, paths, _TIMEOUT)
 
 

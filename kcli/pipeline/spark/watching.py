@@ -11,9 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from pyspark import InheritableThread
+
 from kcli.flows.stop import Stop
 from kcli.pipeline.job import StoppedTaskError
-from kcli.pipeline.spark.driver import InheritableThread
 from kcli.pipeline.spark.session import Session
 
 T = TypeVar("T")

@@ -1,18 +1,22 @@
 """What a file of another tool says about one cluster, as kcli's options. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Pairs = list[tuple[str, str]]
 
 
 class Found(NamedTuple):
-    """``dropped``: (key in that file, why it cannot be carried over). ``current``: the tool uses this cluster."""
+    """``dropped``: (key in that file, why it cannot be carried over). ``current``: the tool uses this cluster.
+    ``reading`` says by which rules the file was read, where there is a choice; ``warnings`` where others would differ.
+    """
 
     name: str
     pairs: Pairs
     dropped: list[tuple[str, str]]
     current: bool = False
+    reading: str = ""
+    warnings: Sequence[str] = ()
 
 
 def of_each(

@@ -1,22 +1,16 @@
-r"""kcat's ``kcat.conf``: lines ``property=value`` of librdkafka. Pure.
-
-Follows ``read_conf_file`` of kcat.c: no escapes but ``\:`` and ``\=``, comments with #, a prefix ``topic.``.
-"""
+"""kcat's ``kcat.conf``: lines ``property=value`` of librdkafka, some with a prefix ``topic.``. Pure."""
 
 from kcli.profiles.importing.found import Found
 from kcli.profiles.java_sasl import translated
 from kcli.profiles.pairs import Pair
+from kcli.profiles.properties import librdkafka_lines
 
 
 def read_kcat(text: str, path: str, name: str) -> list[Found]:
     """The file is one cluster."""
     pairs, dropped = [], []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip().replace("\\:", ":").replace("\\=", "=")
-        if not line or line.startswith("#"):
-            continue
-        key, sign, value = line.partition("=")
-        if not sign or not key:
+    for number, key, value in librdkafka_lines(text):
+        if not key:
             dropped.append((f"{path}:{number}", "it is not property=value"))
         else:
             pairs.append(Pair(key.removeprefix("topic."), value, f"{path}:{number}"))

@@ -6,6 +6,7 @@ PyYAML is an extra: only the files of kafkactl, rpk and kaf need it. The text is
 from typing import Any
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 
 _DEEPEST = 30
 
@@ -18,7 +19,7 @@ def load_yaml(text: str, path: str) -> dict[str, Any]:
         raise ConfigError(
             f"{path} is YAML, and the package PyYAML is missing",
             why="it is an extra of kcli",
-            do="pip install 'kcli-kafka[yaml]'",
+            do=installation("yaml"),
         ) from None
     try:
         depth = 0

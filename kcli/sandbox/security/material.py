@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from kcli.core.extras import installation
 from kcli.core.secret import Secret
 from kcli.files.atomic import replace_file
-from kcli.sandbox.errors import RefusedError, SandboxError
-from kcli.sandbox.java import EXTRA
+from kcli.sandbox.errors import ExtraMissingError, RefusedError
 from kcli.sandbox.security.names import BROKER, HOSTS, USERS, Names, node_name
 
 _STORES = "stores"
@@ -35,12 +35,12 @@ class Material:
 
 
 def require_cryptography() -> None:
-    """SandboxError without the package that makes certificates."""
+    """ExtraMissingError without the package that makes certificates."""
     if find_spec("cryptography") is None:
-        raise SandboxError(
+        raise ExtraMissingError(
             "--secure needs the Python package cryptography, which is not installed",
             why="it makes the certificates and signs the tokens",
-            do=EXTRA,
+            do=installation("sandbox"),
         )
 
 

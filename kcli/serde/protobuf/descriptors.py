@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kcli.serde.extras import library
+from kcli.core.extras import library
 from kcli.serde.protobuf.protoc import compile_path, compile_texts
 from kcli.serde.protobuf.well_known import is_well_known, well_known_file
 

@@ -9,7 +9,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from kcli.serde.extras import library
+from kcli.core.extras import library
 from kcli.serde.json_text import check_depth
 from kcli.serde.protobuf.descriptors import ProtoFile, from_path, from_registry, path_of
 from kcli.serde.registry.client import Schema

@@ -24,6 +24,7 @@ KEYS = pytest.mark.parametrize(
         ("sasl.kerberos.keytab", ["security.protocol=SASL_SSL", "sasl.mechanism=GSSAPI"]),
         ("sasl.oauthbearer.token.file", ["security.protocol=SASL_SSL", "sasl.mechanism=OAUTHBEARER"]),
         ("schema.registry.ssl.key.location", []),
+        ("schema.registry.ssl.certificate.location", []),
     ],
 )
 

@@ -16,7 +16,7 @@ from kcli.profiles.pairs import raise_error
 from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
-from kcli.profiles.sources import Sources
+from kcli.profiles.sources import Sources, is_sandbox
 from tests.command import ROOT
 
 USER = """current = "prod"
@@ -82,6 +82,119 @@ def test_a_side_of_a_mirror_takes_its_brokers_from_its_profile_alone() -> None:
     with pytest.raises(ConfigError, match="profile bare names no broker"):
         resolved(profile="bare", **sources)
     assert resolved(ignores_current=True, flags={"bootstrap.servers": "x:1"}).profile is None
+
+
+OTHER: list[tuple[str, dict[str, Any]]] = [
+    ("-b", {"flags": {"bootstrap.servers": "other:1"}}),
+    ("-X", {"properties": ["metadata.broker.list=prod:1,other:1"]}),
+    ("f:2", {"files": ["f"], "read_file": lambda _path: "acks=1\nbootstrap.servers=other"}),
+    (
+        "v:1",
+        {"files": ["v"], "read_file": lambda _path: "bootstrap.servers=other", "files_from_variable": True},
+    ),
+    ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "other:1"}}),
+    ("KCLI_X_BOOTSTRAP_SERVERS", {"environ": {"KCLI_X_BOOTSTRAP_SERVERS": "prod:2"}}),
+]
+"""Ways to name another cluster than that of the profile prod."""
+
+
+def with_variable(sources: dict[str, Any], **variables: str) -> dict[str, Any]:
+    return {**sources, "environ": {**sources.get("environ", {}), **variables}}
+
+
+@pytest.mark.parametrize(("origin", "sources"), OTHER)
+def test_another_cluster_by_address_starts_without_the_current_profile(
+    origin: str, sources: dict[str, Any]
+) -> None:
+    found = resolved(**sources)
+    assert found.profile is None
+    assert found.origins["bootstrap_servers"] == origin
+    assert found.values["linger_ms"] == 1.0  # that of [defaults]
+    assert found.details[-1] == (
+        f"profile prod (from current in u:1) is not used: {origin} names another cluster; --profile prod beside it "
+        "uses the profile's options"
+    )
+
+
+@pytest.mark.parametrize(("origin", "sources"), OTHER)
+def test_a_profile_that_is_chosen_beside_the_address_keeps_its_options(
+    origin: str, sources: dict[str, Any]
+) -> None:
+    found = resolved(profile="prod", **sources)
+    assert (found.profile is not None, found.values["linger_ms"]) == (True, 2.0)
+    assert found.origins["bootstrap_servers"] == origin
+    on_line = origin in ("-b", "-X", "f:2")
+    chosen = resolved(**with_variable(sources, KCLI_PROFILE="prod"))
+    assert (chosen.profile is None) == on_line
+    assert chosen.values["linger_ms"] == (1.0 if on_line else 2.0)
+
+
+@pytest.mark.parametrize(
+    ("own", "address", "same"),
+    [
+        ("p1:9092,p2:9092", "p2:9092", True),
+        ("p1:9092,p2:9092", "P2", True),
+        ("p1:9092,p2:9092", "p2:9092,p1", True),
+        ("p1:9092,p2:9092", "SSL://p1:9092", True),
+        ("p1:9092,p2:9092", "p1:9092,other:9092", False),
+        ("p1:9092", "p1:9093", False),
+        ("p1:9092", "p1", True),
+    ],
+)
+def test_brokers_of_the_profile_are_no_other_cluster(own: str, address: str, same: bool) -> None:
+    text = f'current = "p"\n[profiles.p]\nbootstrap.servers = "{own}"\nlinger.ms = 2'
+    found = resolved(text, flags={"bootstrap.servers": address})
+    assert (found.profile is not None) == same
+    assert ("linger_ms" in found.values) == same
+
+
+def test_a_profile_without_brokers_is_for_any_address() -> None:
+    found = resolved(USER.replace('"prod"', '"bare"'), flags={"bootstrap.servers": "h:1"})
+    assert found.profile is not None
+    assert found.values["client_id"] == "bare"
+
+
+@pytest.mark.parametrize("sources", [{}, *(sources for _origin, sources in OTHER)])
+def test_secrets_among_the_variables_of_a_cluster_are_not_for_another_one(sources: dict[str, Any]) -> None:
+    secrets = {
+        "KAFKA_SASL_USERNAME": "u",
+        "KAFKA_SASL_PASSWORD": "hunter2",
+        "KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+    }
+    found = resolved(**with_variable(sources, KAFKA_BOOTSTRAP_SERVERS="kafka:1", **secrets))
+    assert not {"sasl_username", "sasl_password", "security_protocol"} & found.values.keys()
+    assert "KAFKA_SASL_PASSWORD" in found.details[-1]
+    assert "names another cluster" in found.details[-1]
+    without_brokers = resolved(**with_variable(sources, **secrets))
+    assert without_brokers.values["sasl_username"] == "u"
+
+
+def test_a_sandbox_is_a_profile_by_its_name() -> None:
+    options = {"bootstrap.servers": "s:1", "security.protocol": "SSL"}
+    found = resolved(profile="sandbox:dev", sandbox={"dev": options}.__getitem__)
+    assert found.profile is not None
+    assert (found.profile.name, found.profile.origin) == ("sandbox:dev", "sandbox dev")
+    assert found.origins == {
+        **found.origins,
+        "bootstrap_servers": "sandbox dev",
+        "security_protocol": "sandbox dev",
+    }
+    for chosen in ({"environ": {"KCLI_PROFILE": "sandbox:dev"}}, {"text": 'current = "sandbox:dev"'}):
+        assert resolved(sandbox={"dev": options}.__getitem__, **chosen).values["bootstrap_servers"] == "s:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "sandbox"),
+    [
+        ("sandbox:dev", True),
+        ("sandbox:9092", False),
+        ("sandbox:9092,h:1", False),
+        ("sandbox", False),
+        ("sandbox:1a", True),
+    ],
+)
+def test_a_sandbox_is_told_from_a_host_of_that_name(name: str, sandbox: bool) -> None:
+    assert is_sandbox(name) == sandbox
 
 
 @pytest.mark.case("S1")

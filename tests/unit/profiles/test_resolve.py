@@ -139,9 +139,10 @@ def test_kafka_variables_are_reported_when_used_and_only_then() -> None:
     environ = {"KAFKA_BOOTSTRAP_SERVERS": "k:1", "KAFKA_SECURITY_PROTOCOL": "SSL"}
     said = resolve(Sources(environ=environ)).notes
     assert said == ("using KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL from the environment",)
-    flags = {"bootstrap.servers": "h:1"}
-    said = resolve(Sources(environ=environ, flags=flags)).notes
+    said = resolve(Sources(environ=environ, flags={"bootstrap.servers": "k:1"})).notes
     assert said == ("using KAFKA_SECURITY_PROTOCOL from the environment",)
+    found = resolve(Sources(environ=environ, flags={"bootstrap.servers": "h:1"}))
+    assert (found.notes, found.values) == ((), {"bootstrap_servers": "h:1"})
 
 
 def test_kafka_variables_of_others_are_no_error() -> None:

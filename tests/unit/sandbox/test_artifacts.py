@@ -8,7 +8,7 @@ import pytest
 from kcli.sandbox import artifacts
 from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.download import logging_jars
-from kcli.sandbox.errors import DownloadError
+from kcli.sandbox.errors import ExtraMissingError
 from kcli.sandbox.jar_list import Jar, cached_versions, read_jar_list, repository_of, write_jar_list
 
 
@@ -48,9 +48,10 @@ def test_a_damaged_list_is_no_list(tmp_path: Path, text: str) -> None:
 def test_without_jgo_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, "9.9.9")
     monkeypatch.setattr(artifacts, "find_spec", lambda _name: None)
-    with pytest.raises(DownloadError) as caught:
+    with pytest.raises(ExtraMissingError) as caught:
         classpath("1.2.3", cache=tmp_path)
     assert "kcli-kafka[sandbox]" in caught.value.do
+    assert caught.value.exit_code == 2
     assert "ready without a network: 9.9.9" in caught.value.why
 
 

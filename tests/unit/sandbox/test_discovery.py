@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.sandbox.discovery import find_sandbox, running
-from kcli.sandbox.errors import SeveralSandboxesError
+from kcli.sandbox.discovery import find_sandbox, options_of, running
+from kcli.sandbox.errors import SeveralSandboxesError, UsageError
 from kcli.sandbox.state import FILE_NAME, Phase
 from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
 
@@ -84,3 +84,38 @@ def test_discovery_loads_nothing_heavy() -> None:
     code = "import sys, kcli.sandbox.discovery; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
     assert not loaded & {"jgo", "requests", "subprocess", "socket", "threading", "click", "ssl", "logging"}
+
+
+def test_one_is_found_by_its_name() -> None:
+    remember(make_state("a", process=this_process(), port=1))
+    remember(make_state("default", process=this_process(), port=2))
+    assert options_of("a") == {"bootstrap.servers": "127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "why", "do"),
+    [
+        (
+            "dev",
+            "sandbox dev is not running",
+            "running are a",
+            "start it: `kcli sandbox up dev`, or choose sandbox:a",
+        ),
+        (
+            "new",
+            "there is no sandbox new",
+            "running are a",
+            "start it: `kcli sandbox up new`, or choose sandbox:a",
+        ),
+        ("", "'' is not a valid sandbox name", "a name has letters", "as in `kcli sandbox up test`"),
+    ],
+)
+def test_one_that_does_not_run_is_refused_with_the_line_that_starts_it(
+    name: str, what: str, why: str, do: str
+) -> None:
+    remember(make_state("a", process=this_process()))
+    remember(make_state("dev", process=ENDED))
+    with pytest.raises(UsageError) as caught:
+        options_of(name)
+    assert (caught.value.what, caught.value.do, caught.value.exit_code) == (what, do, 2)
+    assert why in caught.value.why

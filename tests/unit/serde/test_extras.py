@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import open_serdes
 from kcli.serde.registry.client import Registry
@@ -21,7 +22,7 @@ def test_the_extra_is_named(name: str, library: str, writing: bool, monkeypatch:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ConfigError) as caught:
         open_serdes(parse_serdes([name]), OPTIONS, writing=writing)
-    assert caught.value.do == f"pip install 'kcli-kafka[{name}]'"
+    assert caught.value.do == installation(name)
     assert caught.value.exit_code == 2
 
 

@@ -13,7 +13,7 @@ from kcli.core import clock
 from kcli.core.connection.sasl.aws_signature import AwsCredentials, region_of, signed_payload
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.steps import Compute
-from kcli.core.errors import ConfigError
+from kcli.core.extras import library
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 from kcli.core.version import __version__
@@ -79,22 +79,17 @@ def _accepted(answer: bytes) -> bool:
 
 
 def _source(profile: str) -> Callable[[], AwsCredentials | None]:
-    try:
-        import botocore.exceptions  # an extra, loaded only for this mechanism
-        import botocore.session
-    except ImportError as error:
-        raise ConfigError(
-            "sasl.mechanism=AWS_MSK_IAM needs a library that is not installed",
-            why=str(error),
-            do="pip install 'kcli-kafka[msk-iam]'",
-        ) from None
-    session = botocore.session.Session(profile=profile or None)
+    errors, sessions = (
+        library(f"botocore.{name}", extra="msk-iam", wanted_by="sasl.mechanism=AWS_MSK_IAM")
+        for name in ("exceptions", "session")
+    )
+    session = sessions.Session(profile=profile or None)
 
     def source() -> AwsCredentials | None:
         try:
             found = session.get_credentials()
             frozen = found.get_frozen_credentials() if found is not None else None
-        except botocore.exceptions.BotoCoreError as error:
+        except errors.BotoCoreError as error:
             raise ExchangeError(f"AWS's configuration gives no credentials: {error}", _REMEDY) from None
         if frozen is None:
             return None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from kcli.core.connection.sasl.exchange import Credentials, Exchange, ExchangeError
 from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.core.options import ClientOptions
 
 NO_LAYER = 1
@@ -147,6 +148,6 @@ def _library() -> Any:
         raise ConfigError(
             "sasl.mechanism=GSSAPI needs a library that is not installed",
             why=str(error),
-            do="pip install 'kcli-kafka[kerberos]' (it needs the Kerberos libraries of the system, such as libkrb5-dev)",
+            do=f"{installation('kerberos')} (it needs the Kerberos libraries of the system, such as libkrb5-dev)",
         ) from None
     return library

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
+from kcli.core.extras import installation
 from kcli.core.net.tls.pem import with_line_breaks
 from kcli.core.net.tls.pem_files import (
     certificates_in,
@@ -258,7 +259,7 @@ def _open_pkcs12(data: bytes, password: Secret, what: str, option: str) -> _Pkcs
         raise ConfigError(
             f"cannot open {what}: PKCS12 needs a library",
             why="the Python package cryptography is not installed",
-            do="pip install 'kcli-kafka[pkcs12]', or convert the store: openssl pkcs12 -in STORE -out STORE.pem",
+            do=f"{installation('pkcs12')}, or convert the store: openssl pkcs12 -in STORE -out STORE.pem",
         ) from None
     try:
         opened = pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from kcli.core.clock import monotonic
 from kcli.core.errors import AuthError, ConnectError, KcliError, NotFoundError, OutcomeUnknownError
+from kcli.core.extras import library
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.zookeeper.hosts import Hosts
-from kcli.serde.extras import library
 
 WINDOW = 256
 EXTRA = "zookeeper"

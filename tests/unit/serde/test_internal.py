@@ -154,6 +154,25 @@ def test_every_kind_is_read(topic: str, kind: RecordKind) -> None:
         dump_json(value)
 
 
+def test_a_member_of_the_consumer_protocol() -> None:
+    """A record of librdkafka's member: the last field, tagged, is a struct that is null, in one byte 00."""
+    key = b"\0\5" + b"\0\1g" + b"\0\1m"
+    value = bytes.fromhex(
+        "000005692fc3bc000872646b61666b610b2f3132372e302e302e31020461637401000493e00001000100"
+    )
+    assert value_of("consumer_offsets", key, value)["data"] == {
+        "instance_id": "i/ü",
+        "rack_id": None,
+        "client_id": "rdkafka",
+        "client_host": "/127.0.0.1",
+        "subscribed_topic_names": ["act"],
+        "subscribed_topic_regex": "",
+        "rebalance_timeout_ms": 300000,
+        "server_assignor": None,
+        "classic_member_metadata": None,
+    }
+
+
 def test_what_a_newer_broker_wrote_keeps_its_bytes() -> None:
     raw = {"data": "eHk=", "data_encoding": "base64"}
     assert key_of("consumer_offsets", b"\0\x2axy") == {"type": 42, **raw}

@@ -670,11 +670,25 @@ def test_a_group_of_neither_kind_is_refused_as_such() -> None:
         assert "share or a streams group" in str(error)
 
 
-def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() -> None:
+MALFORMED = b"\0\1\xff"
+
+
+@pytest.mark.parametrize(
+    ("malformed", "topics", "partitions"),
+    [
+        ("member_assignment", ("t",), None),
+        ("member_metadata", (), (T0, T1, T2)),
+        ("member_metadata member_assignment", (), None),
+    ],
+)
+def test_members_bytes_that_cannot_be_read_hide_nothing_else(
+    malformed: str, topics: tuple[str, ...], partitions: tuple[TopicPartition, ...] | None
+) -> None:
     def garbled(_request: Any, answer: Any) -> None:
         for group in answer.groups:
             for row in group.members:
-                row.member_assignment = b"\0\1\xff"
+                for part in malformed.split():
+                    setattr(row, part, MALFORMED)
 
     with FakeCluster(1, topics={"t": 3}) as cluster:
         Member(cluster, "g")
@@ -682,7 +696,24 @@ def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() ->
         with administrator(cluster) as admin:
             (found,) = admin.describe_groups(["g"]).values()
         assert isinstance(found, GroupDescription)
-        assert (found.members[0].subscription, found.members[0].assignment) == (("t",), None)
+        assert (found.members[0].subscription, found.members[0].assignment) == (topics, partitions)
+
+
+def test_a_member_of_kafka_go_is_described_with_its_topics_and_partitions() -> None:
+    """Its subscription says version 1 and has the fields of version 0."""
+
+    def of_kafka_go(_request: Any, answer: Any) -> None:
+        for group in answer.groups:
+            for row in group.members:
+                row.member_metadata = bytes.fromhex("0001000000010001" + b"t".hex() + "ffffffff")
+
+    with FakeCluster(1, topics={"t": 3}) as cluster:
+        Member(cluster, "g")
+        cluster.replace(DescribeGroupsRequest, of_kafka_go)
+        with administrator(cluster) as admin:
+            (found,) = admin.describe_groups(["g"]).values()
+        assert isinstance(found, GroupDescription)
+        assert (found.members[0].subscription, found.members[0].assignment) == (("t",), (T0, T1, T2))
 
 
 @pytest.mark.case("S3-8", "O4")

@@ -105,6 +105,17 @@ def test_what_members_of_other_groups_say_stays_bytes() -> None:
     assert (member["subscription"], member["assignment"]) == ("AAE=", "/w==")
 
 
+def test_one_part_of_a_member_that_cannot_be_read_leaves_the_other() -> None:
+    kafka_go = bytes.fromhex("0001000000010001" + b"t".hex() + "ffffffff")
+    (member,) = group(3, "consumer", kafka_go, b"\xff")["members"]
+    assert (member["subscription"], member["assignment"]) == (
+        {"topics": ["t"], "owned_partitions": []},
+        "/w==",
+    )
+    (member,) = group(3, "consumer", b"\0\1", encode_assignment(Assignment()))["members"]
+    assert (member["subscription"], member["assignment"]) == ("AAE=", {"partitions": []})
+
+
 @pytest.mark.parametrize("version", [0, 1])
 def test_a_transaction(version: int) -> None:
     key = data_of(TransactionLogKey, 0, transactional_id="tx")

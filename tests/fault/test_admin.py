@@ -425,6 +425,32 @@ def test_no_commit_is_distinguished_from_an_offset() -> None:
         assert found == {"g": {T0: at(0), T1: None}, "nobody": {T0: None}, "none": {}, "empty": {}}
 
 
+def _unknown_to_kfake(request: Any, answer: Any) -> None:
+    """The group ``none``: before version 2 the code is in the rows, from 8 on in the row of the group."""
+    groups = answer.groups or ([answer] if request.group_id == "none" else [])
+    for group in groups:
+        if group is answer or group.group_id == "none":
+            for topic in group.topics:
+                for row in topic.partitions:
+                    row.error_code = Code.GROUP_ID_NOT_FOUND
+            group.error_code = Code.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.case("S1-6")
+@pytest.mark.parametrize("version", [9, 7, 1])
+def test_a_group_that_the_broker_does_not_know_has_no_commits(version: int) -> None:
+    """Kafka says so with no rows, kfake with GROUP_ID_NOT_FOUND; the other groups of the request are read."""
+    with FakeCluster(1, topics={"t": 3}) as cluster:
+        committed(cluster, {"g": {T0: 3}})
+        cluster.cap_versions({OffsetFetchRequest: version})
+        cluster.replace(OffsetFetchRequest, _unknown_to_kfake)
+        with administrator(cluster) as admin:
+            found = admin.fetch_offsets({"none": [T0, T1], "g": [T0]})
+            assert found == {"none": {T0: None, T1: None}, "g": {T0: at(3)}}
+            if version > 1:
+                assert admin.fetch_offsets({"none": None}) == {"none": {}}
+
+
 def test_an_answer_that_is_no_offset_is_an_error() -> None:
     def below(_request: Any, answer: Any) -> None:
         for group in answer.groups:

@@ -7,6 +7,7 @@ from kcli.commands.groups import _rewind_rows as rows
 from kcli.commands.groups import _rewind_text as text
 from kcli.commands.groups._partition_errors import (
     failed_errors,
+    lost_metadata_error,
     not_proven_error,
     overwritten_error,
     refusal_codes,
@@ -100,6 +101,8 @@ def report_executed(
         _report_errors(inv, report)
         if report.error is None:
             inv.talk.note(text.done_text(report) if tried else text.nothing_text(report))
+        if any(outcome.without_metadata for outcome in report.outcomes):
+            inv.talk.warn(text.without_metadata_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
         if report.journal_error is not None:
@@ -139,6 +142,8 @@ def outcome_errors(report: GroupReport) -> Iterator[KcliError]:
     yield from failed_errors(group, [one for one in failed if not isinstance(one, NotProvenError)])
     if (not_proven := not_proven_error(report)) is not None:
         yield not_proven
+    if (lost_metadata := lost_metadata_error(report)) is not None:
+        yield lost_metadata
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

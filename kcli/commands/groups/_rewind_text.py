@@ -132,6 +132,14 @@ def rest_text(count: Callable[[str], int]) -> str:
     )
 
 
+def without_metadata_text(report: GroupReport) -> str:
+    """The new offsets were read back without metadata, and so without the mark of this rewind."""
+    return (
+        f"group {report.plan.group}: the broker keeps no metadata of commits; the offsets are as requested, but a rewind "
+        "from another machine would not recognise this one"
+    )
+
+
 def missing_text(report: GroupReport) -> str:
     """The members that have not rejoined a group that was rewound as it ran."""
     have = "has" if len(report.missing) == 1 else "have"

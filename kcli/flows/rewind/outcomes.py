@@ -39,6 +39,12 @@ class UnprovenError(OutcomeUnknownError):
     exit_code = 6
 
 
+class LostMetadataError(KcliError):
+    """Offsets were set and read back without the application's metadata, which was to be kept."""
+
+    exit_code = 6
+
+
 class NotProvenError(KcliError):
     """A partition of a live group was set and read back, but its members were not seen to continue from there."""
 
@@ -61,6 +67,14 @@ class Outcome:
     error: KcliError | None = None
     member: MemberDescription | None = None
     seen: tuple[tuple[float, int | None], ...] = ()
+
+    @property
+    def without_metadata(self) -> OffsetAndMetadata | None:
+        """The new commit, if its offset was read back without its metadata: tansu stores none."""
+        new, found = self.item.new, self.found
+        if self.status != VERIFIED or new is None or found is None:
+            return None
+        return new if new.metadata and not found.metadata else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +237,10 @@ def _explained(error: KcliError, tp: TopicPartition, remedies: Remedies) -> Kcli
 
 
 def is_same_commit(found: OffsetAndMetadata | None, new: OffsetAndMetadata | None) -> bool:
-    """Compares commits; brokers that store no leader epochs return −1."""
+    """Compares commits; brokers that store no leader epochs return −1, those that store no metadata return none."""
     if found is None or new is None:
         return found is new
-    return found._replace(leader_epoch=new.leader_epoch) == new
+    return found._replace(leader_epoch=new.leader_epoch) in (new, new._replace(metadata=""))
 
 
 def unchanged_report(plan: GroupPlan) -> GroupReport:

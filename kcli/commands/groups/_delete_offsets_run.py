@@ -13,6 +13,7 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+from kcli.core.own_names import own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.output.progress import counted
 
@@ -39,7 +40,8 @@ def run(inv: Invocation, name: str, scopes: Sequence[TopicPartitions]) -> int:
                 show_plan(inv, plan)
             remarks()
             return inv.finish(done=False)
-        if not confirm(inv, plan, f"Delete these offsets of group {name}?", name=name, remarks=remarks):
+        question, own = f"Delete these offsets of group {name}?", own_group_danger(name)
+        if not confirm(inv, plan, question, name=name, danger=own, remarks=remarks):
             return inv.finish(done=False)
         deleted = without_errors(inv, admin.delete_offsets({name: lost})[name])
         if deleted:

@@ -11,6 +11,7 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.own_names import own_group_danger
 
 
 def delete(inv: Invocation, names: Sequence[str], match: str | None) -> int:
@@ -52,4 +53,5 @@ def _confirmed(inv: Invocation, group: GroupDescription, committed: Committed | 
         show_plan(inv, plan)
         inv.failed(live_error(group, f"group {group.group_id} was not deleted"))
         return False
-    return confirm(inv, plan, f"Delete group {group.group_id}?", name=group.group_id)
+    own = own_group_danger(group.group_id)
+    return confirm(inv, plan, f"Delete group {group.group_id}?", name=group.group_id, danger=own)

@@ -23,6 +23,13 @@ def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
     )
 
 
+def internal_option() -> Callable[[Any], Any]:
+    """``--internal``."""
+    return click.option(
+        "--internal", is_flag=True, help="kcli's own groups too, which store the positions of its jobs"
+    )
+
+
 def selected(scopes: Sequence[TopicPartitions]) -> Callable[[TopicPartition], bool]:
     """Whether a partition is in ``scopes``; every partition is where there are none."""
     return lambda tp: not scopes or any(tp in scope for scope in scopes)

@@ -2,6 +2,7 @@
 
 import click
 
+from kcli.commands.groups._options import internal_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import OUTPUT_KINDS
@@ -31,6 +32,7 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.option("--state", is_flag=True, help="only a line for each group")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
+@internal_option()
 @click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit")
 @pass_invocation
 def describe_groups(
@@ -39,6 +41,7 @@ def describe_groups(
     names: tuple[str, ...],
     match: str | None,
     every: bool,
+    internal: bool,
     peek: int | None,
     **sections: bool,
 ) -> int:
@@ -81,4 +84,4 @@ def describe_groups(
         )
     from kcli.commands.groups._describe_run import DescribeRun  # clients are loaded when the command runs
 
-    return DescribeRun(inv, names, section, peek).run(match, every=every)
+    return DescribeRun(inv, names, section, peek).run(match, every=every, internal=internal)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.groups._options import topics_option, zookeeper_option
+from kcli.commands.groups._options import internal_option, topics_option, zookeeper_option
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -32,6 +32,7 @@ FORMS = (*OUTPUTS, "zookeeper")
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--all", "every", is_flag=True, help="all groups")
+@internal_option()
 @click.option(
     "--format",
     "form",

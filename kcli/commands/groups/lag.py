@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.groups._options import internal_option
 from kcli.commands.shared.cluster import connect, open_admin, unique
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -40,6 +41,7 @@ SHORTEST_INTERVAL = 0.1
         "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
     ),
     click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
+    internal_option(),
     click.option("--only-lagging", is_flag=True, help="leave out lines without lag"),
     click.option(
         "--by",

@@ -11,7 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
-from kcli.flows.groups.checkpoint_groups import is_checkpoint_group, only_checkpoint_groups
+from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
 
 if TYPE_CHECKING:
@@ -65,20 +65,20 @@ def listed_groups(
     *,
     states: Sequence[str] = (),
     types: Sequence[str] = (),
+    internal: bool = False,
 ) -> list[ListedGroup]:
     """The groups of all brokers, by shell pattern; it is reported where a broker does not respond, or there are none.
 
-    Groups that kcli uses for itself are included only if the pattern asks for them.
+    Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them.
     """
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
-    own = only_checkpoint_groups(match)
+    own = internal or means_own_groups(match)
     found = [
         row
         for row in listing.groups
-        if (match is None or fnmatchcase(row.group_id, match))
-        and (own or not is_checkpoint_group(row.group_id))
+        if (match is None or fnmatchcase(row.group_id, match)) and (own or not is_own_group(row.group_id))
     ]
     if not found:
         partial = bool(listing.errors)

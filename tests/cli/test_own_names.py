@@ -198,6 +198,13 @@ def test_a_named_group_is_shown_with_what_it_is(name: str, cluster: FakeCluster)
     assert done.stdout == b"one,0,0\n"
 
 
+@pytest.mark.parametrize("line", [("list",), ("describe", "--all"), ("list", "--match", "*")], ids=" ".join)
+def test_where_there_are_no_others_a_list_says_so(line: tuple[str, ...], changeable: FakeCluster) -> None:
+    commit(changeable, GROUPS[1], {T0: OffsetAndMetadata(0)})
+    done = kcli("groups", *line, bootstrap=changeable.bootstrap)
+    assert b" but kcli's own, or none that this client may describe" in done.stderr
+
+
 # --- changes ----------------------------------------------------------------------------------------------
 
 CHANGES = {

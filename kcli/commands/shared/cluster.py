@@ -46,16 +46,19 @@ def connect(inv: Invocation, admin: Admin) -> str:
     return inv.cluster_id
 
 
-def no_groups(match: str | None, *, selected: bool = False, partial: bool = False) -> str:
-    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked."""
+def no_groups(match: str | None, *, selected: bool = False, partial: bool = False, own: bool = False) -> str:
+    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked; ``own``: some
+    of kcli's own were left out.
+    """
     if match is not None:
         none = f"no group matches {match}"
     elif selected:
         none = "no group matches"
     else:
         none = "no group was listed" if partial else "there are no groups"
+    but = " but kcli's own" if own else ""
     where = ", as far as brokers responded" if partial else ""
-    return f"{none}{where}, {OR_HIDDEN}"
+    return f"{none}{but}{where}, {OR_HIDDEN}"
 
 
 def listed_groups(
@@ -75,14 +78,11 @@ def listed_groups(
     for error in listing.errors.values():
         inv.failed(error)
     own = internal or means_own_groups(match)
-    found = [
-        row
-        for row in listing.groups
-        if (match is None or fnmatchcase(row.group_id, match)) and (own or not is_own_group(row.group_id))
-    ]
+    matching = [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
+    found = [row for row in matching if own or not is_own_group(row.group_id)]
     if not found:
-        partial = bool(listing.errors)
-        inv.talk.remark(no_groups(match, selected=bool(states or types), partial=partial))
+        partial, selected = bool(listing.errors), bool(states or types)
+        inv.talk.remark(no_groups(match, selected=selected, partial=partial, own=bool(matching)))
     return found
 
 

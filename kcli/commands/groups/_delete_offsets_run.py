@@ -1,7 +1,6 @@
 """What ``kcli groups delete-offsets`` does: deletes committed offsets of some partitions."""
 
 from collections.abc import Collection, Sequence
-from shlex import quote
 
 from kcli.commands.groups._losses import live_error, offsets_plan, subscribed_error, topics_of
 from kcli.commands.groups._options import single_partitions
@@ -11,6 +10,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 from kcli.core.own_names import own_group_danger
@@ -60,7 +60,7 @@ def _chosen(
             why=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
             if present
             else "it has no committed offsets at all",
-            do=f"`kcli groups describe {quote(name)}` shows its offsets"
+            do=f"`kcli groups describe {group_argument(name)}` shows its offsets"
             if present
             else "nothing is to be deleted",
         )

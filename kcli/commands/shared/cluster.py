@@ -47,8 +47,8 @@ def connect(inv: Invocation, admin: Admin) -> str:
 
 
 def no_groups(match: str | None, *, selected: bool = False, partial: bool = False, own: bool = False) -> str:
-    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked; ``own``: some
-    of kcli's own were left out.
+    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked; ``own``:
+    some of kcli's own were left out.
     """
     if match is not None:
         none = f"no group matches {match}"

@@ -168,7 +168,8 @@ class _Describe:
             )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
-            elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API even when disabled
+            elif row.error_code == UNSUPPORTED_VERSION or not row.group_id:
+                # 3.x advertises the API even when disabled; and only classic groups may have an empty name.
                 outcome = unknown_group(row.group_id)
             yield row.group_id, outcome, _modern(row, self._coordinator(row.group_id))
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
 
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -157,15 +157,15 @@ def without_check(outcome: Outcome, group: str) -> Outcome:
     """Without the advice to use --check: the journal has nothing to check."""
     if not isinstance(outcome.error, NotProvenError):
         return outcome
-    do = f"see what is committed now: kcli groups describe {quote(group)} --offsets"
+    do = f"see what is committed now: kcli groups describe {group_argument(group)} --offsets"
     return replace(outcome, error=NotProvenError(outcome.error.what, why=outcome.error.why, do=do))
 
 
 def rewind_command(group: str, flags: str) -> str:
     """``kcli groups rewind`` of this group; quotes the group, and guards a name that looks like an option."""
     if group.startswith("-"):
-        return f"kcli groups rewind {flags} -- {quote(group)}"
-    return f"kcli groups rewind {quote(group)} {flags}"
+        return f"kcli groups rewind {flags} -- {group_argument(group)}"
+    return f"kcli groups rewind {group_argument(group)} {flags}"
 
 
 def _why(verdict: PartitionVerdict, seconds: float) -> str:

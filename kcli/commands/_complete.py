@@ -24,6 +24,7 @@ from kcli.commands.shared.sources import sources_of
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions
+from kcli.core.own_names import GROUP_PREFIXES
 from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.bash_word import bash_word, insertion
@@ -46,8 +47,10 @@ _RESPONSES_WITHIN = 0.27
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
 _SANDBOXES, _PROFILES = "sandboxes", "profiles"
-_KINDS = {"groups": "kcli-produce.", "topics": "__", _SANDBOXES: "", _PROFILES: ""}
-"""What may be requested, and the prefix of names that belong to the cluster itself, or to kcli."""
+_KINDS: dict[str, str | tuple[str, ...]] = {
+    "groups": GROUP_PREFIXES, "topics": "__", _SANDBOXES: "", _PROFILES: ""
+}  # fmt: skip
+"""What may be requested, and how names begin that belong to the cluster itself, or to kcli."""
 
 
 class Request(NamedTuple):

@@ -8,6 +8,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
 from kcli.profiles.applicability import Unused
 from kcli.profiles.pairs import COMMAND_LINE
@@ -60,6 +61,10 @@ def group_of(inv: Invocation, flags: dict[str, Any]) -> str | None:
     name = _configured_group(inv, flags)
     if name is not None:
         inv.check_may_change(f"joining group {name}")
+        if (danger := own_group_danger(name)) and not inv.dry_run:
+            from kcli.commands.shared.confirm import confirm  # only for a group of kcli's own
+
+            confirm(inv, f"Join group {name}", f"Join group {name}?", name=name, danger=danger)
     if flags["commit"] is not None and name is None:
         raise usage(
             f"kcli consume: {'--commit' if flags['commit'] else '--no-commit'} without -g",

@@ -12,6 +12,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Codec, check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ProducerOptions
+from kcli.core.own_names import own_topic_purpose
 from kcli.profiles.applicability import Unused
 
 _UNLIMITED_MS = 2**31 - 1
@@ -24,6 +25,11 @@ def run(
     """Runs the command; ``first`` is the first argument, ``named`` the topics of ``-t``. Returns the exit status."""
     topic, files = _topic_and_files(first, files, named)
     check_topic_name(topic, "produce")
+    if (holds := own_topic_purpose(topic)) and not inv.dry_run:
+        from kcli.commands.shared.confirm import confirm  # only for a topic of kcli's own
+
+        danger = f"{topic} is kcli's own topic: it holds {holds}"
+        confirm(inv, f"Produce to topic {topic}", f"Produce to {topic}?", name=topic, danger=danger)
     _check_flags(inv, flags)
     own = _own_options(flags)
     patient = None if "max_block_ms" in inv.resolved.values else _UNLIMITED_MS

@@ -6,10 +6,10 @@ from functools import partial
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.own_names import CHECKPOINTS
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.checkpoint import Checkpoint
-from kcli.flows.groups.checkpoint_groups import checkpoint_group
 from kcli.flows.produce import ProduceRun
 from kcli.flows.produce_transactions import DEFAULT_EVERY, TransactionalRun, Transactions, resumed_position
 
@@ -28,7 +28,7 @@ def transactional_flow(
         producer.init_transactions(max(inv.timeout, options.request_timeout_ms / 1000))
     limits = Transactions(every or DEFAULT_EVERY)
     if checkpoint is not None:
-        group, tp = checkpoint_group(name), TopicPartition(topic, 0)
+        group, tp = CHECKPOINTS + name, TopicPartition(topic, 0)
         if checkpoint.resumes:
             with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
                 stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]

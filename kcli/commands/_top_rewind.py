@@ -20,6 +20,7 @@ from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
+from kcli.core.own_names import own_group_danger
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
@@ -142,7 +143,7 @@ class Rewinds:
         )
 
     def _caution(self, plan: RewindPlan) -> str:
-        _, danger = protected(self._inv, None, subject(plan), None)
+        _, danger = protected(self._inv, None, subject(plan), own_group_danger(subject(plan) or ""))
         return "" if danger is None else f"{danger}."
 
     def _remark(self, remark: KcliError | str) -> Trouble:

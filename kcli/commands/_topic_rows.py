@@ -12,6 +12,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.core.own_names import own_topic_purpose
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
@@ -80,7 +81,8 @@ _PURPOSES = {
 
 def purpose(topic: TopicInfo) -> str | None:
     """What an internal topic is for; None for any other."""
-    what = _PURPOSES.get(topic.name, "state of the brokers" if topic.internal else None)
+    of_brokers = "state of the brokers" if topic.internal else None
+    what = _PURPOSES.get(topic.name) or own_topic_purpose(topic.name) or of_brokers
     return what and f"{topic.name} is an internal topic: it holds {what}"
 
 

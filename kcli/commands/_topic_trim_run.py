@@ -23,6 +23,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
+from kcli.core.own_names import is_own_topic
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.config_values import list_words
@@ -143,7 +144,9 @@ def _check_may_be_trimmed(admin: Admin, topic: TopicInfo) -> None:
         raise TrimRefusedError(
             f"records of topic {topic.name} are not deleted",
             why=purpose,
-            do="Kafka compacts it by itself; `kcli groups delete-offsets` deletes committed offsets",
+            do="Kafka compacts it by itself"
+            if is_own_topic(topic.name)
+            else "Kafka compacts it by itself; `kcli groups delete-offsets` deletes committed offsets",
         )
     (entries,) = admin.describe_configs(
         [ConfigResource(ConfigKind.TOPIC, topic.name)], keys=["cleanup.policy"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -422,6 +423,44 @@ def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, 
         ("overwritten", 9),
         ("verified", 0),
     ]
+
+
+def without_metadata(_request: Any, answer: Any) -> None:
+    for topic in [*answer.topics, *(topic for group in answer.groups for topic in group.topics)]:
+        for row in topic.partitions:
+            row.metadata = ""
+
+
+@pytest.mark.case("O16", "O17")
+def test_a_broker_that_stores_no_metadata_is_not_another_client(cluster: FakeCluster, rewind: Kcli) -> None:
+    """As tansu: the offsets are as requested, and there is no mark."""
+    cluster.replace(OffsetFetchRequest, without_metadata)
+    done = rewind("g", "--to", "earliest", "--yes", "-o", "json")
+    assert "overwritten" not in done.stderr
+    assert "group g: the broker keeps no metadata of commits; the offsets are as requested" in done.stderr
+    found = json.loads(done.stdout)["items"]
+    assert [(row["status"], row["found"], row["note"]) for row in found] == [
+        ("verified", 0, "set, without its metadata")
+    ] * 3
+    rewind("g", "--undo", "--yes")
+    assert offsets(cluster) == [20, 15, 20]
+
+
+@pytest.mark.case("O17")
+def test_metadata_of_an_application_that_is_lost_is_an_error(cluster: FakeCluster, rewind: Kcli) -> None:
+    """It was there when the plan was made. The offset is as requested."""
+
+    def after_the_commit(request: Any, answer: Any) -> None:
+        if len(cluster.seen(OffsetCommitRequest)) > before:
+            without_metadata(request, answer)
+
+    before = len(cluster.seen(OffsetCommitRequest))
+    cluster.replace(OffsetFetchRequest, after_the_commit)
+    done = rewind("g", "--to", "earliest", "--yes", code=6)
+    assert "kcli: the metadata of 1 commit of group g is lost" in done.stderr
+    assert "the new offset of t-0 as requested, without its metadata" in done.stderr
+    assert "overwritten" not in done.stderr
+    assert offsets(cluster) == [0, 0, 0]
 
 
 @pytest.mark.case("O17")

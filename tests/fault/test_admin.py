@@ -425,6 +425,32 @@ def test_no_commit_is_distinguished_from_an_offset() -> None:
         assert found == {"g": {T0: at(0), T1: None}, "nobody": {T0: None}, "none": {}, "empty": {}}
 
 
+def _unknown_to_kfake(request: Any, answer: Any) -> None:
+    """The group ``none``: before version 2 the code is in the rows, from 8 on in the row of the group."""
+    groups = answer.groups or ([answer] if request.group_id == "none" else [])
+    for group in groups:
+        if group is answer or group.group_id == "none":
+            for topic in group.topics:
+                for row in topic.partitions:
+                    row.error_code = Code.GROUP_ID_NOT_FOUND
+            group.error_code = Code.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.case("S1-6")
+@pytest.mark.parametrize("version", [9, 7, 1])
+def test_a_group_that_the_broker_does_not_know_has_no_commits(version: int) -> None:
+    """Kafka says so with no rows, kfake with GROUP_ID_NOT_FOUND; the other groups of the request are read."""
+    with FakeCluster(1, topics={"t": 3}) as cluster:
+        committed(cluster, {"g": {T0: 3}})
+        cluster.cap_versions({OffsetFetchRequest: version})
+        cluster.replace(OffsetFetchRequest, _unknown_to_kfake)
+        with administrator(cluster) as admin:
+            found = admin.fetch_offsets({"none": [T0, T1], "g": [T0]})
+            assert found == {"none": {T0: None, T1: None}, "g": {T0: at(3)}}
+            if version > 1:
+                assert admin.fetch_offsets({"none": None}) == {"none": {}}
+
+
 def test_an_answer_that_is_no_offset_is_an_error() -> None:
     def below(_request: Any, answer: Any) -> None:
         for group in answer.groups:
@@ -670,11 +696,25 @@ def test_a_group_of_neither_kind_is_refused_as_such() -> None:
         assert "share or a streams group" in str(error)
 
 
-def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() -> None:
+MALFORMED = b"\0\1\xff"
+
+
+@pytest.mark.parametrize(
+    ("malformed", "topics", "partitions"),
+    [
+        ("member_assignment", ("t",), None),
+        ("member_metadata", (), (T0, T1, T2)),
+        ("member_metadata member_assignment", (), None),
+    ],
+)
+def test_members_bytes_that_cannot_be_read_hide_nothing_else(
+    malformed: str, topics: tuple[str, ...], partitions: tuple[TopicPartition, ...] | None
+) -> None:
     def garbled(_request: Any, answer: Any) -> None:
         for group in answer.groups:
             for row in group.members:
-                row.member_assignment = b"\0\1\xff"
+                for part in malformed.split():
+                    setattr(row, part, MALFORMED)
 
     with FakeCluster(1, topics={"t": 3}) as cluster:
         Member(cluster, "g")
@@ -682,7 +722,24 @@ def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() ->
         with administrator(cluster) as admin:
             (found,) = admin.describe_groups(["g"]).values()
         assert isinstance(found, GroupDescription)
-        assert (found.members[0].subscription, found.members[0].assignment) == (("t",), None)
+        assert (found.members[0].subscription, found.members[0].assignment) == (topics, partitions)
+
+
+def test_a_member_of_kafka_go_is_described_with_its_topics_and_partitions() -> None:
+    """Its subscription says version 1 and has the fields of version 0."""
+
+    def of_kafka_go(_request: Any, answer: Any) -> None:
+        for group in answer.groups:
+            for row in group.members:
+                row.member_metadata = bytes.fromhex("0001000000010001" + b"t".hex() + "ffffffff")
+
+    with FakeCluster(1, topics={"t": 3}) as cluster:
+        Member(cluster, "g")
+        cluster.replace(DescribeGroupsRequest, of_kafka_go)
+        with administrator(cluster) as admin:
+            (found,) = admin.describe_groups(["g"]).values()
+        assert isinstance(found, GroupDescription)
+        assert (found.members[0].subscription, found.members[0].assignment) == (("t",), (T0, T1, T2))
 
 
 @pytest.mark.case("S3-8", "O4")

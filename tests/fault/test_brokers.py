@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import confluent_kafka
 import pytest
 
 from kcli.core import Admin, Consumer
@@ -771,6 +772,20 @@ def test_a_broker_that_refuses_every_version_is_asked_twice_and_no_more(
     assert caught.value.exit_code == 7
     assert caught.value.what == f"{peer.address} and kcli share no version of ApiVersions"
     assert f"refuses version {versions[0]}, and then version {versions[1]}" in caught.value.why
+
+
+@pytest.mark.case("B14")
+def test_librdkafkas_mock_cluster_is_a_cluster() -> None:
+    """It refuses ApiVersions v3 with a body of no version, and ends Metadata v13 with a byte too many."""
+    mock = confluent_kafka.Producer({"test.mock.num.brokers": 2, "bootstrap.servers": "mock"})
+    brokers = mock.list_topics(timeout=PATIENCE).brokers.values()
+    bootstrap = ",".join(f"{one.host}:{one.port}" for one in brokers)
+    done = kcli("produce", "t", "--allow-auto-topic-creation", bootstrap=bootstrap, stdin=b"a\nb\n")
+    assert done.returncode == 0, done.stderr
+    done = kcli("consume", "t", "-e", bootstrap=bootstrap)
+    assert (done.returncode, sorted(done.stdout.split())) == (0, [b"a", b"b"]), done.stderr
+    done = kcli("topics", "list", "-o", "name", bootstrap=bootstrap)
+    assert (done.returncode, done.stdout) == (0, b"t\n"), done.stderr
 
 
 # --- the controller moves, answers are partial ---------------------------------------------------------------------

@@ -21,6 +21,7 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fake.script import FOREVER
 from tests.fault.consuming import GROUP, PATIENCE, fill, member, offsets, raised_by, settle, tp, turns
 
 BOTH = ("classic", "consumer")
@@ -303,6 +304,18 @@ def test_error_codes_of_committed_offsets(protocol: str, outcome: str, code: Cod
                 cluster.fail(OffsetFetchRequest, code, code, code, **which)
             turns(lambda: len(a.read) == 5, a)
             assert a.values == [f"0:{o}".encode() for o in range(5, 10)]
+
+
+@pytest.mark.case("G5")
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_that_the_broker_does_not_know_has_nothing_committed(protocol: str) -> None:
+    """kfake returns GROUP_ID_NOT_FOUND to OffsetFetch where Kafka returns no commits: auto.offset.reset applies."""
+    with FakeCluster(2, topics={"t": 1}) as cluster:
+        fill(cluster, 1)
+        cluster.fail(OffsetFetchRequest, Code.GROUP_ID_NOT_FOUND, times=FOREVER)
+        with member(cluster, group_protocol=protocol, session_timeout_ms=1_000) as a:
+            turns(lambda: len(a.read) == 10, a)
+            assert a.consumer.committed([tp(0)], PATIENCE) == {tp(0): None}
 
 
 # Leaving: whatever the answer is, it is over soon.

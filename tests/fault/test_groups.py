@@ -821,6 +821,18 @@ def test_a_leader_assigns_to_any_members(metadata: bytes, strategy: str) -> None
             a.consumer.commit(timeout=PATIENCE)
 
 
+@pytest.mark.case("G7")
+def test_a_leader_assigns_partitions_to_a_member_of_kafka_go() -> None:
+    """Its subscription says version 1 and ends before the field that version 1 added."""
+    metadata = bytes.fromhex("0001000000010001" + b"t".hex() + "ffffffff")
+    with cluster_of(4) as cluster, member(cluster, partition_assignment_strategy="range") as a:
+        settle(a, partitions=4)
+        stranger = Stranger(cluster, metadata)
+        stranger.join()
+        assert len(stranger.assigned(a)) == 2
+        stranger.client.close()
+
+
 @pytest.mark.case("G9")
 def test_new_partitions_cost_one_rebalance_even_when_members_see_them_at_different_times() -> None:
     """The leader's metadata counts."""

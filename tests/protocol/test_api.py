@@ -123,6 +123,18 @@ def test_bytes_behind_the_answer_are_refused(version: int) -> None:
         decode_response(MetadataRequest, version, data)
 
 
+def test_a_second_empty_section_of_tagged_fields_is_ignored() -> None:
+    """librdkafka's mock cluster ends Metadata v13 with two."""
+    answer = MetadataResponse(brokers=[], topics=[], cluster_id="c")
+    twice = frame(b"\0\0\0\7\0", body(answer, 13, flexible=True), b"\0")
+    assert decode_response(MetadataRequest, 13, twice).cluster_id == "c"  # type: ignore[attr-defined]
+    for version, more in ((13, b"\0\0"), (13, b"\1"), (8, b"\0")):
+        flexible = version >= 9
+        data = frame(b"\0\0\0\7", b"\0" if flexible else b"", body(answer, version, flexible=flexible), more)
+        with pytest.raises(ProtocolError, match="extra bytes"):
+            decode_response(MetadataRequest, version, data)
+
+
 @pytest.mark.parametrize("size", [4, 5, 6])
 def test_an_answer_that_is_cut_short_is_refused(size: int) -> None:
     with pytest.raises(ProtocolError):

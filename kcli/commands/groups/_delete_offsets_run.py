@@ -1,7 +1,6 @@
 """What ``kcli groups delete-offsets`` does: deletes committed offsets of some partitions."""
 
 from collections.abc import Collection, Sequence
-from shlex import quote
 
 from kcli.commands.groups._losses import live_error, offsets_plan, subscribed_error, topics_of
 from kcli.commands.groups._options import single_partitions
@@ -11,8 +10,10 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+from kcli.core.own_names import own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.output.progress import counted
 
@@ -39,7 +40,8 @@ def run(inv: Invocation, name: str, scopes: Sequence[TopicPartitions]) -> int:
                 show_plan(inv, plan)
             remarks()
             return inv.finish(done=False)
-        if not confirm(inv, plan, f"Delete these offsets of group {name}?", name=name, remarks=remarks):
+        question, own = f"Delete these offsets of group {name}?", own_group_danger(name)
+        if not confirm(inv, plan, question, name=name, danger=own, remarks=remarks):
             return inv.finish(done=False)
         deleted = without_errors(inv, admin.delete_offsets({name: lost})[name])
         if deleted:
@@ -58,7 +60,7 @@ def _chosen(
             why=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
             if present
             else "it has no committed offsets at all",
-            do=f"`kcli groups describe {quote(name)}` shows its offsets"
+            do=f"`kcli groups describe {group_argument(name)}` shows its offsets"
             if present
             else "nothing is to be deleted",
         )

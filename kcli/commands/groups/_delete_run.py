@@ -9,8 +9,10 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.unknown_group import group_shown
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.own_names import own_group_danger
 
 
 def delete(inv: Invocation, names: Sequence[str], match: str | None) -> int:
@@ -29,7 +31,7 @@ def delete(inv: Invocation, names: Sequence[str], match: str | None) -> int:
         for name, error in (admin.delete_groups(confirmed) if confirmed else {}).items():
             if error is None:
                 done = True
-                inv.talk.note(f"deleted group {name}")
+                inv.talk.note(f"deleted group {group_shown(name)}")
                 continue
             if isinstance(error, BrokerError) and error.code == NON_EMPTY_GROUP and not error.do:
                 error.do = "a member has joined since the plan was made; stop it and try again"
@@ -52,4 +54,5 @@ def _confirmed(inv: Invocation, group: GroupDescription, committed: Committed | 
         show_plan(inv, plan)
         inv.failed(live_error(group, f"group {group.group_id} was not deleted"))
         return False
-    return confirm(inv, plan, f"Delete group {group.group_id}?", name=group.group_id)
+    own = own_group_danger(group.group_id)
+    return confirm(inv, plan, f"Delete group {group_shown(group.group_id)}?", name=group.group_id, danger=own)

@@ -31,12 +31,13 @@ class DescribeRun:
         self.form = inv.out.list_kind()
         self.times: dict[GroupPartition, int] = {}
 
-    def run(self, match: str | None, *, every: bool) -> int:
+    def run(self, match: str | None, *, every: bool, internal: bool) -> int:
         """The exit status. ``match`` (a shell pattern) and ``every`` add groups to those that are named."""
         self.inv.page()
         with open_admin(self.inv) as admin:
             self.cluster = connect(self.inv, admin)
-            listed = self._listed(admin, None if every else match) if every or match is not None else []
+            all_of = every or match is not None
+            listed = self._listed(admin, None if every else match, internal=internal) if all_of else []
             wanted = unique([*self.names, *(row.group_id for row in listed)])
             described = describe_groups(
                 admin, wanted, offsets=self.section in (None, "offsets"), listed=listed
@@ -57,9 +58,9 @@ class DescribeRun:
         self._note_empty(groups)
         return self.inv.finish(done=bool(groups) or not self.names)
 
-    def _listed(self, admin: Admin, match: str | None) -> list[ListedGroup]:
+    def _listed(self, admin: Admin, match: str | None, *, internal: bool) -> list[ListedGroup]:
         """The groups that are described without being named. Kafka's script lists consumer groups only."""
-        rows = listed_groups(self.inv, admin, match)
+        rows = listed_groups(self.inv, admin, match, internal=internal)
         if self.form != "kafka":
             return rows
         return [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.unknown_group import group_shown
 from kcli.core.types import Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
@@ -95,7 +96,7 @@ def heading(group: Described, nodes: Mapping[int, Node]) -> str:
             [f"epoch {found.epoch}", f"assignment epoch {found.assignment_epoch}"] if found.epoch >= 0 else []
         )
         parts.append(counted(len(found.members), "member"))
-    return visible_line(f"{group.group_id}: {', '.join(parts)}") + "\n"
+    return visible_line(f"{group_shown(group.group_id)}: {', '.join(parts)}") + "\n"
 
 
 def state_row(group: Described) -> Row:

@@ -7,6 +7,7 @@ from kcli.commands.groups import _rewind_rows as rows
 from kcli.commands.groups import _rewind_text as text
 from kcli.commands.groups._partition_errors import (
     failed_errors,
+    lost_metadata_error,
     not_proven_error,
     overwritten_error,
     refusal_codes,
@@ -17,8 +18,10 @@ from kcli.commands.shared.confirm import TimeLimit, confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.own_names import own_group_danger
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.execute import LiveRewind, execute
@@ -26,6 +29,7 @@ from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.outcomes import GroupReport, NotProvenError, unchanged_report
 from kcli.flows.rewind.plan import GroupPlan, RewindPlan
+from kcli.output.progress import counted
 
 _RELEASED = "nothing was committed; the members continue from what they had committed"
 
@@ -65,7 +69,17 @@ def confirm_and_execute(
         reports = [unchanged_report(group) for group in plan.groups]
         done = report_executed(inv, plan.cluster, reports, None if exported else kind, tried=False)
         return inv.finish(done=done, also=also)
-    confirm(inv, shown, text.question(plan), subject=subject(plan), limit=limit, remarks=remarks)
+    name, danger = _own_group(plan)
+    confirm(
+        inv,
+        shown,
+        text.question(plan),
+        name=name,
+        subject=subject(plan),
+        danger=danger,
+        limit=limit,
+        remarks=remarks,
+    )
     begun: list[GroupPlan] = []
     try:
         reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, live=live)
@@ -85,6 +99,19 @@ def subject(plan: RewindPlan) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
+def _own_group(plan: RewindPlan) -> tuple[str | None, str | None]:
+    """The group of kcli's own that the plan changes, and what it is; a usage error beside other groups."""
+    own = {group.group: danger for group in plan.groups if (danger := own_group_danger(group.group))}
+    if own and len(plan.groups) > 1:
+        name, danger = next(iter(own.items()))
+        raise usage(
+            f"{counted(len(plan.groups), 'group')} at once, and {name} among them",
+            why=f"{danger}, so its name has to be typed; nothing was done",
+            do=f"leave out {name}, or change it alone",
+        )
+    return next(iter(own.items()), (None, None))
+
+
 def report_executed(
     inv: Invocation,
     cluster: str,
@@ -100,6 +127,8 @@ def report_executed(
         _report_errors(inv, report)
         if report.error is None:
             inv.talk.note(text.done_text(report) if tried else text.nothing_text(report))
+        if any(outcome.without_metadata for outcome in report.outcomes):
+            inv.talk.warn(text.without_metadata_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
         if report.journal_error is not None:
@@ -139,6 +168,8 @@ def outcome_errors(report: GroupReport) -> Iterator[KcliError]:
     yield from failed_errors(group, [one for one in failed if not isinstance(one, NotProvenError)])
     if (not_proven := not_proven_error(report)) is not None:
         yield not_proven
+    if (lost_metadata := lost_metadata_error(report)) is not None:
+        yield lost_metadata
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

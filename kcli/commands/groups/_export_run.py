@@ -27,6 +27,7 @@ def run(
     *,
     path: str | None,
     timed: bool,
+    internal: bool,
     scopes: Sequence[TopicPartitions],
     zookeeper: str | None,
 ) -> int:
@@ -41,7 +42,13 @@ def run(
         with open_admin(inv) as admin:
             cluster, with_ids = connect(inv, admin), form == "ndjson"
             export = export_offsets(
-                admin, cluster, names, selected(scopes), at_ms=wall_ms(), with_topic_ids=with_ids
+                admin,
+                cluster,
+                names,
+                selected(scopes),
+                at_ms=wall_ms(),
+                with_topic_ids=with_ids,
+                internal=internal,
             )
             _report_missing(inv, export, names, scopes)
             offsets = _with_times(inv, admin, export.offsets) if timed else export.offsets

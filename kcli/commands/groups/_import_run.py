@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.params import TopicPartitions
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
+from kcli.flows.rewind.outcomes import rewind_command
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.transfer.file import STDIN, file_name, read_file
 from kcli.flows.transfer.importing import ImportRequest, import_targets
@@ -62,4 +63,4 @@ def _live_command(offsets: Sequence[SavedOffset], path: str, group: str, request
     renamed = request.group is not None and any(saved.group not in (None, group) for saved in offsets)
     if renamed or request.topics or request.by_time or request.clamp or request.force:
         return ""
-    return join(["kcli", "groups", "rewind", group, "--from-file", path, "--live"])
+    return rewind_command(group, join(["--from-file", path, "--live"]))

@@ -1,9 +1,9 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from shlex import quote
 from typing import Any, NamedTuple
 
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError
 from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag.lag_columns import LagColumns
@@ -123,7 +123,7 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
         LagTooLargeError(
             f"group {group} is {text(lags[group])} behind",
             why=allowed,
-            do=f"`kcli groups lag {quote(group)} --watch` shows whether it catches up",
+            do=f"`kcli groups lag {group_argument(group)} --watch` shows whether it catches up",
         )
         for group in lags
     ]

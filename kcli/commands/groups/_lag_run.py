@@ -11,6 +11,7 @@ from kcli.commands.shared.cluster import no_groups
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.own_names import means_own_groups, own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
 from kcli.flows.lag.sample import Wanted
@@ -30,6 +31,7 @@ class LagRun:
             members,
             None if match is None else lambda name: fnmatchcase(name, match),
             self.topics.__contains__ if self.topics else None,
+            flags["internal"] or means_own_groups(match),
         )
         self.history = History()
         self.limits = (flags["max_lag"], flags["max_lag_time"])
@@ -37,6 +39,7 @@ class LagRun:
     def once(self) -> int:
         """Measures once; returns the exit status."""
         found = self._measure()
+        self._explain_own(found)
         with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
             if output.empty and not (self.topics or found.sample.failed):
@@ -56,6 +59,7 @@ class LagRun:
         Warnings are printed once, and again when they change. Returns the exit status.
         """
         found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
+        self._explain_own(found)
         if not self._names_exist(found):
             return self.inv.finish(done=False)
         exceeded: list[KcliError] = []
@@ -74,6 +78,12 @@ class LagRun:
         for failure in exceeded or self._missing(found):
             self.inv.failed(failure)
         return self.inv.finish(done=bool(exceeded))
+
+    def _explain_own(self, found: Measurement) -> None:
+        """Groups of kcli's own that are named are shown; their lag is that of no consumer."""
+        for one in found.sample.groups if self.wanted.groups else ():
+            if note := own_group_note(one.group):
+                self.inv.talk.warn(f"group {one.group}: {note}")
 
     def _measure(self) -> Measurement:
         found = measure_lag(self.admin, self.wanted, self.flags["time"])

@@ -29,6 +29,7 @@ def run(
     types: str | None,
     match: str | None,
     topic: str | None,
+    internal: bool,
     with_lag: bool,
     sort: str,
 ) -> int:
@@ -37,7 +38,9 @@ def run(
     unknown_topic = False
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = listed_groups(inv, admin, match, states=_words(states), types=_words(types))
+        found = listed_groups(
+            inv, admin, match, states=_words(states), types=_words(types), internal=internal
+        )
         if topic is not None:
             found = _reading(inv, admin, found, topic)
             unknown_topic = not found and not _exists(inv, admin, topic)

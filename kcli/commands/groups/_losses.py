@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.unknown_group import group_shown
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -81,7 +82,7 @@ def removal_plan(group: GroupDescription, leaving: Sequence[MemberDescription]) 
 
 def described(group: GroupDescription) -> str:
     """``group billing (classic, Empty)``."""
-    return f"group {group.group_id} ({group.type}, {group.state})"
+    return f"group {group_shown(group.group_id)} ({group.type}, {group.state})"
 
 
 def live_error(group: GroupDescription, what: str) -> BrokerError:

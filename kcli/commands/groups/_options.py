@@ -23,6 +23,23 @@ def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
     )
 
 
+def empty_group_option() -> Callable[[Any], Any]:
+    """``--empty-group``, which names the group whose name is empty: as an argument it is most often an unset variable."""
+    return click.option("--empty-group", is_flag=True, help="the group whose name is empty")
+
+
+def with_empty_group(names: Sequence[str], empty_group: bool) -> tuple[str, ...]:
+    """The names, with the empty one if it is chosen."""
+    return (*names, "") if empty_group else tuple(names)
+
+
+def internal_option() -> Callable[[Any], Any]:
+    """``--internal``."""
+    return click.option(
+        "--internal", is_flag=True, help="kcli's own groups too, which store the positions of its jobs"
+    )
+
+
 def selected(scopes: Sequence[TopicPartitions]) -> Callable[[TopicPartition], bool]:
     """Whether a partition is in ``scopes``; every partition is where there are none."""
     return lambda tp: not scopes or any(tp in scope for scope in scopes)

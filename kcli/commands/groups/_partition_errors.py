@@ -11,7 +11,8 @@ from kcli.core.errors import (
     PartlyFailedError,
     TimedOutError,
 )
-from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
+from kcli.flows.rewind.mark import own_metadata
+from kcli.flows.rewind.outcomes import GroupReport, LostMetadataError, NotProvenError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.output.progress import counted
 
@@ -85,6 +86,18 @@ def overwritten_error(group: str, lost: int, partitions: int, why: str, act: str
         f"{lost} of {partitions} partitions of group {group} were overwritten",
         why=why,
         do=f"find out which client commits for this group, and {act} again",
+    )
+
+
+def lost_metadata_error(report: GroupReport) -> KcliError | None:
+    """The partitions whose offset was set, and whose metadata, an application's own, the broker has not stored."""
+    lost = [one.item.tp for one in report.outcomes if (new := one.without_metadata) and own_metadata(new)]
+    if not lost:
+        return None
+    return LostMetadataError(
+        f"the metadata of {counted(len(lost), 'commit')} of group {report.plan.group} is lost",
+        why=f"the broker has stored the new offset of {lost[0]} as requested, without its metadata",
+        do="if the application uses it, let it commit again",
     )
 
 

@@ -10,6 +10,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.members import GroupMember
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.own_names import own_group_danger
 from kcli.output.progress import counted
 
 REASON = "removed by an operator with kcli groups remove-members"
@@ -34,7 +35,7 @@ def run(inv: Invocation, name: str, words: Sequence[str]) -> int:
             remarks()
             return inv.finish(done=False)
         plan, question = removal_plan(group, leaving), f"Remove these members of group {name}?"
-        if not confirm(inv, plan, question, name=name, remarks=remarks):
+        if not confirm(inv, plan, question, name=name, danger=own_group_danger(name), remarks=remarks):
             return inv.finish(done=False)
         members = [GroupMember(member.member_id, member.instance_id) for member in leaving]
         removed = without_errors(inv, admin.remove_members({name: members}, reason=REASON)[name])

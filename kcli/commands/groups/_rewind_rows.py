@@ -74,7 +74,9 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
 
 
 def _by(outcome: Outcome) -> str:
-    """The rewind whose offsets were found instead of the planned ones."""
+    """What else was found: a lack of metadata, or the rewind whose offsets are there instead of the planned ones."""
+    if outcome.without_metadata:
+        return "set, without its metadata"
     rewind = marked_by(outcome.found) if outcome.status == "overwritten" else None
     return f"overwritten by rewind {rewind}" if rewind else ""
 

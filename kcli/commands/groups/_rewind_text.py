@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from kcli.commands.shared.context import ClusterName
+from kcli.core.admin.unknown_group import group_shown
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.live import LiveFacts
@@ -45,7 +46,7 @@ def changes(plan: GroupPlan) -> bool:
 
 def undone_text(plan: GroupPlan) -> str:
     """After a refusal of a plan that has named an undo already."""
-    return f"group {plan.group}: nothing was done, and there is nothing to undo"
+    return f"group {group_shown(plan.group)}: nothing was done, and there is nothing to undo"
 
 
 def done_text(report: GroupReport) -> str:
@@ -56,12 +57,12 @@ def done_text(report: GroupReport) -> str:
         held = "set and held: the members continued from there" if report.done else "known to be held"
         done = f"{counted(report.done, 'partition')} {held}"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
-    return f"group {plan.group}: {done}{rest_text(report.count)}{undo}"
+    return f"group {group_shown(plan.group)}: {done}{rest_text(report.count)}{undo}"
 
 
 def nothing_text(report: GroupReport) -> str:
     """One verdict on a group for which there was nothing to do."""
-    as_requested = f"nothing is to be changed: group {report.plan.group} is as requested"
+    as_requested = f"nothing is to be changed: group {group_shown(report.plan.group)} is as requested"
     return f"{as_requested}{rest_text(report.count)}"
 
 
@@ -80,7 +81,7 @@ def released_text(group: str, facts: LiveFacts, bound: float) -> str:
     """What is certain of a live rewind before its members are watched."""
     evicted, away = len(facts.evicted), len(facts.attendance.away)
     back = f"{evicted - away} of {counted(evicted, 'member')} {'is' if evicted - away == 1 else 'are'} back"
-    done = f"offsets of group {group} set and read back, {back}"
+    done = f"offsets of group {group_shown(group)} set and read back, {back}"
     return (
         f"{done}; watching their commits for up to {time_span_text(round(bound * 1000))} …" if bound else done
     )
@@ -132,11 +133,22 @@ def rest_text(count: Callable[[str], int]) -> str:
     )
 
 
+def without_metadata_text(report: GroupReport) -> str:
+    """The new offsets were read back without metadata, and so without the mark of this rewind."""
+    group = group_shown(report.plan.group)
+    return (
+        f"group {group}: the broker keeps no metadata of commits; the offsets are as requested, but a rewind from "
+        "another machine would not recognise this one"
+    )
+
+
 def missing_text(report: GroupReport) -> str:
     """The members that have not rejoined a group that was rewound as it ran."""
     have = "has" if len(report.missing) == 1 else "have"
     count = f"{len(report.missing)} of {counted(report.evicted, 'member')}"
-    return f"group {report.plan.group}: {count} {have} not rejoined so far: {named(report.missing)}"
+    return (
+        f"group {group_shown(report.plan.group)}: {count} {have} not rejoined so far: {named(report.missing)}"
+    )
 
 
 def not_recorded_text(report: GroupReport) -> str:
@@ -146,7 +158,7 @@ def not_recorded_text(report: GroupReport) -> str:
     )
     undo = "; the old offsets are in it, for --undo" if report.kept else ""
     return (
-        f"group {report.plan.group}: its offsets were set, but the outcome is not in the journal: "
+        f"group {group_shown(report.plan.group)}: its offsets were set, but the outcome is not in the journal: "
         f"{report.journal_error}; {check}{undo}"
     )
 
@@ -194,7 +206,7 @@ def number_text(number: int) -> str:
 def _group(plan: GroupPlan, whole: RewindPlan, where: ClusterName, *, dry: bool) -> str:
     cluster = f"cluster {visible_line(whole.cluster)}" if whole.cluster else ""
     details = ", ".join(filter(None, (cluster, where.details)))
-    lines = [f"{whole.act} {plan.group} on {where.name}" + (f" ({details})" if details else "")]
+    lines = [f"{whole.act} {group_shown(plan.group)} on {where.name}" + (f" ({details})" if details else "")]
     lines.append(f"  to: {plan.to}")
     lines += table_lines(plan.items)
     lines.append(f"  {_summary(plan)}")

@@ -2,6 +2,7 @@
 
 import click
 
+from kcli.commands.groups._options import empty_group_option, with_empty_group
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -22,14 +23,16 @@ from kcli.commands.shared.usage import usage
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
+@empty_group_option()
 @pass_invocation
-def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
+def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None, empty_group: bool) -> int:
     """Delete groups with all their committed offsets.
 
     Deleted offsets can be restored only from an earlier `kcli groups export`, so each name has to be typed, unless --yes
     or --confirm NAME is given. Nothing is deleted before all questions are answered. A group with members is refused:
     exit code 7.
     """
+    names = with_empty_group(names, empty_group)
     if not names and match is None:
         raise usage(
             "groups delete: missing argument GROUP",

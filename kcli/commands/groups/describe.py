@@ -2,6 +2,7 @@
 
 import click
 
+from kcli.commands.groups._options import empty_group_option, internal_option, with_empty_group
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import OUTPUT_KINDS
@@ -31,6 +32,8 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.option("--state", is_flag=True, help="only a line for each group")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
+@empty_group_option()
+@internal_option()
 @click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit")
 @pass_invocation
 def describe_groups(
@@ -39,6 +42,8 @@ def describe_groups(
     names: tuple[str, ...],
     match: str | None,
     every: bool,
+    internal: bool,
+    empty_group: bool,
     peek: int | None,
     **sections: bool,
 ) -> int:
@@ -47,6 +52,7 @@ def describe_groups(
     Lag is the log end offset minus the committed offset. Commit times are read from __consumer_offsets with -o wide,
     and with -v in the formats for programs; a time is unknown where finding it takes more than 5 seconds or 16 MiB.
     """
+    names = with_empty_group(names, empty_group)
     chosen = [name for name, wanted in sections.items() if wanted]
     section = chosen[0] if chosen else None
     if len(chosen) > 1:
@@ -81,4 +87,4 @@ def describe_groups(
         )
     from kcli.commands.groups._describe_run import DescribeRun  # clients are loaded when the command runs
 
-    return DescribeRun(inv, names, section, peek).run(match, every=every)
+    return DescribeRun(inv, names, section, peek).run(match, every=every, internal=internal)

@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from kcli.commands.groups._options import topics_option, zookeeper_option
+from kcli.commands.groups._options import (
+    empty_group_option,
+    internal_option,
+    topics_option,
+    with_empty_group,
+    zookeeper_option,
+)
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -32,6 +38,8 @@ FORMS = (*OUTPUTS, "zookeeper")
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--all", "every", is_flag=True, help="all groups")
+@empty_group_option()
+@internal_option()
 @click.option(
     "--format",
     "form",
@@ -48,7 +56,13 @@ FORMS = (*OUTPUTS, "zookeeper")
 @zookeeper_option("read the offsets from ZooKeeper, where old consumers store them; no broker is contacted")
 @pass_invocation
 def export_groups(
-    inv: Invocation, /, names: tuple[str, ...], every: bool, form: str | None, **flags: Any
+    inv: Invocation,
+    /,
+    names: tuple[str, ...],
+    every: bool,
+    form: str | None,
+    empty_group: bool,
+    **flags: Any,
 ) -> int:
     """Write committed offsets of groups.
 
@@ -56,6 +70,7 @@ def export_groups(
     for one GROUP, preceded by the group for several and for --all. ndjson adds the cluster, topic ids, leader epochs
     and metadata, so that an import can check whether it fits. What cannot be read is reported: exit code 6.
     """
+    names = with_empty_group(names, empty_group)
     if every == bool(names):
         raise usage(
             f"groups export: {'--all with names of groups' if every else 'missing argument GROUP'}",

@@ -49,6 +49,7 @@ BY = ("offset", "time")
     metavar="NEW",
     help="commit the offsets for this group instead of the one in the file",
 )
+@click.option("--empty-group", is_flag=True, help="commit the offsets for the group whose name is empty")
 @click.option(
     "--map-topic",
     "mapped",
@@ -73,6 +74,7 @@ def import_offsets(
     clamp: bool,
     force: bool,
     zookeeper: str | None,
+    empty_group: bool,
     **flags: Any,
 ) -> int:
     """Commit the offsets of a file: an export, a csv of Kafka's script, or a file of kcl, rpk or kafka-utils.
@@ -100,6 +102,14 @@ def import_offsets(
             why="ZooKeeper has no logs",
             do="give one of them",
         )
+    if empty_group and flags["group"] is not None:
+        raise usage(
+            "groups import: --group and --empty-group cannot be used together",
+            why="each says for which group the offsets are committed",
+            do="give one of them",
+        )
+    if empty_group:
+        flags["group"] = ""
     topics: dict[str, str] = {}
     for name, here in mapped:
         if topics.setdefault(name, here) != here:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.groups._options import empty_group_option, internal_option, with_empty_group
 from kcli.commands.shared.cluster import connect, open_admin, unique
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -40,6 +41,8 @@ SHORTEST_INTERVAL = 0.1
         "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
     ),
     click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
+    empty_group_option(),
+    internal_option(),
     click.option("--only-lagging", is_flag=True, help="leave out lines without lag"),
     click.option(
         "--by",
@@ -93,6 +96,7 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several samples
     appear only with --watch, which runs until it is interrupted or a limit is exceeded.
     """
+    flags["names"] = with_empty_group(flags["names"], flags.pop("empty_group"))
     _check(flags)
     named = bool(flags["names"])
     flags["names"] = unique(flags["names"])

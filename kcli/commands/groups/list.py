@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.groups._options import internal_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import TOPIC, OfferedType
@@ -45,6 +46,7 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     metavar="TOPIC",
     help="only groups with offsets of this topic, or members subscribed to it",
 )
+@internal_option()
 @click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
 @click.option(
     "--sort",

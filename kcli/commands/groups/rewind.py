@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.groups._options import empty_group_option, with_empty_group
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import LIKE_A_DURATION, AttachedOption
@@ -96,6 +97,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
         help="all but this topic; repeatable",
     ),
     click.option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets"),
+    empty_group_option(),
     click.option(
         "--all-groups",
         is_flag=True,
@@ -170,7 +172,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     click.option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
 )
 @pass_invocation
-def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
+def rewind(inv: Invocation, /, names: tuple[str, ...], empty_group: bool, **flags: Any) -> int:
     """Move the committed offsets of groups back or forward.
 
     Shows a plan first: old and new offset of every partition, and how many records will be read again or skipped. The
@@ -185,4 +187,4 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     """
     from kcli.commands.groups._rewind_run import run  # the options load no client
 
-    return run(inv, names, flags)
+    return run(inv, with_empty_group(names, empty_group), flags)

@@ -14,7 +14,7 @@ from kcli.commands.perf._load_flags import check_shares, check_warmup
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
-from kcli.commands.shared.confirm import show_plan
+from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
@@ -22,6 +22,7 @@ from kcli.core.consumer.ranges import bounds
 from kcli.core.errors import KcliError
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.perf.failure import failure_of
@@ -57,6 +58,8 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     group, start = flags["group"], _start(inv, flags)
     if group is not None:
         inv.check_may_change(f"joining group {group}")
+        if (danger := own_group_danger(group)) and not inv.dry_run:
+            confirm(inv, f"Join group {group}", f"Join group {group}?", name=group, danger=danger)
     given = inv.client_options(
         ConsumerOptions,
         unused=_UNUSED | unused_of_members(inv, group),

@@ -17,13 +17,13 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.own_names import REPLAYS
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.job import Job, Progress
 from kcli.pipeline.kernels.replay import (
-    PREFIX,
     ReplaySettings,
     ReplayTask,
     item_before,
@@ -179,7 +179,7 @@ class _Run:
             slices = pin(consumer, names, self.spec, inv.timeout)
             inv.cluster_id = consumer.cluster.view.cluster_id
         with Admin(inv.inner_options(ClientOptions), hooks=inv.hooks) as admin:
-            done = read_committed(admin, PREFIX + self.job, [each.tp for each in slices], stable=False)
+            done = read_committed(admin, REPLAYS + self.job, [each.tp for each in slices], stable=False)
         left = [each._replace(start=min(each.end, position(done[each.tp], each))) for each in slices]
         return left, sum(one.start - each.start for one, each in zip(left, slices, strict=True))
 

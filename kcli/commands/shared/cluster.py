@@ -11,7 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
-from kcli.flows.groups.checkpoint_groups import is_checkpoint_group, only_checkpoint_groups
+from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
 
 if TYPE_CHECKING:
@@ -46,16 +46,19 @@ def connect(inv: Invocation, admin: Admin) -> str:
     return inv.cluster_id
 
 
-def no_groups(match: str | None, *, selected: bool = False, partial: bool = False) -> str:
-    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked."""
+def no_groups(match: str | None, *, selected: bool = False, partial: bool = False, own: bool = False) -> str:
+    """The note for an empty list. ``selected``: not all were listed; ``partial``: not all brokers were asked; ``own``:
+    some of kcli's own were left out.
+    """
     if match is not None:
         none = f"no group matches {match}"
     elif selected:
         none = "no group matches"
     else:
         none = "no group was listed" if partial else "there are no groups"
+    but = " but kcli's own" if own else ""
     where = ", as far as brokers responded" if partial else ""
-    return f"{none}{where}, {OR_HIDDEN}"
+    return f"{none}{but}{where}, {OR_HIDDEN}"
 
 
 def listed_groups(
@@ -65,24 +68,21 @@ def listed_groups(
     *,
     states: Sequence[str] = (),
     types: Sequence[str] = (),
+    internal: bool = False,
 ) -> list[ListedGroup]:
     """The groups of all brokers, by shell pattern; it is reported where a broker does not respond, or there are none.
 
-    Groups that kcli uses for itself are included only if the pattern asks for them.
+    Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them.
     """
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
-    own = only_checkpoint_groups(match)
-    found = [
-        row
-        for row in listing.groups
-        if (match is None or fnmatchcase(row.group_id, match))
-        and (own or not is_checkpoint_group(row.group_id))
-    ]
+    own = internal or means_own_groups(match)
+    matching = [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
+    found = [row for row in matching if own or not is_own_group(row.group_id)]
     if not found:
-        partial = bool(listing.errors)
-        inv.talk.remark(no_groups(match, selected=bool(states or types), partial=partial))
+        partial, selected = bool(listing.errors), bool(states or types)
+        inv.talk.remark(no_groups(match, selected=selected, partial=partial, own=bool(matching)))
     return found
 
 

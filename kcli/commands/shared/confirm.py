@@ -96,7 +96,8 @@ def protected(
     profile = inv.profile
     if profile is None or not profile.protected:
         return name, danger
-    return name or subject or profile.name, danger or f"Profile {profile.name} is protected"
+    wanted = next(one for one in (name, subject, profile.name) if one is not None)
+    return wanted, danger or f"Profile {profile.name} is protected"
 
 
 def check_answerable(
@@ -115,13 +116,13 @@ def check_answerable(
         raise usage(
             f"--confirm {inv.values.confirm} does not name what would be changed",
             why="nothing was done",
-            do=f"use --confirm {name}",
+            do=f"use --confirm {_typed(name)}",
         )
     if verdict == IMPOSSIBLE and danger is not None:
         raise usage(
             f"confirmation by name required: {question}",
             why=f"{danger}; --yes is not enough for it, and nothing was done",
-            do=f"give --confirm {name}; --dry-run only shows the plan",
+            do=f"give --confirm {_typed(name)}; --dry-run only shows the plan",
         )
     if verdict == IMPOSSIBLE:
         reason = "--no-input was given" if inv.no_input else "there is no terminal"
@@ -174,7 +175,7 @@ def with_cluster(plan: str, inv: Invocation) -> str:
 
 
 def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:
-    prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to confirm: "
+    prompt = f"{question} [y/N] " if name is None else f"{question} Type {_typed(name)} to confirm: "
     if limit is not None:
         if not _answered(inv, visible(prompt), limit.until):
             why, do = "there was no answer in time", "run it again, or use --yes"
@@ -187,13 +188,18 @@ def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | 
     if not answer.endswith("\n"):
         inv.talk.plain("")
     answer = answer.strip()
-    if answer == name if name is not None else answer.lower() in ("y", "yes"):
+    if answer == _typed(name) if name is not None else answer.lower() in ("y", "yes"):
         return True
     raise Declined(
         limit.otherwise if limit else "nothing was done",
-        why="the answer was no" if name is None else f"the answer was not {name}",
+        why="the answer was no" if name is None else f"the answer was not {_typed(name)}",
         do="",
     )
+
+
+def _typed(name: str | None) -> str:
+    """What is typed for a name. For the empty one two quotes, as in a shell: an empty answer agrees to nothing."""
+    return name or "''"
 
 
 def _answered(inv: Invocation, prompt: str, until: float) -> bool:

@@ -111,8 +111,13 @@ class NameType(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Any name but the empty one, which is most often an unset variable."""
         if value == "":
-            self.fail(f"the {self.name} name is empty; perhaps a variable is not set", param, ctx)
+            other = "; --empty-group names the group whose name is empty" if _names_empty_group(ctx) else ""
+            self.fail(f"the {self.name} name is empty; perhaps a variable is not set{other}", param, ctx)
         return value
+
+
+def _names_empty_group(ctx: click.Context | None) -> bool:
+    return ctx is not None and any(param.name == "empty_group" for param in ctx.command.params)
 
 
 class DebugType(ParamType):

@@ -12,7 +12,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import OffsetInfo, list_offsets
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
@@ -442,9 +442,14 @@ class Admin:
         """Commits offsets: of a group without members by its name, or as the member that a GroupMetadata identifies.
 
         UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for an outdated
-        member. Brokers do not check bounds. Raises ConfigError for a negative offset; nothing is sent then.
+        member. Brokers do not check bounds. Raises ConfigError for a negative offset; nothing is sent then. An empty name
+        is most often a variable that is not set: the group that has it is ``GroupMetadata("")``.
         """
         check_offsets(wanted)
+        if "" in wanted:
+            raise ConfigError(
+                "a group without a name cannot be committed to", do='GroupMetadata("") is such a group'
+            )
         by_member = {
             GroupMetadata(group) if isinstance(group, str) else group: offsets
             for group, offsets in wanted.items()

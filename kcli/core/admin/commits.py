@@ -123,8 +123,6 @@ class _UncheckedError(KcliError):
 
 def _check(wanted: Offsets) -> None:
     names = [group.group_id for group in wanted]
-    if "" in names:
-        raise ConfigError("a group without a name cannot be committed to")
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"group {min(twice)} is named twice", why="one commit has one committer")
     for rows in wanted.values():

@@ -19,7 +19,7 @@ from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
 from kcli.core.cluster.retry import classify_error, given_up
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE, UNSTABLE_OFFSET_COMMIT
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMMIT
 from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages import offset_fetch as wire
@@ -28,6 +28,8 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 Committed = Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
 """None: nothing is committed for the partition."""
+
+Topics = Sequence[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic]
 
 LAST_BY_NAME = 9
 """From version 10 on OffsetFetch and OffsetCommit name topics by id."""
@@ -112,7 +114,7 @@ class _Fetch:
             yield from self._read_groups(response.groups, part)
         else:
             (group,) = part.keys
-            yield group, response.error_code or self._take(group, response.topics), None
+            yield group, self._taken(group, response.error_code, response.topics), None
 
     def _read_groups(
         self, groups: Sequence[wire.OffsetFetchResponseGroup], part: Part[str]
@@ -129,7 +131,7 @@ class _Fetch:
                         continue
             row = groups[place]
             if row.group_id in part.keys:
-                yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
+                yield row.group_id, self._taken(row.group_id, row.error_code, row.topics), None
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
         """All requested partitions, in that order; the group's error if nothing was returned."""
@@ -170,11 +172,15 @@ class _Fetch:
         ]  # fmt: skip
         return wire.OffsetFetchRequest(group_id=group, topics=topics, require_stable=self._require_stable)
 
-    def _take(
-        self,
-        group: str,
-        topics: Sequence[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
-    ) -> int | KcliError:
+    def _taken(self, group: str, code: int, topics: Topics) -> int | KcliError:
+        """Kafka returns no commits for a group that does not exist, other brokers (kfake) GROUP_ID_NOT_FOUND."""
+        if code != GROUP_ID_NOT_FOUND:
+            return code or self._take(group, topics)
+        self._found.setdefault(group, {}).update(dict.fromkeys(self.left[group] or ()))
+        self.left[group] = []
+        return NONE
+
+    def _take(self, group: str, topics: Topics) -> int | KcliError:
         """Records the partitions of a response; returns 0, or the error for which the group must be requested again."""
         left = self.left[group]
         columns = self._reader.read(topics) if left is None else None
@@ -210,6 +216,8 @@ def _outcome(
     key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
 ) -> KcliError | None:
     """For a row without an offset; None if nothing is committed."""
+    if row.error_code == GROUP_ID_NOT_FOUND:  # before version 2 errors of the group are in the rows
+        return None
     if row.error_code != NONE:
         return BrokerError(
             row.error_code,

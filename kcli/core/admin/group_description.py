@@ -5,6 +5,7 @@ know as such are then described as groups of the new protocol.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kcli.core.admin.member_bytes import MemberBytes
@@ -167,7 +168,8 @@ class _Describe:
             )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
-            elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API even when disabled
+            elif row.error_code == UNSUPPORTED_VERSION or not row.group_id:
+                # 3.x advertises the API even when disabled; and only classic groups may have an empty name.
                 outcome = unknown_group(row.group_id)
             yield row.group_id, outcome, _modern(row, self._coordinator(row.group_id))
 
@@ -204,14 +206,13 @@ def _classic_member(row: classic.DescribedGroupMember, member_bytes: MemberBytes
     owned: tuple[TopicPartition, ...] = ()
     rack = None
     if member_bytes is not None:
-        # While the group rebalances, brokers omit these bytes; from other clients they may hold anything.
-        try:
+        # While the group rebalances, brokers omit these bytes; from other clients either may hold anything.
+        with suppress(ProtocolError):
             if len(row.member_metadata):
                 told = member_bytes.subscription(row.member_metadata, row.member_id)
                 subscription, owned, rack = told.topics, told.owned_partitions, told.rack
+        with suppress(ProtocolError):
             assignment = member_bytes.assignment(row.member_assignment, row.member_id).partitions
-        except ProtocolError:
-            assignment = None
     return MemberDescription(
         member_id=row.member_id,
         instance_id=row.group_instance_id,

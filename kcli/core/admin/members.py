@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from shlex import quote
 from typing import NamedTuple
 
 from kcli.core.admin.committed import too_old
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
@@ -126,5 +126,5 @@ def _verdict(key: _Leaving, code: int, unsure: Collection[_Leaving]) -> int | Kc
     return NotFoundError(
         f"group {key.group} has no member {key.member}",
         why="it has left, or was removed already",
-        do=f"`kcli groups describe {quote(key.group)} --members` lists the members",
+        do=f"`kcli groups describe {group_argument(key.group)} --members` lists the members",
     )

@@ -17,6 +17,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
+from kcli.core.own_names import is_own_topic
 from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
@@ -134,7 +135,8 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
     partitions.extend(p for p in (same.partitions if same else ()) if p.partition not in listed)
     partitions.sort(key=lambda p: p.partition)
     topic_id = found.topic_id if found.topic_id != NO_UUID or old is None else old.id
-    return TopicView(name, topic_id, found.is_internal, tuple(partitions), found.error_code)
+    internal = found.is_internal or is_own_topic(name)
+    return TopicView(name, topic_id, internal, tuple(partitions), found.error_code)
 
 
 def topic_missing(topic: TopicView | None) -> bool:

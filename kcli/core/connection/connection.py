@@ -25,7 +25,7 @@ from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.session import Session
 from kcli.core.connection.state import ESTABLISHED, TABLE, Event, State
 from kcli.core.connection.steps import Compute
-from kcli.core.error_codes import UNSUPPORTED_VERSION
+from kcli.core.error_codes import CODES, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import (
     ConfigError,
     ConnectError,
@@ -40,9 +40,11 @@ from kcli.core.hooks import Hooks
 from kcli.core.protocol.api import (
     API_VERSIONS,
     Request,
+    Response,
     choose_version,
     decode_response,
     encode_request,
+    leading_error_code,
 )
 from kcli.core.state_cell import StateCell
 from kcli.core.types import Node
@@ -333,11 +335,11 @@ class Connection:
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
-        request, version = sent.request, sent.version
-        if request.api_key == API_VERSIONS and _is_unsupported(frame.data):
-            version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         try:
-            response = decode_response(type(request), version, frame.data)
+            if self._handshake is None:
+                response = decode_response(type(sent.request), sent.version, frame.data)
+            else:
+                response = _handshake_response(sent, frame.data)
         except ProtocolError as error:
             unreadable = ProtocolError(f"{self.node}: {error.what}", why=error.why, do=error.do)
             self._complete((sent.future, None, unreadable))
@@ -417,6 +419,17 @@ class Connection:
         self._hooks.log("debug", "proto", f"{self.node}: {old.value} → {new.value} ({why})")
 
 
-def _is_unsupported(response: memoryview) -> bool:
-    """Whether a response to ApiVersions says that the broker does not support its version."""
-    return int.from_bytes(response[4:6], "big", signed=True) == UNSUPPORTED_VERSION
+def _handshake_response(sent: Sent, frame: memoryview) -> Response:
+    """Of a refusal only the code counts where the rest cannot be read: librdkafka's mock cluster refuses a version in
+    neither that version nor v0.
+    """
+    api, version = type(sent.request), sent.version
+    code = leading_error_code(api, version, frame)
+    if code == UNSUPPORTED_VERSION and api.api_key == API_VERSIONS:
+        version = 0  # a broker that does not support the version responds in v0 (KIP-511)
+    try:
+        return decode_response(api, version, frame)
+    except ProtocolError:
+        if code == NONE or code not in CODES:
+            raise
+        return api.response(error_code=code)

@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import no_response
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
@@ -56,7 +57,11 @@ class CommittedOffsets:
         """The committed offset of each partition, None if there is none; a partition's error may be retriable."""
         what = f"offsets of group {self._group_id}"
         error = future.error
-        if error is None and (code := fetch_error(future.value)):
+        code = NONE if error is not None else fetch_error(future.value)
+        if code == GROUP_ID_NOT_FOUND:  # of brokers that return it where Kafka returns no commits
+            self._link.confirmed()
+            return dict.fromkeys(requested)
+        if code != NONE:
             error = BrokerError(code, what, needs=[on_group("DESCRIBE", self._group_id)])
         if error is not None:
             if not isinstance(error, KcliError):

@@ -6,6 +6,7 @@ for unreadable bytes names the member. The fields are those of KIP-429 and KIP-7
 
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -124,8 +125,23 @@ def _decode(cls: type[Message], data: Buffer, what: str) -> Message:
     if version < 0:
         raise ProtocolError(f"{what} cannot be read", why=f"it says to be of version {version}")
     try:
-        known = min(version, cls.versions[1])
-        message, _ = compiler.decode(cls, view, _VERSION.size, known, flexible=False)
+        return _fitting(cls, view, min(version, cls.versions[1]))
     except ProtocolError as error:
         raise ProtocolError(f"{what} (version {version}) cannot be read", why=str(error)) from None
-    return message
+
+
+def _fitting(cls: type[Message], view: memoryview, version: int) -> Message:
+    """Read as ``version``, or as the highest one before it whose fields end where the bytes do.
+
+    kafka-go and @platformatic/kafka say version 1 and end before ``owned_partitions``. Fields are never cut: bytes that
+    end within one are malformed in every version.
+    """
+    try:
+        return compiler.decode(cls, view, _VERSION.size, version, flexible=False)[0]
+    except ProtocolError:
+        for earlier in range(version - 1, -1, -1):
+            with suppress(ProtocolError):
+                message, end = compiler.decode(cls, view, _VERSION.size, earlier, flexible=False)
+                if end == len(view):
+                    return message
+        raise

@@ -132,21 +132,34 @@ def _head(flexible: bool, client_id: str) -> bytes:
     return bytes(head + b"\0" if flexible else head)
 
 
+_NO_TAGS = b"\0"
+"""An empty section of tagged fields. A second one is ignored: librdkafka's mock cluster ends Metadata v13 with two."""
+
+
 def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:
     """The response in ``frame``, which starts with the correlation id (already checked by the connection)."""
-    flexible = version >= request.flexible
-    pos = 4
-    if flexible and request.api_key != API_VERSIONS:
-        try:
-            pos = codec.skip_tagged(frame, pos) if frame[pos] else pos + 1
-        except IndexError:
-            raise ProtocolError(
-                f"malformed response: {request.api_name} v{version} ends in its header"
-            ) from None
+    pos, flexible = _behind_header(request, version, frame), version >= request.flexible
     response, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
-    if end != len(frame):
+    if end != len(frame) and not (flexible and frame[end:] == _NO_TAGS):
         raise ProtocolError(
             f"malformed response: {len(frame) - end} extra bytes after {request.api_name} v{version}",
             why="the response is longer than its content",
         )
     return response
+
+
+def leading_error_code(request: type[Request], version: int, frame: memoryview) -> int:
+    """The code of a response that begins with one, whatever follows it; 0 if there is none."""
+    pos = _behind_header(request, version, frame)
+    starts_with_it = request.response.fields[0].name == "error_code" and len(frame) >= pos + 2
+    return int.from_bytes(frame[pos : pos + 2], "big", signed=True) if starts_with_it else 0
+
+
+def _behind_header(request: type[Request], version: int, frame: memoryview) -> int:
+    """Responses to ApiVersions have no tagged fields in their header (KIP-511)."""
+    if version < request.flexible or request.api_key == API_VERSIONS:
+        return 4
+    try:
+        return codec.skip_tagged(frame, 4) if frame[4] else 5
+    except IndexError:
+        raise ProtocolError(f"malformed response: {request.api_name} v{version} ends in its header") from None

@@ -135,6 +135,11 @@ def _encoder(cls: Any, version: int, flexible: bool) -> _Encoder:
     return encoder
 
 
+_NULL = {True: b"\0", False: b"\xff"}
+"""By whether the field is tagged, what stands for a struct that is null in Kafka's generated classes: in a tagged field
+an unsigned varint precedes the struct, else a signed byte. Both are 1 before a struct."""
+
+
 def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, flexible: bool) -> None:
     type_, nullable = row.type, row.may_be_null(version)
     if isinstance(type_, Array):
@@ -152,7 +157,7 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
         src.add(depth, f"for item in {value}:")
         _emit_write_one(src, depth + 1, type_.element, "item", version, flexible)
     elif isinstance(type_, type) and nullable:
-        src.add(depth, f"out += b'\\xff' if {value} is None else b'\\x01'")
+        src.add(depth, f"out += {_NULL[row.tag is not None]!r} if {value} is None else b'\\x01'")
         src.add(depth, f"if {value} is not None:")
         _emit_write_one(src, depth + 1, type_, value, version, flexible)
     else:
@@ -245,7 +250,7 @@ def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: boo
         read = src.name(_decoder(type_, version, flexible))
         if nullable:
             src.add(depth, f"{target} = None; present = buf[pos]; pos += 1")
-            src.add(depth, "if present != 255:")
+            src.add(depth, "if present:" if row.tag is not None else "if present < 128:")
             depth += 1
         src.add(depth, f"{target}, pos = {read}(buf, pos)")
     elif _is_fixed(type_):

@@ -13,17 +13,18 @@ def is_offerable(name: str) -> bool:
     return 0 < len(name) <= LONGEST and name.isprintable()
 
 
-def offered(names: Iterable[str], prefix: str, *, hide: str = "") -> list[str]:
+def offered(names: Iterable[str], prefix: str, *, hide: str | tuple[str, ...] = "") -> list[str]:
     """The names that begin with ``prefix``, sorted, at most ``MOST``.
 
-    Names that begin with ``hide`` are shown only once its first character was typed, or its first word up to a dash.
+    Names that begin with ``hide``, or with one of several, are shown only once its first character was typed, or its
+    first word up to a dash.
     Names that begin with a dash, which a command would treat as options, are shown only once something was typed.
     """
+    starts = tuple(filter(None, (hide,) if isinstance(hide, str) else hide))
     if not prefix:
-        hidden = tuple(filter(None, ("-", hide)))
+        hidden: tuple[str, ...] = ("-", *starts)
     else:
-        typed = hide[: max(1, hide.find("-") + 1)]
-        hidden = (hide,) if hide and not prefix.startswith(typed) else ()
+        hidden = tuple(one for one in starts if not prefix.startswith(one[: max(1, one.find("-") + 1)]))
     found = sorted(
         {
             name

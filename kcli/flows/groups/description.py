@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.own_names import own_group_note
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.offsets import Positions, positions
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
@@ -94,7 +94,6 @@ def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:
 
 def _described(group: "GroupDescription", found: Positions | KcliError) -> Described:
     error = found if isinstance(found, KcliError) else None
-    own = checkpoint_group_note(group.group_id) if is_checkpoint_group(group.group_id) else None
     return Described(
         group.group_id,
         group.type,
@@ -103,7 +102,7 @@ def _described(group: "GroupDescription", found: Positions | KcliError) -> Descr
         group.coordinator,
         description=group,
         positions={} if isinstance(found, KcliError) else found,
-        note="its offsets could not be read" if error is not None else own,
+        note="its offsets could not be read" if error is not None else own_group_note(group.group_id),
         error=error,
     )
 

@@ -1,10 +1,9 @@
 """Remedies for names of groups and topics that do not exist, and for groups that are not consumer groups."""
 
 from collections.abc import Collection, Mapping
-from shlex import quote
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.unknown_group import THERE_ARE, unknown_group
+from kcli.core.admin.unknown_group import THERE_ARE, group_argument, unknown_group
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.near_names import near_names
 
@@ -52,7 +51,7 @@ def without_commits(admin: Admin, group: str) -> KcliError:
         return NotFoundError(
             f"group {group} has no committed offsets",
             why="its members have not committed yet, or its commits have expired",
-            do=f"`kcli groups describe {quote(group)}` shows its members",
+            do=f"`kcli groups describe {group_argument(group)}` shows its members",
         )
     return unknown_group(group, nearest_text(group, known))
 

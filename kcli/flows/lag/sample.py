@@ -14,8 +14,8 @@ from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.admin.committed import Committed
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
 
@@ -57,13 +57,14 @@ class Wanted(NamedTuple):
     """``groups`` empty: all that ``accepts_group`` accepts.
 
     ``accepts_topic``: partitions of these topics only, and only groups that have some. ``members``: include members and
-    assignments.
+    assignments. ``internal``: also groups of kcli's own whose commits are positions in a log.
     """
 
     groups: Sequence[str] = ()
     members: bool = False
     accepts_group: Accepts | None = None
     accepts_topic: Accepts | None = None
+    internal: bool = False
 
 
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
@@ -123,10 +124,10 @@ def _groups(
         for name, found in admin.describe_groups(wanted.groups).items():
             if isinstance(found, KcliError):
                 failed[name] = found
-            elif is_checkpoint_group(name):
+            elif name.startswith(CHECKPOINTS):
                 failed[name] = KcliError(
                     f"group {name} has no lag",
-                    why=checkpoint_group_note(name),
+                    why=own_group_note(name) or "",
                     do=f"`kcli groups describe {name}` shows it",
                 )
             else:
@@ -137,7 +138,8 @@ def _groups(
         row
         for row in listing.groups
         if row.type not in _WITHOUT_COMMITS
-        and not is_checkpoint_group(row.group_id)
+        and not row.group_id.startswith(CHECKPOINTS)
+        and (wanted.internal or not is_own_group(row.group_id))
         and (wanted.accepts_group is None or wanted.accepts_group(row.group_id))
     ]
     if wanted.members:

@@ -13,12 +13,12 @@ import msgspec
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import DataLossError, KcliError
+from kcli.core.own_names import MIRRORS
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.mirror.state import JobState
 
-PREFIX = "__kcli.mirror."
 _ENDED = ".ended"
 AGAIN = (
     "`kcli pipeline verify` compares both sides; to copy it all again, delete the topic on the target, which removes its "
@@ -68,7 +68,7 @@ class Position(NamedTuple):
 
 def group_name(job: str, source_cluster: str) -> str:
     """The group that has the positions of a job."""
-    return f"{PREFIX}{job}.{source_cluster}"
+    return f"{MIRRORS}{job}.{source_cluster}"
 
 
 def ended_name(job: str, source_cluster: str) -> str:
@@ -226,10 +226,10 @@ def group_jobs(admin: Admin, source_cluster: str) -> list[JobState]:
     groups = {group.group_id for group in admin.list_groups().groups}
     jobs = []
     for name in sorted(groups):
-        if source_cluster and name.startswith(PREFIX) and name.endswith(ending):
+        if source_cluster and name.startswith(MIRRORS) and name.endswith(ending):
             ends = read_positions(admin, name + _ENDED) if name + _ENDED in groups else {}
             ended = {(tp, position.bookmark.command) for tp, position in ends.items()}
-            job = name[len(PREFIX) : -len(ending)]
+            job = name[len(MIRRORS) : -len(ending)]
             jobs.append(_job(job, source_cluster, read_positions(admin, name), ended))
     return jobs
 

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.near_names import near_names
+from kcli.core.own_names import STATE_TOPIC as STATE_TOPIC  # noqa: PLC0414 - a target that is refused, too
+from kcli.core.own_names import is_own_topic
 from kcli.core.topic_names import is_topic_name
 
-STATE_TOPIC = "__kcli_mirror"
-"""Holds the state of all jobs that write to a cluster."""
-
-_INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", STATE_TOPIC)
+_OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _MOST_NAMED = 5
 _GLOB = frozenset("*?[")
 
@@ -75,7 +74,7 @@ def select_topics(
     that is not available; ConfigError for an internal topic that is named, or an invalid regex.
     """
     names = sorted(available)
-    open_to_patterns = [name for name in names if name not in _INTERNAL and name not in copies]
+    open_to_patterns = [name for name in names if not _is_internal(name) and name not in copies]
     chosen: set[str] = set()
     for selector in selectors:
         if selector.startswith("^"):
@@ -90,7 +89,7 @@ def select_topics(
             chosen.update(name for name in open_to_patterns if pattern.fullmatch(name))
         elif _GLOB.intersection(selector):
             chosen.update(name for name in open_to_patterns if fnmatchcase(name, selector))
-        elif selector in _INTERNAL:
+        elif _is_internal(selector):
             raise ConfigError(
                 f"topic {selector} is not copied",
                 why="it belongs to the brokers or to kcli, and means nothing in another cluster",
@@ -138,7 +137,7 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
                 why="a topic name is 1 to 249 letters, digits, dots, underscores or hyphens",
                 do="check the --map-topic rules",
             )
-        if target in _INTERNAL:
+        if _is_internal(target):
             raise ConfigError(
                 f"topic {source} cannot be copied to {target}",
                 why="that is an internal topic",
@@ -160,6 +159,10 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
                     do=f"name another target: --map-topic {source}={source}-copy",
                 )
     return routes
+
+
+def _is_internal(name: str) -> bool:
+    return name in _OF_BROKERS or is_own_topic(name)
 
 
 def _renamed(name: str, renames: Sequence[Rename]) -> str:

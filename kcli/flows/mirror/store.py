@@ -15,12 +15,13 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.own_names import STATE_TOPIC
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.files.atomic import replace_file
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC, Route
+from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.state import (
     JobState,
     PartitionProgress,

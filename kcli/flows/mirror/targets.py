@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
+from kcli.core.own_names import STATE_TOPIC
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import Findings
-from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.store import state_topic_spec
 from kcli.flows.mirror.survey import Survey
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.own_names import is_own_topic
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.flows.lag.lag_columns import LagColumns
@@ -14,11 +15,15 @@ from kcli.flows.monitor.snapshot import TopicLine
 def topic_lines(
     reading: Reading, rows: Mapping[str, Collection[PartitionLag]], rates: Mapping[str, float]
 ) -> list[TopicLine]:
-    """All topics, where they were wanted. ``rates``: records per second."""
+    """All topics but kcli's own, where they were wanted. ``rates``: records per second."""
     if reading.cluster.topics is None:
         return []
     readers = _readers(rows)
-    return [_line(topic, reading, readers.get(topic.name, {}), rates) for topic in reading.cluster.topics]
+    return [
+        _line(topic, reading, readers.get(topic.name, {}), rates)
+        for topic in reading.cluster.topics
+        if not is_own_topic(topic.name)
+    ]
 
 
 def _line(

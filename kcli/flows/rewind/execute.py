@@ -304,7 +304,7 @@ def _shown(commit: OffsetAndMetadata | None) -> str:
 def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
     """One request per group for the commits, and one for the deletions."""
     commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
-        plan.group: news
+        plan.group or GroupMetadata(""): news
         for plan in plans
         if (news := {item.tp: item.commit for item in plan.todo if item.commit is not None})
     }

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
 
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -39,6 +39,12 @@ class UnprovenError(OutcomeUnknownError):
     exit_code = 6
 
 
+class LostMetadataError(KcliError):
+    """Offsets were set and read back without the application's metadata, which was to be kept."""
+
+    exit_code = 6
+
+
 class NotProvenError(KcliError):
     """A partition of a live group was set and read back, but its members were not seen to continue from there."""
 
@@ -61,6 +67,14 @@ class Outcome:
     error: KcliError | None = None
     member: MemberDescription | None = None
     seen: tuple[tuple[float, int | None], ...] = ()
+
+    @property
+    def without_metadata(self) -> OffsetAndMetadata | None:
+        """The new commit, if its offset was read back without its metadata: tansu stores none."""
+        new, found = self.item.new, self.found
+        if self.status != VERIFIED or new is None or found is None:
+            return None
+        return new if new.metadata and not found.metadata else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +157,15 @@ def without_check(outcome: Outcome, group: str) -> Outcome:
     """Without the advice to use --check: the journal has nothing to check."""
     if not isinstance(outcome.error, NotProvenError):
         return outcome
-    do = f"see what is committed now: kcli groups describe {quote(group)} --offsets"
+    do = f"see what is committed now: kcli groups describe {group_argument(group)} --offsets"
     return replace(outcome, error=NotProvenError(outcome.error.what, why=outcome.error.why, do=do))
 
 
 def rewind_command(group: str, flags: str) -> str:
     """``kcli groups rewind`` of this group; quotes the group, and guards a name that looks like an option."""
     if group.startswith("-"):
-        return f"kcli groups rewind {flags} -- {quote(group)}"
-    return f"kcli groups rewind {quote(group)} {flags}"
+        return f"kcli groups rewind {flags} -- {group_argument(group)}"
+    return f"kcli groups rewind {group_argument(group)} {flags}"
 
 
 def _why(verdict: PartitionVerdict, seconds: float) -> str:
@@ -223,10 +237,10 @@ def _explained(error: KcliError, tp: TopicPartition, remedies: Remedies) -> Kcli
 
 
 def is_same_commit(found: OffsetAndMetadata | None, new: OffsetAndMetadata | None) -> bool:
-    """Compares commits; brokers that store no leader epochs return −1."""
+    """Compares commits; brokers that store no leader epochs return −1, those that store no metadata return none."""
     if found is None or new is None:
         return found is new
-    return found._replace(leader_epoch=new.leader_epoch) == new
+    return found._replace(leader_epoch=new.leader_epoch) in (new, new._replace(metadata=""))
 
 
 def unchanged_report(plan: GroupPlan) -> GroupReport:

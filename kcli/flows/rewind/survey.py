@@ -6,12 +6,12 @@ that has nothing newer to be read again, never to be skipped.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.admin.unknown_group import group_argument
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
@@ -192,7 +192,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         return NotPossibleError(
             f"group {plan.group} already exists",
             why=f"it has committed offsets of {counted(count, 'partition')}",
-            do=f"`kcli groups rewind {quote(plan.group)}` moves them",
+            do=f"`kcli groups rewind {group_argument(plan.group)}` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
         return None

@@ -8,8 +8,8 @@ from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.errors import KcliError
+from kcli.core.own_names import is_own_group
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.checkpoint_groups import is_checkpoint_group
 from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.groups.nearest import nearest_text, share_group
 from kcli.flows.rewind.mark import own_metadata
@@ -39,10 +39,11 @@ def export_offsets(
     *,
     at_ms: int,
     with_topic_ids: bool,
+    internal: bool = False,
 ) -> Export:
     """The commits of these groups (None: of all) for the partitions that are ``wanted``; groups may have members.
 
-    Without names kcli's own groups (``checkpoint_groups``) are left out. Share groups commit nothing. Each group's
+    Without names kcli's own groups are left out, unless ``internal``. Share groups commit nothing. Each group's
     commits come from one response of its coordinator; those of different groups are of different times. NotFoundError
     is among the errors for a group that does not exist. ``at_ms`` is now.
     """
@@ -51,7 +52,7 @@ def export_offsets(
         names = [
             row.group_id
             for row in listing.groups
-            if row.type != SHARE and not is_checkpoint_group(row.group_id)
+            if row.type != SHARE and (internal or not is_own_group(row.group_id))
         ]
     committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
     errors = list(listing.errors.values()) if listing is not None else []

@@ -87,7 +87,7 @@ def import_targets(offsets: Iterable[SavedOffset], request: ImportRequest) -> li
     found: dict[tuple[str, TopicPartition, int], ImportTarget] = {}
     for saved in chosen:
         tp = TopicPartition(request.topics.get(saved.topic, saved.topic), saved.partition)
-        target = ImportTarget(request.group or saved.group or "", tp, saved)
+        target = ImportTarget((saved.group or "") if request.group is None else request.group, tp, saved)
         broker = -1 if saved.broker is None else saved.broker
         other = found.setdefault((target.group, tp, broker), target)
         if other is not target:
@@ -134,11 +134,11 @@ def _check_groups(chosen: Sequence[SavedOffset], group: str | None) -> None:
             do="give the group with --group",
         )
     if group is not None and len(named) > 1:
-        names = ", ".join(sorted(name or "none" for name in named)[:5])
+        names = ", ".join(sorted("none" if name is None else name or "''" for name in named)[:5])
         raise ConfigError(
-            f"--group {group} would get the offsets of {len(named)} groups",
+            f"{f'--group {group}' if group else '--empty-group'} would get the offsets of {len(named)} groups",
             why=f"the file has {names}",
-            do="leave out --group, or split the file",
+            do=f"leave out --{'group' if group else 'empty-group'}, or split the file",
         )
 
 

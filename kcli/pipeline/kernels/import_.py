@@ -24,6 +24,7 @@ from kcli.core.errors import (
     TransactionUnknownError,
 )
 from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.own_names import IMPORTS
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
@@ -35,7 +36,6 @@ from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile
 
-PREFIX = "__kcli.import."
 _TIMEOUT = 60.0  # seconds for one call: a transaction of an attempt that was killed may have to end first
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
 _COMMIT_PATIENCE = 120.0
@@ -78,7 +78,7 @@ class InterruptedImportError(TimedOutError):
 
 def group_of(job: str, source_cluster: str) -> str:
     """The group that has the positions of an import."""
-    return f"{PREFIX}{job}.{source_cluster}"
+    return f"{IMPORTS}{job}.{source_cluster}"
 
 
 def anchor_of(

@@ -17,6 +17,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.own_names import REPLAYS
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -24,7 +25,6 @@ from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.redrive import Routing, decide, hour, reason, replayed, unpacked
 
-PREFIX = "__kcli.replay."
 _IN_TRANSACTION = 1000  # records
 _SECONDS = 2.0  # the length of a transaction
 _SILENCE = 30.0  # seconds without a record that are an error
@@ -52,7 +52,7 @@ class ReplaySettings:
     @property
     def group(self) -> str:
         """That of the positions."""
-        return PREFIX + self.job
+        return REPLAYS + self.job
 
 
 def run(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:

@@ -131,9 +131,7 @@ class ConsumerGroupMemberMetadataValue(RecordValue):
     subscribed_topic_regex: str | None = field(STRING, nullable="0+")
     rebalance_timeout_ms: int = field(INT32, default=-1)
     server_assignor: str | None = field(STRING, nullable="0+")
-    classic_member_metadata: ClassicMemberMetadata | None = field(
-        ClassicMemberMetadata, default=None, nullable="0+", tag=0
-    )
+    classic_member_metadata: ClassicMemberMetadata | None = field(ClassicMemberMetadata, nullable="0+", tag=0)
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(RecordValue):
@@ -225,6 +223,8 @@ class StreamsGroupMetadataValue(RecordValue):
     metadata_hash: int = field(INT64)
     validated_topology_epoch: int = field(INT32, default=-1, tag=0)
     last_assignment_configs: list[KeyValue] | None = field(Array(KeyValue), nullable="0+", tag=1)
+    stored_description_topology_epoch: int = field(INT32, default=-1, tag=2)  # 4.4
+    failed_description_topology_epoch: int = field(INT32, default=-1, tag=3)
 
 
 class Endpoint(Struct):

@@ -105,6 +105,17 @@ def test_what_members_of_other_groups_say_stays_bytes() -> None:
     assert (member["subscription"], member["assignment"]) == ("AAE=", "/w==")
 
 
+def test_one_part_of_a_member_that_cannot_be_read_leaves_the_other() -> None:
+    kafka_go = bytes.fromhex("0001000000010001" + b"t".hex() + "ffffffff")
+    (member,) = group(3, "consumer", kafka_go, b"\xff")["members"]
+    assert (member["subscription"], member["assignment"]) == (
+        {"topics": ["t"], "owned_partitions": []},
+        "/w==",
+    )
+    (member,) = group(3, "consumer", b"\0\1", encode_assignment(Assignment()))["members"]
+    assert (member["subscription"], member["assignment"]) == ("AAE=", {"partitions": []})
+
+
 @pytest.mark.parametrize("version", [0, 1])
 def test_a_transaction(version: int) -> None:
     key = data_of(TransactionLogKey, 0, transactional_id="tx")
@@ -152,6 +163,25 @@ def test_every_kind_is_read(topic: str, kind: RecordKind) -> None:
         assert value["name"] == kind.name
         assert list(value["data"]) == [row.name for row in cls.fields if row.present(version)]
         dump_json(value)
+
+
+def test_a_member_of_the_consumer_protocol() -> None:
+    """A record of librdkafka's member: the last field, tagged, is a struct that is null, in one byte 00."""
+    key = b"\0\5" + b"\0\1g" + b"\0\1m"
+    value = bytes.fromhex(
+        "000005692fc3bc000872646b61666b610b2f3132372e302e302e31020461637401000493e00001000100"
+    )
+    assert value_of("consumer_offsets", key, value)["data"] == {
+        "instance_id": "i/ü",
+        "rack_id": None,
+        "client_id": "rdkafka",
+        "client_host": "/127.0.0.1",
+        "subscribed_topic_names": ["act"],
+        "subscribed_topic_regex": "",
+        "rebalance_timeout_ms": 300000,
+        "server_assignor": None,
+        "classic_member_metadata": None,
+    }
 
 
 def test_what_a_newer_broker_wrote_keeps_its_bytes() -> None:

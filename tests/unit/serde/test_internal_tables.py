@@ -1,8 +1,12 @@
 """Our tables of coordinators' records against the definitions inside Kafka's jars: each record, each version."""
 
+import base64
 import functools
+import random
+import struct
 import zipfile
 from typing import Any, ClassVar
+from uuid import UUID
 
 import pytest
 
@@ -12,9 +16,18 @@ from kcli.sandbox.fetch import Fetcher
 from kcli.sandbox.jar_list import repository_of
 from kcli.sandbox.paths import cache_root
 from kcli.serde.internal.group_records import NEVER, OffsetCommitValue
-from kcli.serde.internal.kinds import KINDS, RecordKind
+from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES, RecordKind
+from kcli.serde.serde import SerdeContext
 from tests.protocol.compare import struct_differences
-from tests.protocol.kafka_json import Definition, _parse, _repository, versions_of
+from tests.protocol.kafka_bytes import encoded, made
+from tests.protocol.kafka_json import (
+    Definition,
+    _parse,
+    _repository,
+    python_name,
+    versions_of,
+)
+from tests.unit.serde.schemas import serde
 
 
 class LegacyOffsetCommitValue(Struct):
@@ -28,7 +41,7 @@ class LegacyOffsetCommitValue(Struct):
     commit_timestamp: int = field(INT64)
 
 
-NEWEST, OLDER = "4.3.1", "3.9.2"
+NEWEST, OLDER = "4.4.0", "3.9.2"
 JARS = {
     "consumer_offsets": "kafka-group-coordinator",
     "transaction_state": "kafka-transaction-coordinator",
@@ -54,8 +67,8 @@ def definitions(artifact: str, version: str) -> dict[str, Definition]:
         found = [_parse(jar.read(name).decode()) for name in names]
     for definition in found:
         _complete(definition["fields"])
-        for struct in definition.get("commonStructs", ()):
-            _complete(struct["fields"])
+        for shared in definition.get("commonStructs", ()):
+            _complete(shared["fields"])
     return {definition["name"]: definition for definition in found}
 
 
@@ -120,6 +133,51 @@ def test_values_agree_with_an_older_kafka(topic: str) -> None:
         for version in range(first, min(last, cls.versions[1]) + 1):
             found = struct_differences(cls, definition["fields"], definition, version, newest=False)
             assert [line for line in found if "default" not in line] == []
+
+
+def printed(values: Any) -> Any:
+    """As the serde prints them: names in snake case, bytes in base64, ids and states as Kafka prints them."""
+    match values:
+        case dict():
+            shown = {python_name(name): printed(value) for name, value in values.items()}
+            if "transaction_status" in shown:
+                status = shown["transaction_status"]
+                shown["transaction_status"] = TRANSACTION_STATES.get(status, status)
+            return shown
+        case list():
+            return [printed(value) for value in values]
+        case bytes():
+            return base64.b64encode(values).decode()
+        case UUID():
+            return base64.urlsafe_b64encode(values.bytes).decode().rstrip("=")
+    return values
+
+
+WALK = [
+    (topic, kind, version)
+    for topic, kind in ALL
+    for version in range(kind.value.versions[0], kind.value.versions[1] + 1)  # type: ignore[attr-defined]
+    if version == 0 or (kind.number, kind.name) != (0, "OffsetCommit")
+]
+
+
+@pytest.mark.parametrize(("topic", "kind", "version"), WALK, ids=case_id)
+def test_what_a_broker_writes_by_its_definition_is_read_as_it_was(
+    topic: str, kind: RecordKind, version: int
+) -> None:
+    theirs = definitions(JARS[topic], REMOVED.get(kind.name, NEWEST))
+    key_definition, value_definition = (theirs[name] for name in definition_names(kind))
+    # The number of the kind is in the place of the key's version; all fields are there.
+    key_definition = {**key_definition, "fields": [{**f, "versions": "0+"} for f in key_definition["fields"]]}
+    one, rng = serde(topic, writing=False), random.Random(f"{topic} {kind.name} {version}")
+    for _ in range(20):
+        key_values, values = made(key_definition, 0, rng), made(value_definition, version, rng)
+        key = struct.pack(">h", kind.number) + encoded(key_definition, 0, key_values)
+        value = struct.pack(">h", version) + encoded(value_definition, version, values)
+        found = one.decode(key, SerdeContext(f"__{topic}", "key"))
+        assert found == {"type": kind.number, "name": kind.name, "data": printed(key_values)}
+        found = one.decode(value, SerdeContext(f"__{topic}", "value", key=key))
+        assert found == {"version": version, "name": kind.name, "data": printed(values)}
 
 
 def test_the_first_offset_commits_read_like_the_later_ones() -> None:

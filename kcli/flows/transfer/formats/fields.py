@@ -33,8 +33,8 @@ def saved_offset(location: str, topic: Any, partition: Any, offset: Any, **more:
 
 
 def group(location: str, value: Any) -> str:
-    """A group name: any non-empty text."""
-    if isinstance(value, str) and value:
+    """A group name: any text. The empty one is a group, too: old clients committed without a name."""
+    if isinstance(value, str):
         return value
     raise BrokenFileError(location, f"{value!r} is not the name of a group")
 

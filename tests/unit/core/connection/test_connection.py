@@ -84,6 +84,48 @@ def test_a_refusal_is_read_as_version_0_and_the_request_repeated() -> None:
     assert peer.connection.state is State.READY
 
 
+REFUSALS = {
+    "the code alone": b"",
+    "cut": b"\0\0",
+    "of version 1": struct.pack(">ihhhi", 1, 18, 0, 2, 0),
+    "of version 3": b"\2\0\x12\0\0\0\2\0" + bytes(4) + b"\0",
+    "an array that claims more": struct.pack(">i", 1000),
+    "noise": b"\xff" * 40,
+}
+"""What may follow the code 35 of a broker that does not know KIP-511."""
+
+
+@pytest.mark.case("B14")
+@pytest.mark.parametrize("body", REFUSALS)
+def test_a_refusal_whose_body_cannot_be_read_is_followed_by_version_0(body: str) -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    peer.feed(framed(struct.pack(">ih", 0, 35) + REFUSALS[body]))
+    assert peer.sent() == [(18, 0, 1)]
+    peer.feed(offers(1, version=0))
+    assert peer.connection.state is State.READY
+
+
+@pytest.mark.parametrize("body", REFUSALS)
+def test_of_another_error_in_the_handshake_the_code_alone_counts(body: str) -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    with pytest.raises(BrokerError, match="refused ApiVersions") as caught:
+        peer.feed(framed(struct.pack(">ih", 0, 31) + REFUSALS[body]))
+    assert caught.value.code == 31
+
+
+@pytest.mark.parametrize("code", [0, 0x4854, -7])
+def test_a_response_that_cannot_be_read_and_has_no_code_of_kafkas_is_malformed(code: int) -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    with pytest.raises(ProtocolError, match="broker:9092"):
+        peer.feed(framed(struct.pack(">ih", 0, code) + b"\xff" * 40))
+
+
 def test_another_error_in_the_handshake_leaves_as_an_error() -> None:
     peer = Peer()
     peer.connection.connected(0.0, 10.0)

@@ -1,5 +1,6 @@
 """A session that ends, on one connection without a socket: what waits, what is renewed, and what goes wrong (N15)."""
 
+import struct
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kcli.core.secret import Secret
-from tests.unit.core.connection.wire import NODE, OFFER, Peer, answer_frame, metadata, offers
+from tests.unit.core.connection.wire import NODE, OFFER, Peer, answer_frame, framed, metadata, offers
 
 WITH_SASL = {**OFFER, 17: (0, 1), 36: (0, 2)}
 METADATA, HANDSHAKE, AUTHENTICATE = (3, 12), (17, 1), (36, 2)
@@ -75,6 +76,21 @@ class Authenticated(Peer):
         """What the loop does when a deadline has passed."""
         if self.connection.next_deadline() <= now:
             self.connection.check_deadlines(now)
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"\xff" * 20])
+@pytest.mark.parametrize("step", ["SaslHandshake", "SaslAuthenticate"])
+def test_of_a_refusal_that_cannot_be_read_the_code_counts(step: str, body: bytes) -> None:
+    peer = Authenticated()
+    peer.connection.connected(0.0, 100.0)
+    peer.apis()
+    peer.feed(offers(offer=WITH_SASL))
+    if step == "SaslAuthenticate":
+        peer.allow(0.0)
+    peer.apis()
+    tags, code = (b"", 33) if step == "SaslHandshake" else (b"\0", 58)
+    with pytest.raises(AuthError):
+        peer.feed(framed(struct.pack(">i", peer.number) + tags + struct.pack(">h", code) + body))
 
 
 def test_requests_wait_until_the_broker_has_accepted_the_client() -> None:

@@ -124,16 +124,53 @@ def test_malformed_bytes_name_the_member(data: bytes, why: str) -> None:
     assert why in caught.value.why
 
 
+ENDS = {version: len(JAVA[version]) // 2 for version in JAVA}
+"""Where the fields of each version end in JAVA."""
+
+
 @pytest.mark.case("G7")
-def test_every_truncation_is_a_protocol_error() -> None:
-    """A subscription or an assignment that was cut off is never half believed."""
-    for data in map(bytes.fromhex, JAVA.values()):
-        for end in range(len(data)):
+@pytest.mark.parametrize("version", [*JAVA, 4, 0x7FFF])
+def test_every_truncation_is_an_earlier_version_or_a_protocol_error(version: int) -> None:
+    """What ends where an earlier version does is of that version; a field that was cut is never half believed."""
+    whole = version.to_bytes(2, "big") + bytes.fromhex(JAVA[min(version, 3)])[2:]
+    fits = {end: older for older, end in ENDS.items() if older < version}
+    for end in range(len(whole)):
+        if end in fits:
+            older = bytes.fromhex(JAVA[fits[end]])
+            assert decode_subscription(whole[:end], "m") == decode_subscription(older, "m")
+        else:
             with pytest.raises(ProtocolError):
-                decode_subscription(data[:end], "m")
+                decode_subscription(whole[:end], "m")
+
+
+@pytest.mark.case("G7")
+def test_every_truncation_of_an_assignment_is_a_protocol_error() -> None:
+    """No version of it lacks a field of another."""
     for end in range(1, len(JAVA_ASSIGNMENT) // 2):
         with pytest.raises(ProtocolError):
             decode_assignment(bytes.fromhex(JAVA_ASSIGNMENT)[:end], "m")
+
+
+OF_OTHER_CLIENTS = {
+    "kafka-go": "0001000000010005636c69636bffffffff",
+    "kafka-go, rack affinity": "0001000000010005636c69636b0000000472312d61",
+    "@platformatic/kafka": "0001000000010005636c69636b00000000",
+}
+"""Subscriptions to ``click`` that say version 1 and end before its last field."""
+
+
+@pytest.mark.case("G7")
+@pytest.mark.parametrize("client", OF_OTHER_CLIENTS)
+def test_a_version_that_promises_more_than_the_bytes_hold_is_read_as_the_one_that_fits(client: str) -> None:
+    read = decode_subscription(bytes.fromhex(OF_OTHER_CLIENTS[client]), "m")
+    assert (read.topics, read.owned_partitions) == (("click",), ())
+
+
+@pytest.mark.case("G7")
+def test_bytes_behind_an_earlier_version_do_not_fit_it() -> None:
+    """An owned partition cut short: the member's claim is unknown, and is not taken for none."""
+    with pytest.raises(ProtocolError, match="version 1"):
+        decode_subscription(bytes.fromhex(JAVA[1])[:-2], "m")
 
 
 @pytest.mark.case("G7")

@@ -5,7 +5,7 @@ import pytest
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.flows.mirror.routes import Route, parse_rename, plan_routes, select_topics
 
-TOPICS = ["orders", "orders-eu", "payments", "__consumer_offsets", "__kcli_mirror", "__own"]
+TOPICS = ["orders", "orders-eu", "payments", "__consumer_offsets", "__kcli_mirror", "__kcli_later", "__own"]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_name_that_is_missing_is_not_found() -> None:
         select_topics(TOPICS, ["orders", "invoices"])
 
 
-@pytest.mark.parametrize("topic", ["__consumer_offsets", "__kcli_mirror"])
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__kcli_mirror", "__kcli_later"])
 def test_a_named_internal_topic_is_refused(topic: str) -> None:
     with pytest.raises(ConfigError, match=f"topic {topic} is not copied"):
         select_topics(TOPICS, [topic])

@@ -94,6 +94,29 @@ def test_what_is_reported_was_seen(
         assert "--undo takes it back" in outcome.error.do
 
 
+MARKED = OffsetAndMetadata(1, "kcli-rewind=id")
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "lost"),
+    [
+        (MARKED, "verified", None),
+        (OffsetAndMetadata(1), "verified", MARKED),
+        (OffsetAndMetadata(1, "", 9), "verified", MARKED),
+        (OffsetAndMetadata(1, "kcli-rewind=another"), "overwritten", None),
+        (OffsetAndMetadata(1, "by hand"), "overwritten", None),
+        (OffsetAndMetadata(5), "overwritten", None),
+        (OLD, "overwritten", None),
+    ],
+)
+def test_an_offset_that_is_there_without_its_metadata_was_not_overwritten(
+    found: OffsetAndMetadata, status: str, lost: OffsetAndMetadata | None, tmp_path: Path
+) -> None:
+    report, _ = carried_out(tmp_path, None, found, new=MARKED)
+    (outcome,) = report.outcomes
+    assert (outcome.status, outcome.without_metadata) == (status, lost)
+
+
 def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_newest(
     tmp_path: Path,
 ) -> None:

@@ -16,7 +16,7 @@ from kcli.flows.transfer.formats.zookeeper_text import can_be_written, zookeeper
 from kcli.flows.transfer.saved_offset import SavedOffset
 
 NAMES = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,40}", fullmatch=True)
-GROUPS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\n\0"), min_size=1)
+GROUPS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\n\0"))
 NUMBERS = st.integers(0, (1 << 63) - 1)
 
 
@@ -80,6 +80,13 @@ def test_csv_of_a_group_with_the_name_of_a_path_is_csv() -> None:
     ]
     for row in rows:
         assert read(csv_lines([row], with_group=True)) == [row]
+
+
+def test_the_group_whose_name_is_empty_is_a_group() -> None:
+    saved = SavedOffset("t", 0, 1, group="")
+    assert csv_lines([saved], with_group=True) == ",t,0,1\n"
+    assert read(",t,0,1\nbilling,t,0,2\n") == [saved, SavedOffset("t", 0, 2, group="billing")]
+    assert read(ndjson_lines([saved])) == [saved]
 
 
 def test_csv_is_quoted_as_kafkas_script_quotes() -> None:
@@ -158,7 +165,6 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         ("t,0,9223372036854775808\n", "line 1", "is not a whole number"),
         (f"t,0,{'9' * 5000}\n", "line 1", "is not a whole number"),
         ("t t,0,1\n", "line 1", "'t t' is not a valid topic name"),
-        (",t,0,1\n", "line 1", "'' is not the name of a group"),
         ('t,0,1\n"t,0,2\n', "line 2", "unexpected end"),
         ("t,0,1\nu,0,1\nt,0,2\n", "line 3", "t-0 occurs twice: see line 1"),
         ("/consumers/g/offsets/t/0:1\n/consumers/g/offsets/t/0:2\n", "line 2", "t-0 of group g occurs twice"),

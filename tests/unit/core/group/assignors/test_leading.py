@@ -46,6 +46,20 @@ def test_a_member_that_cannot_be_read_gets_nothing_and_is_reported(assignor) -> 
 
 @pytest.mark.case("G7")
 @EACH
+def test_members_that_say_version_1_without_its_last_field_get_their_share(assignor) -> None:
+    """As kafka-go and @platformatic/kafka do, in a group that a member of kcli's leads."""
+    ours = encode_subscription(Subscription(("click",)))
+    version_1 = bytes.fromhex("0001000000010005636c69636b")
+    members = read_members(
+        [joined("x", version_1 + b"\xff" * 4), joined("y", version_1 + bytes(4)), joined("z", ours)]
+    )
+    assert not members.unreadable
+    sent = assignments(assignor, members.subscriptions, {"click": 3})
+    assert sorted(decoded(sent).values()) == ["click0", "click1", "click2"]
+
+
+@pytest.mark.case("G7")
+@EACH
 def test_no_member_has_a_readable_subscription(assignor) -> None:
     """Even then every member is answered."""
     members = read_members([joined("x", b""), joined("y", b"\xff\xff")])

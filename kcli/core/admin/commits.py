@@ -5,12 +5,14 @@ Every partition has its own result. Blocks only in the loop's poll. A consumer's
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from kcli.core.admin.committed import GroupPartition, by_topic, too_old
+from kcli.core.admin.preceding import Preceding
 from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
@@ -26,6 +28,8 @@ from kcli.core.protocol.messages.offset_delete import (
 )
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
+V = TypeVar("V")
+
 Stored = dict[TopicPartition, KcliError | None]
 """None: it was done."""
 
@@ -35,13 +39,18 @@ _FIRST_WITH_INSTANCES = 7
 
 
 def commit_offsets(
-    cluster: Cluster, coordinators: Coordinators, wanted: Offsets, deadline: float
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Offsets,
+    deadline: float,
+    preceding: Preceding | None = None,
 ) -> dict[str, Stored]:
     """Commits offsets as the member that each GroupMetadata identifies, or without a member (generation −1).
 
     Brokers accept a commit without a member only while a group has no members. They check no bounds: a negative offset
     is rejected here (ConfigError, nothing is sent), one past the end is stored. A partition that cannot be encoded
-    gets a ConfigError. A lost response is no failure: the same offsets are committed again.
+    gets a ConfigError. A lost response is no failure: the same offsets are committed again. ``preceding`` collects what
+    was committed just before.
     """
     members = {group.group_id: group for group in wanted}
     offsets = {
@@ -77,8 +86,7 @@ def commit_offsets(
         cluster,
         {key: place for key, place in offsets.items() if key not in refused},
         _route(cluster, coordinators),
-        ask,
-        read,
+        *_with_reads(cluster, preceding, ask, read),
         deadline,
         "committing the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
@@ -115,10 +123,12 @@ def delete_offsets(
     coordinators: Coordinators,
     wanted: Mapping[str, Collection[TopicPartition]],
     deadline: float,
+    preceding: Preceding | None = None,
 ) -> dict[str, Stored]:
     """Deletes committed offsets of groups for these partitions (KIP-496); NotFoundError for an unknown group.
 
     Brokers reject partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
+    ``preceding`` collects what was committed just before.
     """
     unsure: set[GroupPartition] = set()
     items = {GroupPartition(group, tp): None for group, rows in wanted.items() for tp in rows}
@@ -142,8 +152,7 @@ def delete_offsets(
         cluster,
         items,
         _route(cluster, coordinators),
-        ask,
-        read,
+        *_with_reads(cluster, preceding, ask, read),
         deadline,
         "deleting the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
@@ -173,6 +182,15 @@ def _delete_verdict(key: GroupPartition, code: int, unsure: Collection[GroupPart
     if key in unsure:
         return NONE
     return unknown_group(key.group)
+
+
+def _with_reads(
+    cluster: Cluster,
+    preceding: Preceding | None,
+    ask: Ask[GroupPartition, V],
+    read: Read[GroupPartition, None],
+) -> tuple[Ask[GroupPartition, V], Read[GroupPartition, None]]:
+    return (ask, read) if preceding is None else preceding.around(ask, read, cluster.loop.now)
 
 
 def _route(cluster: Cluster, coordinators: Coordinators) -> ToCoordinator[GroupPartition]:

@@ -9,6 +9,7 @@ from kcli.commands.groups._partition_errors import (
     failed_errors,
     not_proven_error,
     overwritten_error,
+    overwrote_error,
     refusal_codes,
     refused_remarks,
     report_remarks,
@@ -139,6 +140,8 @@ def outcome_errors(report: GroupReport) -> Iterator[KcliError]:
     yield from failed_errors(group, [one for one in failed if not isinstance(one, NotProvenError)])
     if (not_proven := not_proven_error(report)) is not None:
         yield not_proven
+    if (replaced := overwrote_error(report)) is not None:
+        yield replaced
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

@@ -11,7 +11,7 @@ from kcli.core.errors import (
     PartlyFailedError,
     TimedOutError,
 )
-from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
+from kcli.flows.rewind.outcomes import OVERWROTE, GroupReport, NotProvenError, commit_text, rewind_command
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.output.progress import counted
 
@@ -85,6 +85,23 @@ def overwritten_error(group: str, lost: int, partitions: int, why: str, act: str
         f"{lost} of {partitions} partitions of group {group} were overwritten",
         why=why,
         do=f"find out which client commits for this group, and {act} again",
+    )
+
+
+def overwrote_error(report: GroupReport) -> KcliError | None:
+    """The partitions that were set over another client's commit, which came after the plan was made."""
+    over = [outcome for outcome in report.outcomes if outcome.status == OVERWROTE]
+    if not over:
+        return None
+    plan, first = report.plan, over[0]
+    find = "find out which client commits for this group"
+    undo = rewind_command(plan.group, f"--undo={plan.id}")
+    return NotPossibleError(
+        f"{len(over)} of {counted(len(report.outcomes), 'partition')} of group {plan.group} had been set by another "
+        "client before the commit",
+        why=f"{first.item.tp} was at {commit_text(first.item.committed)} in the plan, but the commit has replaced "
+        f"{commit_text(first.replaced)}",
+        do=f"{find}; `{undo}` restores what was replaced" if report.journal_error is None else find,
     )
 
 

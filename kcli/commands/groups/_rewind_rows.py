@@ -7,7 +7,7 @@ from typing import Any
 from kcli.core.types import OffsetAndMetadata
 from kcli.flows.rewind.journal import Journal
 from kcli.flows.rewind.mark import marked_by
-from kcli.flows.rewind.outcomes import GroupReport, Outcome
+from kcli.flows.rewind.outcomes import GroupReport, Outcome, commit_text
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 from kcli.output.tables import Column
 
@@ -74,7 +74,9 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
 
 
 def _by(outcome: Outcome) -> str:
-    """The rewind whose offsets were found instead of the planned ones."""
+    """The rewind whose offsets were found instead of the planned ones; or what was found, and is replaced."""
+    if outcome.status == "overwrote":
+        return f"overwrote {commit_text(outcome.replaced)}"
     rewind = marked_by(outcome.found) if outcome.status == "overwritten" else None
     return f"overwritten by rewind {rewind}" if rewind else ""
 

@@ -349,10 +349,12 @@ class Commits:
             code = codes.get(tp)
             if code != NONE:
                 failure = _failure(tp, code, self.committer.group_id)
-                if again.get(code, classify_error(failure).retriable):
+                verdict = classify_error(failure)
+                gone = self._cluster.gone(tp.topic) if verdict.refresh == "metadata" else None
+                if gone is None and again.get(code, verdict.retriable):
                     commit.last_error = failure
                     continue
-                commit.errors[tp] = failure
+                commit.errors[tp] = gone or failure
             del commit.offsets[tp]
 
     def _pause(self, error: KcliError, now: float) -> None:

@@ -41,6 +41,7 @@ class Side:
         self._configuration = Configuration(
             inv.values,
             inv.talk,
+            inv.given_timeout,
             traced="conf" in inv.areas,
             sources=_sources(inv, flag, named),
             changes=changes,

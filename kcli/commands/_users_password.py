@@ -53,7 +53,7 @@ def password_source(user: str, file: str | None, command: str | None) -> SecretS
 def read_password(inv: Invocation, source: SecretSource) -> Secret:
     """The password that the file contains or the command prints."""
     leave_no_core()
-    reader = SecretReader(os.environ, inv.talk.warn, inv.values.timeout)
+    reader = SecretReader(os.environ, inv.talk.warn, inv.given_timeout)
     return _checked(reader.read(source), f"the password in {str(source)[1:-1]}")
 
 

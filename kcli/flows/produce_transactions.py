@@ -41,7 +41,7 @@ DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0
 MOST_BYTES = 8 << 20
 _PATIENCE = 120.0  # seconds for the end of a transaction
-_SLICE = 4.0  # interval in seconds at which a stop is noticed
+_GRACE = 4.0  # seconds for the end of a transaction after a stop
 _OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
 _TRIES = 3  # of one transaction, when no record is at fault
 
@@ -206,7 +206,7 @@ class TransactionalRun(ProduceRun):
             if self._broken is not None:
                 raise self._broken
             self._commit_position()
-            commit_transaction(self._producer, self._stop, patience=_PATIENCE, interval=_SLICE)
+            commit_transaction(self._producer, self._stop, patience=_PATIENCE, grace=_GRACE)
         except (TransactionAbortableError, TimedOutError) as error:
             self._abort(keep=True)
             return error
@@ -231,7 +231,7 @@ class TransactionalRun(ProduceRun):
         self._producer.send_offsets_to_transaction({tp: offset}, limits.group, _PATIENCE)
 
     def _abort(self, *, keep: bool = False) -> None:
-        self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+        self._producer.abort_transaction(_GRACE if self._stop else _PATIENCE)
         self._open = False
         if not keep:
             self._outcomes.take_reports()

@@ -41,6 +41,8 @@ class ClusterRef:
     registry_by_origin: Mapping[str, str]
     profile: str | None = None
     files: tuple[str, ...] = ()
+    command_seconds: float | None = None
+    """For each command that prints a secret."""
 
     @property
     def servers(self) -> str:
@@ -49,7 +51,7 @@ class ClusterRef:
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client; ``own`` by field name replace those of the configuration."""
-        reader = SecretReader(os.environ, _silent)
+        reader = SecretReader(os.environ, _silent, self.command_seconds)
         found = {name: _read(reader, value) for name, value in self.values.items()}
         if self.by_origin:
             again = self._resolved()
@@ -67,7 +69,7 @@ class ClusterRef:
 
     def registry_options(self) -> RegistryOptions:
         """How to reach the schema registry."""
-        reader = SecretReader(os.environ, _silent)
+        reader = SecretReader(os.environ, _silent, self.command_seconds)
         found = {name: _read(reader, value) for name, value in self.registry.items()}
         if self.registry_by_origin:
             again = self._resolved()
@@ -96,8 +98,11 @@ class ClusterRef:
         )
 
 
-def cluster_ref(resolved: Resolved, files: tuple[str, ...], timeout: float) -> ClusterRef:
+def cluster_ref(
+    resolved: Resolved, files: tuple[str, ...], timeout: float, command_seconds: float | None = None
+) -> ClusterRef:
     """The reference to the cluster of these options, whose secrets are not revealed yet. ``files``: those of ``-F``.
+    ``command_seconds``: see ``ClusterRef``.
 
     ConfigError for a secret on the command line: nothing else could read it again.
     """
@@ -116,6 +121,7 @@ def cluster_ref(resolved: Resolved, files: tuple[str, ...], timeout: float) -> C
         # A sandbox has no secret that a task would have to read again.
         None if resolved.profile is None or is_sandbox(resolved.profile.name) else resolved.profile.name,
         tuple(os.path.abspath(path) for path in files),
+        command_seconds,
     )
 
 

@@ -10,7 +10,9 @@ from kcli.profiles.secret_keys import LIMIT, SecretSource, unreadable
 def command_output(source: SecretSource, environ: Mapping[str, str], seconds: float) -> bytes:
     """What the command prints; ConfigError if it fails, hangs or prints too much."""
     try:
-        return command.command_output(source.text, environ, seconds=seconds, limit=LIMIT, wanted="the secret")
+        return command.command_output(
+            source.text, environ, seconds=seconds, limit=LIMIT, wanted="the secret", longer="--timeout"
+        )
     except CommandError as error:
         raise unreadable(source, error.why, error.do) from None
 

@@ -16,7 +16,7 @@ from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, holds_pem, unreadable
 
 COMMAND_SECONDS = 30.0
-"""The time of a command that may ask somebody, unless the user gives a ``--timeout``."""
+"""The time of a command, which may ask somebody, unless the user gives a time."""
 
 
 class SecretReader:

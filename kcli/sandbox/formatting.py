@@ -4,6 +4,7 @@ That of a secure sandbox sets the credentials of SCRAM, which must be neither in
 """
 
 import subprocess
+import time
 from pathlib import Path
 
 from kcli.sandbox import log_file, process
@@ -15,7 +16,6 @@ from kcli.sandbox.security.material import Material, write_private
 from kcli.sandbox.state import SandboxState, node_data
 from kcli.sandbox.status import node_log
 
-_TIMEOUT = 60.0
 _CREDENTIAL = b"scram"
 
 
@@ -27,12 +27,19 @@ def unformatted_nodes(state: SandboxState) -> list[int]:
 
 
 def format_nodes(
-    home: Path, state: SandboxState, node_ids: list[int], jvm: Jvm, properties: str, material: Material | None
+    home: Path,
+    state: SandboxState,
+    node_ids: list[int],
+    jvm: Jvm,
+    properties: str,
+    material: Material | None,
+    timeout: float,
 ) -> None:
     """Format ``node_ids``; the output goes to each node's log. StartError names the node that failed.
 
-    ``properties``: the name of the configuration file in a node's folder.
+    ``properties``: the name of the configuration file in a node's folder. ``timeout``: seconds for all of them.
     """
+    deadline = time.monotonic() + timeout
     steps: list[tuple[int, subprocess.Popen[bytes]]] = []
     try:
         for node_id in node_ids:
@@ -50,8 +57,10 @@ def format_nodes(
                 write_private(log, b"")
             steps.append((node_id, process.run(command, folder=folder, log=log)))
         for node_id, step in steps:
-            if step.wait(_TIMEOUT) != 0:
-                raise _failed(home, node_id, material)
+            status = _status(step, deadline)
+            if status != 0:
+                late = timeout if status is None else None
+                raise _failed(home, node_id, material, late)
     finally:
         for _node_id, step in steps:
             if step.poll() is None:
@@ -61,10 +70,18 @@ def format_nodes(
             _remove_private_files(home, node_ids, material)
 
 
-def _failed(home: Path, node_id: int, material: Material | None) -> StartError:
+def _status(step: subprocess.Popen[bytes], deadline: float) -> int | None:
+    try:
+        return step.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _failed(home: Path, node_id: int, material: Material | None, late: float | None) -> StartError:
     if material:
         _remove_private_files(home, [node_id], material)
-    return log_file.start_error(node_id, "could not format its data folder", node_log(home, node_id))
+    how = "could not format its data folder" if late is None else "has not formatted its data folder"
+    return log_file.start_error(node_id, how, node_log(home, node_id), late=late)
 
 
 def _remove_private_files(home: Path, node_ids: list[int], material: Material) -> None:

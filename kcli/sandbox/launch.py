@@ -66,16 +66,20 @@ def write_files(home: Path, state: SandboxState, material: Material | None) -> N
         log_file.rotate(folder / "server.log")
 
 
-def format_nodes(home: Path, state: SandboxState, material: Material | None, on_step: OnStep) -> None:
-    """Run Kafka's own format for every node without it, all at once."""
+def format_nodes(
+    home: Path, state: SandboxState, material: Material | None, timeout: float, on_step: OnStep
+) -> None:
+    """Run Kafka's own format for every node without it, all at once, within ``timeout`` seconds."""
     todo = unformatted_nodes(state)
     if todo:
         on_step(f"formatting the data folder{'' if len(todo) == 1 else 's'} in {state.data}")
-        run_format(home, state, todo, jvm_of(home, state), _PROPERTIES, material)
+        run_format(home, state, todo, jvm_of(home, state), _PROPERTIES, material, timeout)
 
 
-def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: OnStep) -> SandboxState:
-    """Start ZooKeeper if the version needs it, and wait until it accepts connections."""
+def start_zookeeper(
+    home: Path, state: SandboxState, timeout: float, record: Record, on_step: OnStep
+) -> SandboxState:
+    """Start ZooKeeper if the version needs it, and wait until it accepts connections, for ``timeout`` seconds at most."""
     if state.zookeeper is None:
         return state
     server = state.zookeeper
@@ -90,7 +94,7 @@ def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: On
     log = folder / "server.log"
     command = jvm_of(home, state).zookeeper(str(folder / "zoo.cfg"))
     started = process.spawn(command, folder=folder, log=log, register=register)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + timeout
     while not _accepts(server.port):
         if not process.alive(started) or time.monotonic() > deadline:
             lines = log_file.tail(log, log_file.SHOWN)
@@ -134,7 +138,8 @@ def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep)
             reported = up
             on_step(f"{up} of {len(addresses)} brokers answer")
         if time.monotonic() > deadline:
-            raise _failed(home, _silent(state), f"is not ready after {timeout:.0f} s")
+            silent = _silent(state)
+            raise log_file.start_error(silent, "is not ready", node_log(home, silent), late=timeout)
         time.sleep(_POLL)
 
 

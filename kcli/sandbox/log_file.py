@@ -33,12 +33,18 @@ def cause(log_lines: list[str]) -> str:
     return next((line.strip() for line in reversed(log_lines) if line.strip()), "")
 
 
-def start_error(node_id: int, how: str, path: Path) -> StartError:
-    """``broker 1 HOW``, with the cause and the end of the log at ``path``."""
+def start_error(node_id: int, how: str, path: Path, *, late: float | None = None) -> StartError:
+    """``broker 1 HOW``, with the cause and the end of the log at ``path``. ``late``: the seconds after which it was given
+    up.
+    """
     lines = without_frames(tail(path, 200))
-    return StartError(
-        f"broker {node_id} {how}", why=cause(lines), do=f"its log is {path}", log_lines=lines[-SHOWN:]
-    )
+    what, do = f"broker {node_id} {how}", f"its log is {path}"
+    if late is not None:
+        what, do = (
+            f"{what} after {late:.0f} s",
+            f"{do}; a slow machine may need more than --timeout {late:.0f}s",
+        )
+    return StartError(what, why=cause(lines), do=do, log_lines=lines[-SHOWN:])
 
 
 def without_frames(log_lines: list[str]) -> list[str]:

@@ -68,7 +68,7 @@ class Sandbox:
         interrupted leaves no process, and data only if there was some before.
         """
         settings = settings or Settings()
-        with self._locked("starting or stopping"):
+        with self._locked("starting or stopping", max(_LOCK_TIMEOUT, settings.timeout)):
             state = self._recovered()
             if state and state.phase is Phase.UP and any(map(process.alive, state.processes)):
                 return self._join(state, settings)
@@ -191,8 +191,8 @@ class Sandbox:
                 state = plan_start(self.name, resolved, kept, settings.port, java)
                 self._record(state)
             material = self._write_files(state)
-            launch.format_nodes(self.home, state, material, on_step)
-            state = launch.start_zookeeper(self.home, state, self._record, on_step)
+            launch.format_nodes(self.home, state, material, settings.timeout, on_step)
+            state = launch.start_zookeeper(self.home, state, settings.timeout, self._record, on_step)
             on_step(f"starting {counted(len(state.nodes), 'broker')} at {state.bootstrap}")
             for node in state.nodes:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
@@ -281,9 +281,9 @@ class Sandbox:
             )
         return state
 
-    def _locked(self, doing: str) -> AbstractContextManager[None]:
+    def _locked(self, doing: str, timeout: float = _LOCK_TIMEOUT) -> AbstractContextManager[None]:
         path = lock_path(self.name)
-        return file_lock(path, timeout=_LOCK_TIMEOUT, doing=f"{doing} sandbox {self.name}")
+        return file_lock(path, timeout=timeout, doing=f"{doing} sandbox {self.name}")
 
 
 def _without_processes(state: SandboxState) -> SandboxState:

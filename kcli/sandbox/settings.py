@@ -24,7 +24,7 @@ class Settings:
     server.properties, which take precedence.
 
     ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see watchdog.py).
-    ``timeout`` is how many seconds the brokers may take to become ready.
+    ``timeout`` is how many seconds each step may take: the format of the data, and the brokers to become ready.
     """
 
     version: str | None = None

@@ -365,7 +365,7 @@ def test_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster
     hold = {
         "journal written": lambda: cluster.hold(OffsetCommitRequest),
         "after the first commit": lambda: cluster.hold(OffsetCommitRequest, after=1),
-        "before the read-back": lambda: cluster.hold(OffsetFetchRequest, after=2, when=plain),
+        "before the read-back": lambda: cluster.hold(OffsetFetchRequest, after=4, when=plain),
     }[moment]()
     with rewind.start("g", "h", "--to", "earliest", "--topic", "t", "--yes") as process:
         hold.wait()
@@ -382,7 +382,7 @@ def test_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster
 @pytest.mark.case("O16")
 def test_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> None:
     """The first is held at its read-back: between its look and its commit a slow machine would leave it in doubt."""
-    hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
+    hold: Hold = cluster.hold(OffsetFetchRequest, after=3, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as first:
         hold.wait()
         second = rewind("g", "--to", "7", "--yes", code=7)
@@ -410,7 +410,7 @@ def test_a_plan_overtaken_by_another_commit_is_not_executed(cluster: FakeCluster
 
 @pytest.mark.case("O16")
 def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, rewind: Kcli) -> None:
-    hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
+    hold: Hold = cluster.hold(OffsetFetchRequest, after=3, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes", "-o", "json") as process:
         hold.wait()
         commit(cluster, "g", {T1: OffsetAndMetadata(9)})

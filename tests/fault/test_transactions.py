@@ -29,6 +29,8 @@ from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
+from kcli.flows.stop import Stop
+from kcli.flows.transaction_commit import commit_transaction
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
 from tests.fault.producing import PATIENCE, in_flight_when, numbers, quick, send, sent_batches, values
@@ -163,6 +165,30 @@ def test_a_block_that_raises_is_aborted_and_so_is_what_is_open_at_the_end(cluste
         assert producer.flush(PATIENCE)
     assert committed(cluster) == []
     assert nothing_is_open(cluster)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_commit_waits_for_a_late_response_and_a_stop_ends_the_wait(
+    cluster: FakeCluster, stops: bool
+) -> None:
+    """It is asked for once: a second request needs a new connection, whose responses are no quicker."""
+    with transactional(cluster, request_timeout_ms=30_000) as producer:
+        producer.init_transactions()
+        held = cluster.hold(EndTxnRequest, "answer")
+        producer.begin_transaction()
+        send(producer, "t", 0, b"a")
+        stop = Stop()
+        timer = threading.Timer(0.5, stop.request if stops else held.release)
+        timer.start()
+        if stops:
+            with pytest.raises(TransactionUnknownError):
+                commit_transaction(producer, stop, patience=PATIENCE, grace=0.1)
+            held.release()
+        else:
+            commit_transaction(producer, stop, patience=PATIENCE, grace=0.1)
+        timer.join()
+    assert len(cluster.seen(EndTxnRequest)) == 1
+    assert committed(cluster) == [b"a"]
 
 
 # --- fenced ---------------------------------------------------------------------------------------------

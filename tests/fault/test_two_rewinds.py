@@ -34,15 +34,15 @@ def cluster() -> Iterator[FakeCluster]:
     ("api", "after", "at", "codes"),
     [
         (OffsetFetchRequest, 1, "request", (7, 0)),
-        (OffsetFetchRequest, 1, "answer", (6, 0)),
+        (OffsetFetchRequest, 2, "answer", (6, 0)),
         (OffsetCommitRequest, 0, "request", (6, 0)),
         (OffsetCommitRequest, 0, "answer", (7, 0)),
-        (OffsetFetchRequest, 2, "request", (7, 0)),
-        (OffsetFetchRequest, 2, "answer", (7, 0)),
         (OffsetFetchRequest, 3, "request", (7, 0)),
+        (OffsetFetchRequest, 3, "answer", (7, 0)),
+        (OffsetFetchRequest, 4, "request", (7, 0)),
     ],
     ids=[
-        "before-the-look", "after-the-look", "before-the-commit", "after-the-commit",
+        "before-the-look", "after-the-last-look", "before-the-commit", "after-the-commit",
         "before-the-read-back", "after-the-read-back", "before-the-later-look",
     ],
 )  # fmt: skip
@@ -68,6 +68,52 @@ def test_two_machines_are_never_both_sure(
         assert "another machine may have ended unseen" in err
         assert statuses == {"unknown"}
     assert {item["status"] for item in json.loads(two.stdout)["items"]} == {"verified"}
+
+
+@pytest.mark.parametrize(
+    ("after", "at"), [(1, "answer"), (2, "request")], ids=["after-the-look", "before-the-last-look"]
+)
+def test_a_rewind_over_another_one_says_so_and_its_undo_restores_that(
+    cluster: FakeCluster, tmp_path: Path, after: int, at: str
+) -> None:
+    """The second comes and goes between the first one's look and its commit, whose own look shows it."""
+    first = Kcli(cluster, tmp_path / "first", "groups", "rewind", "g", "--yes", "-o", "json")
+    second = Kcli(cluster, tmp_path / "second", "groups", "rewind", "g", "--yes", "-o", "json")
+    stable = "require_stable"
+    held = cluster.hold(
+        OffsetFetchRequest, at, after=after, when=lambda sent: not getattr(sent, stable, False)
+    )
+    one = first.start("--to", "5")
+    held.wait()
+    second("--to", "3")
+    (others,), theirs = (path.stem for path in second.journals()), committed(cluster)
+    held.release()
+    out, err = one.communicate(timeout=60)
+    assert one.returncode == 7, err
+    (own,) = (path.stem for path in first.journals())
+    assert set(committed(cluster).values()) == {OffsetAndMetadata(5, f"kcli-rewind={own}")}
+    items = json.loads(out)["items"]
+    assert {(item["status"], item["found"], item["undo"]) for item in items} == {("overwrote", 5, own)}
+    assert {item["note"] for item in items} == {f"overwrote 3 (set by rewind {others})"}
+    assert "2 of 2 partitions of group g had been set by another client before the commit" in err
+    assert f"t-0 was at 20 in the plan, but the commit has replaced 3 (set by rewind {others})" in err
+    assert f"`kcli groups rewind g --undo={own}` restores what was replaced" in err
+    first(f"--undo={own}")
+    assert committed(cluster) == theirs
+
+
+@pytest.mark.parametrize("undone", [False, True], ids=["set", "deleted"])
+def test_a_slow_link_does_not_make_a_rewind_unsure(
+    cluster: FakeCluster, tmp_path: Path, undone: bool
+) -> None:
+    """Answers come one after the other, each 0.3 s late."""
+    kcli = Kcli(cluster, tmp_path, "groups")
+    if undone:
+        kcli("copy", "g", "new", "--yes")
+    cluster.delay(None, 0.3)
+    line = ("rewind", "new", "--undo") if undone else ("rewind", "g", "--to", "3")
+    items = kcli.items(*line, "--yes")
+    assert {item["status"] for item in items} == {"verified"}
 
 
 def test_two_machines_at_the_same_time(cluster: FakeCluster, tmp_path: Path) -> None:

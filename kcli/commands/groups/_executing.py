@@ -10,6 +10,7 @@ from kcli.commands.groups._partition_errors import (
     lost_metadata_error,
     not_proven_error,
     overwritten_error,
+    overwrote_error,
     refusal_codes,
     refused_remarks,
     report_remarks,
@@ -170,6 +171,8 @@ def outcome_errors(report: GroupReport) -> Iterator[KcliError]:
         yield not_proven
     if (lost_metadata := lost_metadata_error(report)) is not None:
         yield lost_metadata
+    if (replaced := overwrote_error(report)) is not None:
+        yield replaced
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

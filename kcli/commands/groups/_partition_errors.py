@@ -12,7 +12,14 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.flows.rewind.mark import own_metadata
-from kcli.flows.rewind.outcomes import GroupReport, LostMetadataError, NotProvenError
+from kcli.flows.rewind.outcomes import (
+    OVERWROTE,
+    GroupReport,
+    LostMetadataError,
+    NotProvenError,
+    commit_text,
+    rewind_command,
+)
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.output.progress import counted
 
@@ -98,6 +105,23 @@ def lost_metadata_error(report: GroupReport) -> KcliError | None:
         f"the metadata of {counted(len(lost), 'commit')} of group {report.plan.group} is lost",
         why=f"the broker has stored the new offset of {lost[0]} as requested, without its metadata",
         do="if the application uses it, let it commit again",
+    )
+
+
+def overwrote_error(report: GroupReport) -> KcliError | None:
+    """The partitions that were set over another client's commit, which came after the plan was made."""
+    over = [outcome for outcome in report.outcomes if outcome.status == OVERWROTE]
+    if not over:
+        return None
+    plan, first = report.plan, over[0]
+    find = "find out which client commits for this group"
+    undo = rewind_command(plan.group, f"--undo={plan.id}")
+    return NotPossibleError(
+        f"{len(over)} of {counted(len(report.outcomes), 'partition')} of group {plan.group} had been set by another "
+        "client before the commit",
+        why=f"{first.item.tp} was at {commit_text(first.item.committed)} in the plan, but the commit has replaced "
+        f"{commit_text(first.replaced)}",
+        do=f"{find}; `{undo}` restores what was replaced" if report.journal_error is None else find,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from kcli.core.types import OffsetAndMetadata
 from kcli.flows.rewind.journal import Journal
 from kcli.flows.rewind.mark import marked_by
-from kcli.flows.rewind.outcomes import GroupReport, Outcome
+from kcli.flows.rewind.outcomes import GroupReport, Outcome, commit_text
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 from kcli.output.tables import Column
 
@@ -74,9 +74,13 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
 
 
 def _by(outcome: Outcome) -> str:
-    """What else was found: a lack of metadata, or the rewind whose offsets are there instead of the planned ones."""
+    """What else was found: a lack of metadata, the rewind whose offsets are there instead of the planned ones, or what
+    was there and is replaced.
+    """
     if outcome.without_metadata:
         return "set, without its metadata"
+    if outcome.status == "overwrote":
+        return f"overwrote {commit_text(outcome.replaced)}"
     rewind = marked_by(outcome.found) if outcome.status == "overwritten" else None
     return f"overwritten by rewind {rewind}" if rewind else ""
 

@@ -127,8 +127,11 @@ def _some(names: Sequence[str]) -> str:
 def rest_text(count: Callable[[str], int]) -> str:
     """The partitions of a group that did not end as planned, listed after those that did."""
     return "".join(
-        f", {count(status)} {status}"
-        for status in ("overwritten", "failed", "unknown", "refused")
+        f", {count(status)} {words}"
+        for status, words in (
+            ("overwrote", "set over another commit"),
+            *((status, status) for status in ("overwritten", "failed", "unknown", "refused")),
+        )
         if count(status)
     )
 
@@ -152,7 +155,12 @@ def missing_text(report: GroupReport) -> str:
 
 
 def not_recorded_text(report: GroupReport) -> str:
-    """The consequences of a journal that could not be updated after the offsets of a live group were set."""
+    """The consequences of a journal that could not be updated after the offsets of a group were set."""
+    if not report.plan.live:
+        return (
+            f"group {report.plan.group}: the journal has the offsets of the plan, not those that were replaced, and "
+            f"--undo restores them: {report.journal_error}"
+        )
     check = (
         "--check can still judge the members' commits" if report.can_check else "--check has nothing to judge"
     )

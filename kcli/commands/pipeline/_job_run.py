@@ -41,7 +41,7 @@ def cluster_of(inv: Invocation, configuration: Configuration) -> ClusterRef:
             "or the variable KCLI_X_SASL_PASSWORD",
         )
     files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
-    return cluster_ref(resolved, tuple(files), inv.timeout)
+    return cluster_ref(resolved, tuple(files), inv.timeout, inv.given_timeout)
 
 
 def without(ref: ClusterRef, names: Container[str]) -> ClusterRef:

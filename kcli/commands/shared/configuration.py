@@ -43,6 +43,7 @@ class Configuration:
         self,
         values: GlobalValues,
         talk: Talk,
+        command_seconds: float | None,
         *,
         traced: bool,
         sources: Sources | None = None,
@@ -53,7 +54,7 @@ class Configuration:
         self._talk = talk
         self._traced = traced
         self._unused: dict[str, Unused] = {}
-        self._secrets = SecretReader(os.environ, talk.warn, values.timeout)
+        self._secrets = SecretReader(os.environ, talk.warn, command_seconds)
         self._revealed: Resolved | None = None
         self.refusal: ReadOnlyError | None = None
         self.resolved = resolve(
@@ -154,13 +155,16 @@ class Configuration:
 
     def _timeouts(self, timeout: float) -> dict[str, int]:
         found: dict[str, int] = {}
-        for name, limit in (
-            ("default_api_timeout_ms", None),
-            ("socket_connection_setup_timeout_ms", 10_000),
+        budget, configured = max(1, round(timeout * 1000)), self.resolved.values
+        for name, most in (
+            ("default_api_timeout_ms", budget),
+            (
+                "socket_connection_setup_timeout_ms",
+                configured.get("socket_connection_setup_timeout_ms", 10_000),
+            ),
         ):
-            if self._values.timeout is not None or name not in self.resolved.values:
-                budget = round(timeout * 1000)
-                found[name] = max(1, min(budget, limit) if limit else budget)
+            if self._values.timeout is not None or name not in configured:
+                found[name] = min(budget, most)
         return found
 
     def find_sandbox(self) -> tuple[str, Mapping[str, str]] | None:

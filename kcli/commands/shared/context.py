@@ -116,7 +116,8 @@ class Invocation:
         self.talk = Talk(quiet=values.quiet, verbose=values.verbose, color=self.color, environ=os.environ)
         for note in values.notes:
             self.talk.warn(note)
-        self._timeout = values.timeout if values.timeout is not None else _environment_timeout()
+        self.given_timeout = values.timeout if values.timeout is not None else _environment_timeout()
+        """Of --timeout or KCLI_TIMEOUT; None without both."""
         self.dry_run = values.dry_run
         self.yes = values.yes
         self.no_input = values.no_input
@@ -165,7 +166,7 @@ class Invocation:
         configured = self._configuration.resolved.values if self._configuration is not None else {}
         if self.values.timeout is None and "default_api_timeout_ms" in configured:
             return float(configured["default_api_timeout_ms"]) / 1000
-        return self._timeout
+        return TIMEOUT if self.given_timeout is None else self.given_timeout
 
     @property
     def configuration(self) -> Configuration:
@@ -174,7 +175,9 @@ class Invocation:
             # Not for --help: it loads the client options.
             from kcli.commands.shared.configuration import Configuration
 
-            self._configuration = Configuration(self.values, self.talk, traced="conf" in self.areas)
+            self._configuration = Configuration(
+                self.values, self.talk, self.given_timeout, traced="conf" in self.areas
+            )
             self.acts_under(self._configuration)
         return self._configuration
 
@@ -184,7 +187,9 @@ class Invocation:
         from kcli.commands.shared.configuration import Configuration
 
         traced = "conf" in self.areas
-        self._configuration = Configuration(self.values, self.talk, traced=traced, need_broker=False)
+        self._configuration = Configuration(
+            self.values, self.talk, self.given_timeout, traced=traced, need_broker=False
+        )
         self.acts_under(self._configuration)
 
     def acts_under(self, configuration: Configuration) -> None:
@@ -307,10 +312,10 @@ def invocation() -> Invocation:
     return found
 
 
-def _environment_timeout() -> float:
+def _environment_timeout() -> float | None:
     text = environment("timeout")
     if text is None:
-        return TIMEOUT
+        return None
     try:
         seconds = parse_duration_ms(text) / 1000
         if seconds <= 0:

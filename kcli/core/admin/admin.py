@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.member_bytes import MemberBytes
     from kcli.core.admin.members import GroupMember
+    from kcli.core.admin.preceding import Preceding
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
@@ -437,13 +438,17 @@ class Admin:
         )
 
     def commit_offsets(
-        self, wanted: Mapping[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]]
+        self,
+        wanted: Mapping[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]],
+        *,
+        preceding: Preceding | None = None,
     ) -> dict[str, Stored]:
         """Commits offsets: of a group without members by its name, or as the member that a GroupMetadata identifies.
 
         UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for an outdated
         member. Brokers do not check bounds. Raises ConfigError for a negative offset; nothing is sent then. An empty name
-        is most often a variable that is not set: the group that has it is ``GroupMetadata("")``.
+        is most often a variable that is not set: the group that has it is ``GroupMetadata("")``. ``preceding`` collects
+        what was committed just before.
         """
         check_offsets(wanted)
         if "" in wanted:
@@ -455,18 +460,23 @@ class Admin:
             for group, offsets in wanted.items()
         }
         outcome = operations.commits.commit_offsets(
-            self.cluster, self._coordinators(), by_member, self._start()
+            self.cluster, self._coordinators(), by_member, self._start(), preceding
         )
         self._emptied -= outcome.keys()
         return outcome
 
-    def delete_offsets(self, wanted: Mapping[str, Collection[TopicPartition]]) -> dict[str, Stored]:
+    def delete_offsets(
+        self, wanted: Mapping[str, Collection[TopicPartition]], *, preceding: Preceding | None = None
+    ) -> dict[str, Stored]:
         """Deletes the committed offsets of groups for these partitions (KIP-496). None on success.
 
-        GROUP_SUBSCRIBED_TO_TOPIC for topics that an active group is subscribed to.
+        GROUP_SUBSCRIBED_TO_TOPIC for topics that an active group is subscribed to. ``preceding`` collects what was
+        committed just before.
         """
         check_groups(wanted)
-        outcome = operations.commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
+        outcome = operations.commits.delete_offsets(
+            self.cluster, self._coordinators(), wanted, self._start(), preceding
+        )
         self._emptied |= {group for group, rows in outcome.items() if None in rows.values()}
         return outcome
 

@@ -6,12 +6,14 @@ Every partition has its own result. Blocks only in the loop's poll. A consumer's
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
+from typing import TypeVar
 
 from kcli.core.admin.committed import GroupPartition, by_topic, too_old
+from kcli.core.admin.preceding import Preceding
 from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.cluster.topic_ids import FIRST_BY_ID, explained, replaced
 from kcli.core.connection.plan import Broker
@@ -35,6 +37,8 @@ from kcli.core.protocol.messages.offset_delete import (
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
+V = TypeVar("V")
+
 Stored = dict[TopicPartition, KcliError | None]
 """None: it was done."""
 
@@ -44,13 +48,18 @@ _FIRST_WITH_INSTANCES = 7
 
 
 def commit_offsets(
-    cluster: Cluster, coordinators: Coordinators, wanted: Offsets, deadline: float
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Offsets,
+    deadline: float,
+    preceding: Preceding | None = None,
 ) -> dict[str, Stored]:
     """Commits offsets as the member that each GroupMetadata identifies, or without a member (generation −1).
 
     Brokers accept a commit without a member only while a group has no members. They check no bounds: a negative offset
     is rejected here (ConfigError, nothing is sent), one past the end is stored. A partition that cannot be encoded
-    gets a ConfigError. A lost response is no failure: the same offsets are committed again.
+    gets a ConfigError. A lost response is no failure: the same offsets are committed again. ``preceding`` collects what
+    was committed just before.
 
     An offset with a ``topic_id`` is not committed for another topic of that name: DataLossError. Brokers check it since
     OffsetCommit 10 (Kafka 4.1); for older ones metadata is requested immediately before, and a topic that is created
@@ -99,8 +108,7 @@ def commit_offsets(
             cluster,
             {key: offsets[key] for key in keys},
             _route(cluster, coordinators),
-            partial(ask, checked=checked),
-            read,
+            *_with_reads(cluster, preceding, partial(ask, checked=checked), read),
             deadline,
             "committing the offset of",
             final=[UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID],
@@ -147,10 +155,12 @@ def delete_offsets(
     coordinators: Coordinators,
     wanted: Mapping[str, Collection[TopicPartition]],
     deadline: float,
+    preceding: Preceding | None = None,
 ) -> dict[str, Stored]:
     """Deletes committed offsets of groups for these partitions (KIP-496); NotFoundError for an unknown group.
 
     Brokers reject partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
+    ``preceding`` collects what was committed just before.
     """
     unsure: set[GroupPartition] = set()
     items = {GroupPartition(group, tp): None for group, rows in wanted.items() for tp in rows}
@@ -174,8 +184,7 @@ def delete_offsets(
         cluster,
         items,
         _route(cluster, coordinators),
-        ask,
-        read,
+        *_with_reads(cluster, preceding, ask, read),
         deadline,
         "deleting the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
@@ -205,6 +214,15 @@ def _delete_verdict(key: GroupPartition, code: int, unsure: Collection[GroupPart
     if key in unsure:
         return NONE
     return unknown_group(key.group)
+
+
+def _with_reads(
+    cluster: Cluster,
+    preceding: Preceding | None,
+    ask: Ask[GroupPartition, V],
+    read: Read[GroupPartition, None],
+) -> tuple[Ask[GroupPartition, V], Read[GroupPartition, None]]:
+    return (ask, read) if preceding is None else preceding.around(ask, read, cluster.loop.now)
 
 
 def _route(cluster: Cluster, coordinators: Coordinators) -> ToCoordinator[GroupPartition]:

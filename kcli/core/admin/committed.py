@@ -66,7 +66,7 @@ def fetch_offsets(
     One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
     transactions to end, until the deadline (KIP-447).
     """
-    run, started = _Fetch(wanted, require_stable=require_stable), cluster.loop.now()
+    run, started = OffsetFetch(wanted, require_stable=require_stable), cluster.loop.now()
     found = fan_out(
         cluster,
         {group: None for group in wanted if run.left[group] != []},
@@ -81,8 +81,8 @@ def fetch_offsets(
     return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
 
 
-class _Fetch:
-    """The results so far, by group. ``left``: the partitions still to be fetched, None for all."""
+class OffsetFetch:
+    """Requests and their results so far, by group. ``left``: the partitions still to be fetched, None for all."""
 
     def __init__(
         self, wanted: Mapping[str, Collection[TopicPartition] | None], *, require_stable: bool

@@ -107,6 +107,7 @@ class Connection:
         self._sent_bytes = 0
         self._awaiting_write: deque[tuple[int, Future[Any], float]] = deque()
         self._quiet_until = 0.0
+        self._round_trip = NEVER  # the shortest
 
     @property
     def pending(self) -> int:
@@ -299,7 +300,7 @@ class Connection:
     def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
         try:
-            requests = plan.begin(Broker(str(self.node), self.offer), future)
+            requests = plan.begin(Broker(str(self.node), self.offer, self._round_trip), future)
         except KcliError as error:
             self._complete((future, None, error))
             return
@@ -332,6 +333,8 @@ class Connection:
     def _response(self, frame: Frame, now: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
         sent = self._in_flight.take(correlation_id, self.node)
+        if now - sent.sent_at < self._round_trip:
+            self._round_trip = now - sent.sent_at
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)

@@ -16,10 +16,14 @@ Responses = list[Future[Any]]
 
 
 class Broker(NamedTuple):
-    """The broker that a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
+    """The broker that a plan is made for. ``name`` is for messages: ``host:port (node 1)``.
+
+    ``round_trip``: seconds, the shortest from a request on this connection to its response.
+    """
 
     name: str
     offer: BrokerApiVersions
+    round_trip: float = 0.0
 
     def version(self, api: type[Request]) -> int:
         """The newest version of ``api`` that both sides support; UnsupportedError if there is none."""

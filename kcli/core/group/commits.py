@@ -409,12 +409,13 @@ class Commits:
             if code != NONE:
                 failure = _failure(tp, code, self.committer.group_id)
                 verdict = classify_error(failure)
-                if again.get(code, verdict.retriable):
+                gone = self._cluster.gone(tp.topic) if verdict.refresh == "metadata" else None
+                if gone is None and again.get(code, verdict.retriable):
                     commit.last_error = failure
                     if verdict.refresh == "metadata":
                         commit.suspects, commit.needs_view = True, self._cluster.view.version + 1
                     continue
-                commit.errors[tp] = failure
+                commit.errors[tp] = gone or failure
             del commit.offsets[tp]
 
     def _pause(self, error: KcliError, now: float) -> None:

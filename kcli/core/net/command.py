@@ -48,11 +48,11 @@ def command_words(text: str) -> list[str]:
 
 
 def command_output(
-    text: str, environ: Mapping[str, str], *, seconds: float, limit: int, wanted: str
+    text: str, environ: Mapping[str, str], *, seconds: float, limit: int, wanted: str, longer: str
 ) -> bytes:
     """What the program prints; CommandError if it fails, hangs or prints more than ``limit`` bytes.
 
-    ``wanted``: what it has to print, as in "the secret".
+    ``wanted``: what it has to print, as in "the secret"; ``longer``: how it gets more time.
     """
     words = command_words(text)
     try:
@@ -66,7 +66,7 @@ def command_output(
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CommandError(why, f"check that {words[0]} is installed") from None
-    out, err = _output(process, seconds, limit)
+    out, err = _output(process, seconds, limit, longer)
     if len(out) > limit:
         raise CommandError(f"it printed more than {limit:,} bytes", f"it has to print {wanted} only")
     if process.returncode:
@@ -77,7 +77,7 @@ def command_output(
     return out
 
 
-def _output(process: subprocess.Popen[bytes], seconds: float, limit: int) -> tuple[bytes, bytes]:
+def _output(process: subprocess.Popen[bytes], seconds: float, limit: int, longer: str) -> tuple[bytes, bytes]:
     """stdout, at most a little more than the limit, and the end of stderr; the process has ended."""
     assert process.stdout is not None
     assert process.stderr is not None
@@ -92,7 +92,10 @@ def _output(process: subprocess.Popen[bytes], seconds: float, limit: int) -> tup
                 ready = selector.select(left) if left > 0 else []
                 if not ready:  # or it writes to stderr without an end
                     why = f"it ran for more than {seconds:g} s"
-                    raise CommandError(why, "run it by hand; perhaps it waits for an answer")
+                    raise CommandError(
+                        why,
+                        f"run it by hand, perhaps it waits for an answer; or give it longer with {longer}",
+                    )
                 for key, _events in ready:
                     part = os.read(key.fd, 1 << 16)
                     if not part:

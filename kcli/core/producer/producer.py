@@ -382,15 +382,17 @@ class Producer:
         """
         self._transactional().send_offsets(offsets, group, timeout)
 
-    def commit_transaction(self, timeout: float | None = None) -> None:
-        """Waits until all records are confirmed, then commits.
+    def commit_transaction(
+        self, timeout: float | None = None, *, stop: Callable[[], bool] | None = None, grace: float = 0.0
+    ) -> None:
+        """Waits until all records are confirmed, then commits; for ``grace`` seconds at most once ``stop()`` is true.
 
         Raises TransactionAbortableError if the transaction must be aborted instead; TimedOutError if time ran out
         before EndTxn was sent (the transaction is still open); TransactionUnknownError if there was no response:
         calling again retries, ``begin_transaction`` ends the transaction either way.
         """
         self.push()
-        self._transactional().commit(timeout)
+        self._transactional().commit(timeout, stop, grace)
 
     def abort_transaction(self, timeout: float | None = None) -> None:
         """Aborts the transaction: records not sent yet fail, those sent stay invisible to read_committed consumers."""

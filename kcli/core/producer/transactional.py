@@ -1,6 +1,6 @@
 """The transactional calls of a producer: executed by the sender's thread while the caller waits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kcli.core.errors import ConfigError, KcliError, TransactionStateError
 from kcli.core.net.loop import Loop
@@ -8,6 +8,8 @@ from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.producer.transaction_steps import Operation, TransactionSteps
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+
+_LOOK = 0.1  # seconds between two looks at a request to stop
 
 
 class Transactional:
@@ -45,9 +47,9 @@ class Transactional:
         if checked:
             self._call(None, "send offsets to the transaction", timeout, GroupOffsets(member, checked))
 
-    def commit(self, timeout: float | None) -> None:
+    def commit(self, timeout: float | None, stop: Callable[[], bool] | None, grace: float) -> None:
         """See ``Producer.commit_transaction``."""
-        self._call(Event.COMMIT, "commit the transaction", timeout)
+        self._call(Event.COMMIT, "commit the transaction", timeout, stop=stop, grace=grace)
 
     def abort(self, timeout: float | None) -> None:
         """See ``Producer.abort_transaction``."""
@@ -80,7 +82,14 @@ class Transactional:
         )
 
     def _call(
-        self, event: Event | None, what: str, timeout: float | None, offsets: GroupOffsets | None = None
+        self,
+        event: Event | None,
+        what: str,
+        timeout: float | None,
+        offsets: GroupOffsets | None = None,
+        *,
+        stop: Callable[[], bool] | None = None,
+        grace: float = 0.0,
     ) -> None:
         results: list[KcliError | None] = []
 
@@ -92,7 +101,11 @@ class Transactional:
         deadline = self._loop.now() + (self._default_timeout if timeout is None else timeout)
         operation = Operation(event, what, deadline, complete)
         self._loop.call_threadsafe(lambda: self._steps.start(operation, offsets))
-        self._thread.wait(lambda: bool(results), None)
+        while not self._thread.wait(lambda: bool(results), None if stop is None else _LOOK):
+            if stop is not None and stop():
+                stop = None
+                operation.deadline = min(deadline, self._loop.now() + grace)
+                self._loop.wakeup()
         if results[0] is not None:
             raise results[0]
 

@@ -23,7 +23,6 @@ FILE = "sasl.oauthbearer.token.file"
 COMMAND = "sasl.oauthbearer.token.command"
 ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 _SOURCES = (ENDPOINT, FILE, COMMAND)
-_LONGEST_COMMAND = 30.0
 _OF_SETUP = 0.9
 """The part of the time for a connection's setup that a token may take: its own error comes before that of the setup."""
 _FOR_ENDPOINT = (
@@ -75,7 +74,7 @@ def token_provider(options: ClientOptions) -> Callable[[], Token]:
         return lambda: token_from_file(path, extensions)
     command = options.sasl_oauthbearer_token_command
     _check_command(command)
-    return lambda: token_from_command(command, extensions, min(seconds, _LONGEST_COMMAND))
+    return lambda: token_from_command(command, extensions, seconds)
 
 
 def parse_extensions(text: str) -> dict[str, str]:
@@ -112,7 +111,10 @@ def token_from_file(path: str, extensions: Mapping[str, str]) -> Token:
 def token_from_command(command: str, extensions: Mapping[str, str], seconds: float) -> Token:
     """The token that the program prints within ``seconds``, alone or as the JSON of RFC 6749."""
     try:
-        data = command_output(command, os.environ, seconds=seconds, limit=LONGEST, wanted="the token")
+        longer = "--timeout and -X socket.connection.setup.timeout.ms"
+        data = command_output(
+            command, os.environ, seconds=seconds, limit=LONGEST, wanted="the token", longer=longer
+        )
     except CommandError as error:
         raise AuthError(f"{COMMAND} gave no token", why=error.why, do=error.do) from None
     text = data.decode("ascii", "replace")

@@ -14,7 +14,7 @@ from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.transaction_commit import commit_transaction
 
 _PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
-_SLICE = 0.5
+_GRACE = 0.5  # seconds for the end of a transaction after a stop
 _HOLD_BACK_AFTER = 15.0  # seconds until a partition whose records are not confirmed is held back
 _SUSPECT_PATIENCE = 2.0  # the same for one that was held back before
 _HELD_BACK_FOR = 30.0  # seconds until it is tried again
@@ -66,7 +66,7 @@ class ExactlyOnceCopy(Copy):
             return False
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
-            commit_transaction(self._producer, self._stop, patience=math.inf, interval=_SLICE)
+            commit_transaction(self._producer, self._stop, patience=math.inf, grace=_GRACE)
         except TransactionAbortableError as error:
             self._abort(error)
             return False
@@ -129,7 +129,7 @@ class ExactlyOnceCopy(Copy):
         """Waits for a coordinator that does not respond, as long as there is no stop."""
         while True:
             try:
-                self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+                self._producer.abort_transaction(_GRACE if self._stop else _PATIENCE)
                 break
             except (TimedOutError, TransactionUnknownError):
                 if self._stop:

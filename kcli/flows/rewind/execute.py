@@ -1,13 +1,14 @@
 """Executes a plan: lock, check, journal, commit, read back. Reports only what was seen, not what is assumed."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
-from kcli.core.admin.committed import Committed
+from kcli.core.admin.committed import Committed, GroupPartition
+from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.barriers import Barriers
@@ -19,13 +20,16 @@ from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.open_transactions import refused_for_transactions
 from kcli.flows.rewind.outcomes import (
     UNKNOWN,
+    VERIFIED,
     GroupReport,
     Outcome,
     UnprovenError,
+    commit_text,
     idle_outcomes,
     is_same_commit,
     leaves_journal,
     live_outcomes,
+    may_be_done,
     untried_outcomes,
     was_changed,
     without_check,
@@ -33,10 +37,14 @@ from kcli.flows.rewind.outcomes import (
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 from kcli.flows.rewind.watching import NOTHING_SEEN, GroupWatch, WatchedGroup, Watcher, log_ends
 
-LATER_SECONDS = 1.0
+LATER_SECONDS = 1.5
 """Between the commits to groups without members and the later check."""
-WINDOW_SECONDS = 0.9
-"""The longest time from the last check before the commits to their response: see ``_Run.rewind_idle``."""
+WINDOW_SECONDS = 1.4
+"""The longest time at the coordinator from the last read of an offset to its commit: see ``_Run.rewind_idle``. Links and
+proxies that let one response pass at a time add to it what a response takes.
+"""
+_ROUNDS = 8
+"""So many round trips at most set the offsets of all groups: the fewer share one, the shorter their windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +95,11 @@ class _Run:
     def rewind_idle(self, plans: Sequence[GroupPlan], sleep: Callable[[float], None]) -> dict[str, KcliError]:
         """Groups without members: any client may commit, and a rewind on another machine is not aware of our lock.
 
-        When two rewinds both find their plan unchanged, one commits over the other. The first sees it in its later
-        check: the second has its response within WINDOW_SECONDS of a check made before the first one's commit, and the
-        later check is LATER_SECONDS after that. A second rewind that was slower than that reports that it is not sure.
+        The offsets are read once more in the request just ahead of the commit. A rewind that finds others there than
+        planned has committed over them, and reports that. When two rewinds both find their plan unchanged, one commits
+        over the other, and the first sees it in its later check: the commit of the second follows its read, which
+        precedes the first one's commit, by WINDOW_SECONDS at most, and the later check is LATER_SECONDS after that
+        commit. A second rewind that was slower than that reports that it is not sure.
         """
         if not plans:
             return {}
@@ -97,41 +107,62 @@ class _Run:
         plans = [plan for plan in plans if plan.group not in in_transactions]
         if not plans:
             return in_transactions
-        refused, checked_at = self._write_journals(plans)
+        refused = self._write_journals(plans)
         going = [plan for plan in plans if plan.group not in refused]
         for plan in going:
             self._written(plan)
-        stored = _store(self._admin, going)
+        stores: dict[str, _Store] = {}
+        for first in range(min(_ROUNDS, len(going))):
+            some = going[first::_ROUNDS]
+            stores |= dict.fromkeys((plan.group for plan in some), _Store(self._admin, some))
         answered = clock.monotonic()
+        overwritten = {plan.group: stores[plan.group].overwritten(plan) for plan in going}
+        journal_errors = {plan.group: self._journal(plan, overwritten[plan.group]) for plan in going}
         wanted = {plan.group: [item.tp for item in plan.todo] for plan in going}
         back = self._admin.fetch_offsets(wanted) if wanted else {}
-        outcomes = {plan.group: idle_outcomes(plan, stored[plan.group], back[plan.group]) for plan in going}
+        outcomes = {
+            group: idle_outcomes(plan, stores[group].stored[group], back[group], overwritten[group])
+            for group, plan in ((plan.group, plan) for plan in going)
+        }
         if changed := [plan for plan in going if any(map(was_changed, outcomes[plan.group]))]:
             sleep(max(0.0, answered + LATER_SECONDS - clock.monotonic()))
-            later = _Later(self._admin, changed, answered - checked_at)
+            later = _Later(self._admin, changed, stores)
             outcomes |= {
                 plan.group: [later.checked(plan, one) for one in outcomes[plan.group]] for plan in changed
             }
         for plan in going:
             certain = not isinstance(back[plan.group], KcliError)
-            self._report(GroupReport(plan, tuple(outcomes[plan.group])), certain=certain)
+            error = journal_errors[plan.group]
+            report = GroupReport(plan, tuple(outcomes[plan.group]), journal_error=error)
+            self._report(report, certain=certain)
         return refused | in_transactions
 
-    def _write_journals(self, plans: Sequence[GroupPlan]) -> tuple[dict[str, KcliError], float]:
-        """The groups that no longer match their plan, and when that was checked. All others have journals."""
+    def _journal(
+        self, plan: GroupPlan, overwritten: Mapping[TopicPartition, OffsetAndMetadata | None]
+    ) -> KcliError | None:
+        """Lets --undo restore what the commits have replaced in fact; the error if it will restore what was planned."""
+        if not overwritten:
+            return None
+        try:
+            self._journals.update(plan.id, committed=overwritten)
+        except JournalError as error:
+            return error
+        return None
+
+    def _write_journals(self, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
+        """The groups that no longer match their plan. All others have journals."""
         refused: dict[str, KcliError] = {}
         going = False
         try:
             for plan in plans:
                 self._journals.write(plan, clock.wall_ms())
-            checked_at = clock.monotonic()
             refused = _changed(self._admin, plans)
             going = True
         finally:
             for plan in plans:
                 if not going or plan.group in refused:
                     self._journals.remove(plan.id)
-        return refused, checked_at
+        return refused
 
     def rewind_live(self, plans: Sequence[GroupPlan], live: LiveRewind) -> dict[str, KcliError]:
         """Groups with members, one after the other; then all are watched together."""
@@ -218,11 +249,68 @@ def update_journal(
     return None
 
 
-class _Later:
-    """A check of groups that were rewound a second ago. ``window``: seconds from the preceding check to the response."""
+class _Store:
+    """The commits, one request for each group, and the deletions. ``stored``: what became of them."""
 
-    def __init__(self, admin: Admin, plans: Sequence[GroupPlan], window: float) -> None:
-        self._window = window
+    def __init__(self, admin: Admin, plans: Sequence[GroupPlan]) -> None:
+        self.stored: dict[str, Stored] = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}
+        self._preceding = {"commit": Preceding(), "delete": Preceding()}
+        commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
+            plan.group or GroupMetadata(""): news
+            for plan in plans
+            if (news := {item.tp: item.commit for item in plan.todo if item.commit is not None})
+        }
+        deletes = {
+            plan.group: gone
+            for plan in plans
+            if (gone := [item.tp for item in plan.todo if item.action == "delete"])
+        }
+        if commits:
+            self._add(admin.commit_offsets(commits, preceding=self._preceding["commit"]))
+        if deletes:
+            self._add(admin.delete_offsets(deletes, preceding=self._preceding["delete"]))
+
+    def overwritten(self, plan: GroupPlan) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What other clients have committed since the plan was made, and this rewind has, or may have, replaced."""
+        found = {}
+        for item in plan.todo:
+            others = [
+                one
+                for one in self._found(plan, item)
+                if not isinstance(one, KcliError)
+                and one != item.committed
+                and not is_same_commit(one, item.new)
+            ]
+            if others and may_be_done(self.stored[plan.group][item.tp]):
+                found[item.tp] = others[-1]
+        return found
+
+    def doubt(self, plan: GroupPlan, item: RewindItem) -> str:
+        """Why another commit may have been replaced unseen; empty if that cannot be."""
+        found, preceding = self._found(plan, item), self._preceding[item.action]
+        if not found or isinstance(found[-1], KcliError):
+            return f"the read just before the commit failed: {found[-1] if found else 'no response'}"
+        window = preceding.windows.get(plan.group)
+        if window is None:
+            return "there was no response to the commit"
+        if window <= WINDOW_SECONDS:
+            return ""
+        return f"up to {window:.1f} s passed between the last read of the offset and the commit"
+
+    def _add(self, results: Mapping[str, Stored]) -> None:
+        for group, rows in results.items():
+            self.stored[group] |= rows
+
+    def _found(self, plan: GroupPlan, item: RewindItem) -> Sequence[OffsetAndMetadata | KcliError | None]:
+        preceding = self._preceding.get(item.action)
+        return () if preceding is None else preceding.found.get(GroupPartition(plan.group, item.tp), ())
+
+
+class _Later:
+    """A check of groups that were rewound a moment ago. ``stores``: how, by group."""
+
+    def __init__(self, admin: Admin, plans: Sequence[GroupPlan], stores: Mapping[str, _Store]) -> None:
+        self._stores = stores
         self._commits = admin.fetch_offsets({plan.group: [i.tp for i in plan.todo] for plan in plans})
         moved = [plan.group for plan in plans if self._has_moved(plan)]
         self._described = admin.describe_groups(moved) if moved else {}
@@ -237,8 +325,7 @@ class _Later:
             return replace(outcome, status=UNKNOWN, error=_unproven(plan, item, str(found)))
         if not is_same_commit(found, item.new) and not self._continues(plan.group, item, found):
             return replace(outcome, status=OVERWRITTEN, found=found)
-        if self._window > WINDOW_SECONDS:
-            why = f"{self._window:.1f} s passed between the last check of the group and the response to the commit"
+        if outcome.status == VERIFIED and (why := self._stores[plan.group].doubt(plan, item)):
             return replace(outcome, status=UNKNOWN, error=_unproven(plan, item, why))
         return outcome
 
@@ -289,33 +376,7 @@ def _moved(plan: GroupPlan, committed: Committed) -> KcliError | None:
         if now != item.committed:
             return NotPossibleError(
                 f"the offsets of group {plan.group} have changed since the plan was made",
-                why=f"{item.tp} was at {_shown(item.committed)}, now it is at {_shown(now)}",
+                why=f"{item.tp} was at {commit_text(item.committed)}, now it is at {commit_text(now)}",
                 do="nothing was done; review the plan again",
             )
     return None
-
-
-def _shown(commit: OffsetAndMetadata | None) -> str:
-    rewind = marked_by(commit)
-    by = f" (set by rewind {rewind})" if rewind else ""
-    return "no commit" if commit is None else f"{commit.offset}{by}"
-
-
-def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
-    """One request per group for the commits, and one for the deletions."""
-    commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
-        plan.group or GroupMetadata(""): news
-        for plan in plans
-        if (news := {item.tp: item.commit for item in plan.todo if item.commit is not None})
-    }
-    deletes = {
-        plan.group: gone
-        for plan in plans
-        if (gone := [item.tp for item in plan.todo if item.action == "delete"])
-    }
-    stored: dict[str, Stored] = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}
-    for group, results in (admin.commit_offsets(commits) if commits else {}).items():
-        stored[group] |= results
-    for group, results in (admin.delete_offsets(deletes) if deletes else {}).items():
-        stored[group] |= results
-    return stored

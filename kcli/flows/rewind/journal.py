@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -151,18 +152,21 @@ class Journals:
             ) from None
 
     def update(
-        self, journal_id: str, *, live: LiveEntry | None, statuses: Mapping[TopicPartition, str]
+        self,
+        journal_id: str,
+        *,
+        live: LiveEntry | None = None,
+        statuses: Mapping[TopicPartition, str] | None = None,
+        committed: Mapping[TopicPartition, OffsetAndMetadata | None] | None = None,
     ) -> None:
-        """Adds what was seen since; JournalError if it cannot be written, and the file is left as it was."""
+        """Adds what was seen since; JournalError if it cannot be written, and the file is left as it was.
+
+        ``committed``: the commits that were replaced, where they are not those of the plan.
+        """
         path = self.folder / f"{journal_id}.json"
         try:
             before = msgspec.json.decode(path.read_bytes(), type=Journal)
-            rows = tuple(
-                msgspec.structs.replace(
-                    row, status=statuses.get(TopicPartition(row.topic, row.partition), row.status)
-                )
-                for row in before.partitions
-            )
+            rows = tuple(_updated(row, statuses or {}, committed or {}) for row in before.partitions)
             self._put(msgspec.structs.replace(before, partitions=rows, live=live or before.live))
         except (OSError, msgspec.MsgspecError, JournalError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
@@ -241,13 +245,23 @@ def new_id(now_ms: int) -> str:
 
 def _rows(plan: GroupPlan) -> Iterator[Row]:
     for item in plan.todo:
-        old = item.committed
+        new = None if item.new is None else item.new.offset
         yield Row(
-            item.tp.topic,
-            item.tp.partition,
-            None if old is None else old.offset,
-            "" if old is None else old.metadata,
-            -1 if old is None else old.leader_epoch,
-            None if item.new is None else item.new.offset,
-            topic_id=item.topic_id,
+            item.tp.topic, item.tp.partition, **_before(item.committed), new=new, topic_id=item.topic_id
         )
+
+
+def _before(commit: OffsetAndMetadata | None) -> dict[str, Any]:
+    if commit is None:
+        return {"committed": None, "metadata": "", "leader_epoch": -1}
+    return {"committed": commit.offset, "metadata": commit.metadata, "leader_epoch": commit.leader_epoch}
+
+
+def _updated(
+    row: Row,
+    statuses: Mapping[TopicPartition, str],
+    committed: Mapping[TopicPartition, OffsetAndMetadata | None],
+) -> Row:
+    tp = TopicPartition(row.topic, row.partition)
+    before = _before(committed[tp]) if tp in committed else {}
+    return msgspec.structs.replace(row, status=statuses.get(tp, row.status), **before)

@@ -1,6 +1,6 @@
 """What became of each partition of a rewind: from what was committed, read back and observed. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core.admin.commits import Stored
@@ -18,6 +18,7 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnkno
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, PartitionVerdict
 from kcli.flows.rewind.live import LiveResult
+from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindItem
 from kcli.flows.rewind.watching import GroupWatch
 
@@ -31,6 +32,7 @@ LIVE = (
 """Errors of a commit from outside a group that has members."""
 
 VERIFIED, FAILED, REFUSED, UNKNOWN = "verified", "failed", "refused", "unknown"
+OVERWROTE = "overwrote"
 
 
 class UnprovenError(OutcomeUnknownError):
@@ -53,9 +55,10 @@ class NotProvenError(KcliError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One partition. ``status`` is ``verified`` (read back as requested), ``overwritten`` (by another client),
-    ``failed`` (see ``error``), ``unknown`` (attempted, but the result could not be seen) or ``refused`` (not
-    attempted). Partitions of a live group are ``held`` instead of ``verified``.
+    """One partition. ``status`` is ``verified`` (read back as requested), ``overwrote`` (so too, over another client's
+    commit since the plan was made: ``replaced``), ``overwritten`` (by another client), ``failed`` (see ``error``),
+    ``unknown`` (attempted, but the result could not be seen) or ``refused`` (not attempted). Partitions of a live group
+    are ``held`` instead of ``verified``.
 
     ``found``: what was read back; for a live group, what was seen last. ``member`` owns the partition, and ``seen`` are
     the commits since, with the seconds after which they were seen.
@@ -67,6 +70,7 @@ class Outcome:
     error: KcliError | None = None
     member: MemberDescription | None = None
     seen: tuple[tuple[float, int | None], ...] = ()
+    replaced: OffsetAndMetadata | None = None
 
     @property
     def without_metadata(self) -> OffsetAndMetadata | None:
@@ -82,8 +86,8 @@ class GroupReport:
     """One group. ``error``: why nothing was attempted. ``kept``: whether its journal is available for an undo.
 
     ``missing``: members of a live group that have not rejoined, of ``evicted``.
-    ``journal_error``: why the journal lacks what was seen of a live group; ``can_check``: whether it still has what
-    --check needs.
+    ``journal_error``: why the journal lacks what was seen of a live group, or what was replaced in another;
+    ``can_check``: whether it still has what --check needs.
     """
 
     plan: GroupPlan
@@ -105,19 +109,33 @@ class GroupReport:
         return self.count(VERIFIED) + self.count(HELD)
 
 
-def idle_outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> list[Outcome]:
-    """Of a group without members. ``stored``: the results of the commits; ``back``: what was read back."""
-    return [
-        _idle_outcome(
-            item, stored[item.tp], back if isinstance(back, KcliError) else back[item.tp], plan.remedies
-        )
-        for item in plan.todo
-    ]
+def idle_outcomes(
+    plan: GroupPlan,
+    stored: Stored,
+    back: Committed | KcliError,
+    overwritten: Mapping[TopicPartition, OffsetAndMetadata | None],
+) -> list[Outcome]:
+    """Of a group without members. ``stored``: the results of the commits; ``back``: what was read back;
+    ``overwritten``: what the commits have replaced that is not in the plan.
+    """
+    found = []
+    for item in plan.todo:
+        read = back if isinstance(back, KcliError) else back[item.tp]
+        outcome = _idle_outcome(item, stored[item.tp], read, plan.remedies)
+        if outcome.status == VERIFIED and item.tp in overwritten:
+            outcome = replace(outcome, status=OVERWROTE, replaced=overwritten[item.tp])
+        found.append(outcome)
+    return found
 
 
 def was_changed(outcome: Outcome) -> bool:
     """Whether a partition was changed and read back successfully."""
-    return outcome.status == VERIFIED and outcome.item.changes
+    return outcome.status == OVERWROTE or (outcome.status == VERIFIED and outcome.item.changes)
+
+
+def may_be_done(error: KcliError | None) -> bool:
+    """Whether the commit with this result has, or may have, taken effect."""
+    return error is None or isinstance(error, OutcomeUnknownError | TimedOutError)
 
 
 def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
@@ -205,7 +223,7 @@ def _idle_outcome(
     remedies: Remedies,
 ) -> Outcome:
     if isinstance(found, KcliError):
-        if error is None or isinstance(error, OutcomeUnknownError | TimedOutError):
+        if may_be_done(error):
             return Outcome(item, UNKNOWN, None, _unseen(error or found))
         return Outcome(item, FAILED, None, error)
     same = is_same_commit(found, item.new)
@@ -234,6 +252,13 @@ def _explained(error: KcliError, tp: TopicPartition, remedies: Remedies) -> Kcli
             do=remedies.members,
         )
     return error
+
+
+def commit_text(commit: OffsetAndMetadata | None) -> str:
+    """``5 (set by rewind 20261121-…)``, or ``no commit``."""
+    rewind = marked_by(commit)
+    by = f" (set by rewind {rewind})" if rewind else ""
+    return "no commit" if commit is None else f"{commit.offset}{by}"
 
 
 def is_same_commit(found: OffsetAndMetadata | None, new: OffsetAndMetadata | None) -> bool:

@@ -241,7 +241,7 @@ class _Import:
             producer.send_offsets_to_transaction(
                 {self._anchor: committed(offset, -1, now)}, self._group, _TIMEOUT
             )
-            commit_transaction(producer, Stop(), patience=_COMMIT_PATIENCE, interval=_LOOK)
+            commit_transaction(producer, Stop(), patience=_COMMIT_PATIENCE, grace=_LOOK)
         except TransactionAbortableError:
             self._check_failure()
             raise

@@ -122,6 +122,7 @@ def test_a_command_that_hangs_is_ended() -> None:
             source("command", "sleep 60")
         )
     assert "more than 0.1 s" in caught.value.why
+    assert caught.value.do.endswith("or give it longer with --timeout")
 
 
 @pytest.mark.case("X16")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.committed import _Fetch
+from kcli.core.admin.committed import OffsetFetch
 from kcli.core.cluster.fanout import LeftOutError, Part
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Broker
@@ -20,7 +20,7 @@ def broker(newest: int) -> Broker:
     return Broker("b1", BrokerApiVersions({wire.OffsetFetchRequest.api_key: (0, newest)}, {}))
 
 
-def ask(fetch: _Fetch, newest: int) -> list[Part[str]]:
+def ask(fetch: OffsetFetch, newest: int) -> list[Part[str]]:
     return fetch.ask(broker(newest), [(group, None) for group in fetch.left])
 
 
@@ -58,7 +58,7 @@ def single(told: dict[TopicPartition, tuple[int, int]], code: int = 0) -> wire.O
 
 
 def test_many_groups_share_a_request_from_version_8_on() -> None:
-    fetch = _Fetch({"g": None, "h": [T0, U0, T1]}, require_stable=True)
+    fetch = OffsetFetch({"g": None, "h": [T0, U0, T1]}, require_stable=True)
     (part,) = ask(fetch, 10)
     request = part.request
     assert isinstance(request, wire.OffsetFetchRequest)
@@ -75,13 +75,13 @@ def test_many_groups_share_a_request_from_version_8_on() -> None:
     ("newest", "stable", "refused"), [(1, False, ["g"]), (6, True, ["g", "h"]), (2, False, [])]
 )
 def test_what_an_old_version_cannot_say_is_refused(newest: int, stable: bool, refused: list[str]) -> None:
-    fetch = _Fetch({"g": None, "h": [T0]}, require_stable=stable)
+    fetch = OffsetFetch({"g": None, "h": [T0]}, require_stable=stable)
     found = [key for p in ask(fetch, newest) if isinstance(p.request, UnsupportedError) for key in p.keys]
     assert found == refused
 
 
 def test_no_commit_an_offset_an_error_and_what_was_left_out_are_four_things() -> None:
-    fetch = _Fetch({"g": [T0, T1, U0, TopicPartition("u", 1)]}, require_stable=False)
+    fetch = OffsetFetch({"g": [T0, T1, U0, TopicPartition("u", 1)]}, require_stable=False)
     (part,) = ask(fetch, 9)
     told = {T0: (5, 0), T1: (-1, 0), U0: (-1, TOPIC_AUTHORIZATION_FAILED), TopicPartition("x", 0): (1, 0)}
     ((group, verdict, _),) = fetch.read(grouped(g=told), part)
@@ -97,7 +97,7 @@ def test_no_commit_an_offset_an_error_and_what_was_left_out_are_four_things() ->
 
 
 def test_of_all_there_is_only_the_unstable_ones_are_requested_again() -> None:
-    fetch = _Fetch({"g": None}, require_stable=True)
+    fetch = OffsetFetch({"g": None}, require_stable=True)
     (part,) = ask(fetch, 9)
     ((_, verdict, _),) = fetch.read(grouped(g={T0: (5, 0), T1: (-1, UNSTABLE_OFFSET_COMMIT)}), part)
     assert isinstance(verdict, BrokerError)
@@ -109,7 +109,7 @@ def test_of_all_there_is_only_the_unstable_ones_are_requested_again() -> None:
 
 def test_an_empty_answer_to_one_group_of_many_is_not_an_old_brokers_answer() -> None:
     """It once was: the group, asked for alone after it had been left out, seemed to have no commits."""
-    fetch = _Fetch({"g": None}, require_stable=False)
+    fetch = OffsetFetch({"g": None}, require_stable=False)
     (part,) = ask(fetch, 9)
     assert list(fetch.read(wire.OffsetFetchResponse(), part)) == []
     (part,) = ask(fetch, 7)
@@ -117,7 +117,7 @@ def test_an_empty_answer_to_one_group_of_many_is_not_an_old_brokers_answer() -> 
 
 
 def test_an_old_answer_is_read_with_its_own_error() -> None:
-    fetch = _Fetch({"g": [T0]}, require_stable=False)
+    fetch = OffsetFetch({"g": [T0]}, require_stable=False)
     (part,) = ask(fetch, 7)
     assert list(fetch.read(single({}, 16), part)) == [("g", 16, None)]
     assert [verdict for _, verdict, _ in fetch.read(single({T0: (3, 0)}), part)] == [0]
@@ -126,6 +126,6 @@ def test_an_old_answer_is_read_with_its_own_error() -> None:
 
 def test_a_group_without_a_response_has_one_error_for_all() -> None:
     for asked in (None, [T0]):
-        fetch = _Fetch({"g": asked}, require_stable=False)
+        fetch = OffsetFetch({"g": asked}, require_stable=False)
         error = TimedOutError("too late")
         assert fetch.outcome("g", error, 1.0) is error

@@ -33,12 +33,16 @@ Script = Callable[[Node, Request], Answer]
 
 
 class ScriptedBrokers:
-    """Stands in for Brokers: notes what is sent, and answers after ``delay`` seconds by ``script``."""
+    """Stands in for Brokers: notes what is sent, and answers after ``delay`` seconds by ``script``.
+
+    ``round_trip`` is what plans are told of the connection.
+    """
 
     def __init__(self, loop: Loop, script: Script) -> None:
         self.loop = loop
         self.script = script
         self.delay = 0.01
+        self.round_trip = 0.0
         self.sent: list[tuple[float, Node, str, Request]] = []
         self.ready: set[int] = set()
         self.down: dict[int, float] = {}
@@ -75,7 +79,8 @@ class ScriptedBrokers:
 
     def _carry_out(self, node: Node, purpose: str, plan: Plan, future: Future[Any], deadline: float) -> None:
         try:
-            parts = plan.begin(Broker(str(node), BrokerApiVersions(self.versions, {})), future)
+            broker = Broker(str(node), BrokerApiVersions(self.versions, {}), self.round_trip)
+            parts = plan.begin(broker, future)
         except KcliError as error:
             self._later(self.delay, (future, None, error))
             return

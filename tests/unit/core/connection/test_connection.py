@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.connection.plan import Plan
+from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import State
 from kcli.core.errors import (
     BrokerError,
@@ -53,6 +53,23 @@ def test_requests_wait_for_the_handshake_and_go_in_order() -> None:
     assert peer.sent() == [(3, 12, 1), (3, 12, 2), (3, 12, 3)]
     peer.feed(metadata(1, "one") + metadata(2, "two") + metadata(3, "three"))
     assert [f.value.cluster_id for f in futures] == ["one", "two", "three"]
+
+
+def test_a_plan_is_given_the_shortest_round_trip_of_its_connection() -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.feed(offers(), now=0.3)
+    for number, (sent_at, answered_at) in enumerate(((1.0, 1.2), (2.0, 2.5)), 1):
+        peer.ask(now=sent_at)
+        peer.feed(metadata(number), now=answered_at)
+    seen: list[float] = []
+
+    def write(broker: Broker) -> list[Request]:
+        seen.append(broker.round_trip)
+        return []
+
+    peer.connection.request(Plan(write), Future(), 3.0, 10.0)
+    assert seen == [pytest.approx(0.2)]
 
 
 @pytest.mark.case("S3-5")

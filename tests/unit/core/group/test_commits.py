@@ -17,6 +17,7 @@ from kcli.core.errors import (
     ConnectError,
     DataLossError,
     KcliError,
+    NotFoundError,
     OutcomeUnknownError,
 )
 from kcli.core.future import Future
@@ -182,6 +183,21 @@ def test_a_partition_that_the_answer_leaves_out_is_asked_again(world: World) -> 
     world.run(0.05)
     assert not future.done
     assert world.sent == [(3, {0: 5, 1: 5})]
+
+
+@pytest.mark.parametrize("code", ["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"])
+def test_an_offset_of_a_topic_that_is_gone_is_given_up_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    """A close would wait for it until its deadline: the last commit, and the one before a revocation."""
+    world.say = [code] * 100
+    missing = world.submit(5)
+    world.run(2.0)
+    assert not missing.done, "a moment later brokers may know it"
+    gone = NotFoundError("topic t does not exist")
+    monkeypatch.setattr(world.cluster, "gone", lambda _topic: gone)
+    world.run(0.5)
+    assert failed(missing) == {A: gone}
 
 
 def test_a_deadline_also_counts_after_other_timers(world: World) -> None:

@@ -6,9 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from kcli.commands.groups._partition_errors import overwrote_error
 from kcli.commands.groups._rewind_text import not_recorded_text
 from kcli.core import Admin
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import BrokerError, KcliError, MembershipError, OutcomeUnknownError, TimedOutError
 from kcli.core.group.barrier.arrivals import ArrivalLog
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -33,6 +36,7 @@ class StandIn:
 
     def __init__(self, stored: KcliError | None, found: OffsetAndMetadata | KcliError | None) -> None:
         self._stored, self._found = stored, found
+        self.before = OLD
         self._committed = False
 
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
@@ -42,8 +46,13 @@ class StandIn:
         found = self._found if self._committed else OLD
         return {group: dict.fromkeys(partitions, found) for group, partitions in wanted.items()}
 
-    def commit_offsets(self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> dict[str, Any]:
+    def commit_offsets(
+        self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]], *, preceding: Preceding
+    ) -> dict[str, Any]:
         self._committed = True
+        for group, places in wanted.items():
+            preceding.found |= {GroupPartition(group, tp): [self.before] for tp in places}
+            preceding.windows[group] = 0.0
         return {group: dict.fromkeys(places, self._stored) for group, places in wanted.items()}
 
 
@@ -123,6 +132,23 @@ def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_
     report, there = carried_out(tmp_path, None, OLD, new=OLD)
     assert report.outcomes[0].status == "verified"
     assert (report.kept, there) == (False, False)
+
+
+def test_what_is_replaced_is_named_where_the_journal_cannot_have_it(tmp_path: Path) -> None:
+    journals = NoRoom("c", tmp_path)
+    admin = StandIn(None, NEW)
+    admin.before = OTHER
+    plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, NEW),)),))
+    (report,) = execute(
+        cast("Admin", admin), plan, journals, written=lambda _plan: None, sleep=lambda _seconds: None
+    )
+    assert [one.status for one in report.outcomes] == ["overwrote"]
+    assert journals.of("g").before == {A: OLD}
+    assert "not those that were replaced" in not_recorded_text(report)
+    error = overwrote_error(report)
+    assert error is not None
+    assert "but the commit has replaced 5" in error.why
+    assert "--undo" not in error.do
 
 
 class Evicted:

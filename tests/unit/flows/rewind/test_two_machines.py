@@ -14,7 +14,9 @@ from typing import Any, cast
 import pytest
 
 from kcli.core import Admin, clock
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.execute import execute
@@ -47,6 +49,7 @@ class Machine:
         self._at, self._turn = coordinator, turn
         self.looks = 0
         self.fails_at_look = 0
+        self._read_at = 0.0
 
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         with self._turn():
@@ -65,17 +68,39 @@ class Machine:
                 group: {tp: self._at.commits[tp] for tp in partitions} for group, partitions in wanted.items()
             }
 
-    def commit_offsets(self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> dict[str, Any]:
+    def commit_offsets(
+        self,
+        wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]],
+        *,
+        preceding: Preceding | None = None,
+    ) -> dict[str, Any]:
+        self._read_ahead(wanted, preceding)
         with self._turn():
             for offsets in wanted.values():
                 self._at.commits.update(offsets)
-            return {group: dict.fromkeys(offsets) for group, offsets in wanted.items()}
+            return self._stored(wanted, preceding)
 
-    def delete_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
+    def delete_offsets(
+        self, wanted: dict[str, list[TopicPartition]], *, preceding: Preceding | None = None
+    ) -> dict[str, Any]:
+        self._read_ahead(wanted, preceding)
         with self._turn():
             for partitions in wanted.values():
                 self._at.commits.update(dict.fromkeys(partitions))
-            return {group: dict.fromkeys(partitions) for group, partitions in wanted.items()}
+            return self._stored(wanted, preceding)
+
+    def _read_ahead(self, wanted: Any, preceding: Preceding | None) -> None:
+        with self._turn():
+            self._read_at = self._at.now
+            for group, partitions in wanted.items():
+                for tp in partitions:
+                    if preceding is not None:
+                        preceding.found[GroupPartition(group, tp)] = [self._at.commits[tp]]
+
+    def _stored(self, wanted: Any, preceding: Preceding | None) -> dict[str, Any]:
+        if preceding is not None:
+            preceding.windows.update(dict.fromkeys(wanted, self._at.now - self._read_at))
+        return {group: dict.fromkeys(partitions) for group, partitions in wanted.items()}
 
 
 def plan_of(
@@ -182,7 +207,7 @@ def coordinator(monkeypatch: pytest.MonkeyPatch) -> Coordinator:
     return made
 
 
-@pytest.mark.parametrize("longest", [0.05, 0.5, 1.5])
+@pytest.mark.parametrize("longest", [0.05, 0.5, 2.5])
 @pytest.mark.parametrize("second", [(3, A, B), (1, A, B), (3, B, C), (None, A, B)], ids=str)
 def test_two_rewinds_are_never_both_sure_nor_is_a_mixture(
     coordinator: Coordinator, tmp_path: Path, longest: float, second: Any
@@ -245,17 +270,59 @@ def test_a_commit_without_members_is_another_one(coordinator: Coordinator, tmp_p
     assert [outcome.status for outcome in report.outcomes] == ["overwritten", "verified"]
 
 
+def test_a_rewind_over_another_one_reports_and_journals_what_it_has_replaced(
+    coordinator: Coordinator, tmp_path: Path
+) -> None:
+    theirs = marked(OffsetAndMetadata(7), "id-2")
+    machine = coordinator.machine()
+    read = machine._read_ahead
+
+    def after_another_rewind(wanted: Any, preceding: Any) -> None:
+        coordinator.commits[B] = theirs
+        read(wanted, preceding)
+
+    machine._read_ahead = after_another_rewind  # type: ignore[method-assign]
+    report = carry_out(machine, plan_of("id-1", 1), tmp_path)
+    assert [(one.status, one.replaced) for one in report.outcomes] == [
+        ("verified", None),
+        ("overwrote", theirs),
+    ]
+    assert (report.kept, report.done) == (True, 1)
+    assert Journals("c", tmp_path).of("g").before == {A: OLD, B: theirs}
+
+
+@pytest.mark.parametrize("later", ["same", "other"])
+def test_a_commit_that_is_replaced_by_a_third_one_is_overwritten(
+    coordinator: Coordinator, tmp_path: Path, later: str
+) -> None:
+    """What was replaced counts as long as the own commit stays; then what is there now."""
+    machine = coordinator.machine()
+    read = machine._read_ahead
+
+    def after_another_rewind(wanted: Any, preceding: Any) -> None:
+        coordinator.commits[A] = marked(OffsetAndMetadata(7), "id-2")
+        read(wanted, preceding)
+
+    def third(_seconds: float) -> None:
+        if later == "other":
+            coordinator.commits[A] = marked(OffsetAndMetadata(9), "id-3")
+
+    machine._read_ahead = after_another_rewind  # type: ignore[method-assign]
+    report = carry_out(machine, plan_of("id-1", 1), tmp_path, third)
+    assert report.outcomes[0].status == ("overwrote" if later == "same" else "overwritten")
+
+
 def test_a_rewind_paused_between_its_check_and_its_commit_is_uncertain(
     coordinator: Coordinator, tmp_path: Path
 ) -> None:
     machine = coordinator.machine()
-    commit = machine.commit_offsets
+    stored = machine._stored
 
-    def late(wanted: Any) -> Any:
+    def late(wanted: Any, preceding: Any) -> Any:
         coordinator.now += 5.0
-        return commit(wanted)
+        return stored(wanted, preceding)
 
-    machine.commit_offsets = late  # type: ignore[method-assign]
+    machine._stored = late  # type: ignore[method-assign]
     report = carry_out(machine, plan_of("id-1", 1), tmp_path)
     assert [outcome.status for outcome in report.outcomes] == ["unknown"] * 2
     error = report.outcomes[0].error
@@ -281,7 +348,7 @@ def test_only_rewinds_that_changed_something_are_checked_later(
     items = tuple(RewindItem(tp, OLD, OffsetAndMetadata(new)) for tp in (A, B))
     report = carry_out(machine, GroupPlan("g", "id-1", "an offset", "Empty", items), tmp_path, pauses.append)
     assert sure(report)
-    assert (pauses, machine.looks) == (([1.0], 3) if new == 1 else ([], 2))
+    assert (pauses, machine.looks) == (([1.5], 3) if new == 1 else ([], 2))
 
 
 def test_a_group_that_changed_since_its_plan_has_no_journal(coordinator: Coordinator, tmp_path: Path) -> None:

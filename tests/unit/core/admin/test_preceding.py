@@ -1,0 +1,123 @@
+"""What was committed just before offsets are set, over brokers that answer by script on a clock of their own."""
+
+from typing import Any
+
+import pytest
+
+from kcli.core.admin.commits import commit_offsets, delete_offsets
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.admin.preceding import Preceding
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.metadata import apply_metadata
+from kcli.core.errors import KcliError
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages import offset_commit, offset_delete, offset_fetch
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
+from tests.unit.core.cluster.scripted import answer, cluster_on
+
+TP = TopicPartition("t", 0)
+KEY = GroupPartition("g", TP)
+OK, LOADING, UNSTABLE = 0, 14, 88
+
+
+class World:
+    """``codes`` are those of the next commits, or deletions; ``committed`` is what reads show, one after the other."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.codes: list[int] = []
+        self.committed = [10]
+        self.code_of_read = OK
+        self.cluster, self.brokers, self.clock = cluster_on(
+            monkeypatch, self._script, retry_backoff_ms=100, retry_backoff_max_ms=100
+        )
+        self.cluster.view = apply_metadata(self.cluster.view, answer(), [])
+        self.coordinators = Coordinators(self.cluster)
+        self.coordinators.learn(KeyType.GROUP, "g", 1)
+
+    def _script(self, _node: Node, request: Request) -> Any:
+        if isinstance(request, MetadataRequest):
+            return answer()
+        if isinstance(request, offset_fetch.OffsetFetchRequest):
+            offset = self.committed[0] if len(self.committed) == 1 else self.committed.pop(0)
+            row = offset_fetch.OffsetFetchResponsePartitions(
+                partition_index=0, committed_offset=offset, metadata="", error_code=self.code_of_read
+            )
+            topics = [offset_fetch.OffsetFetchResponseTopics(name="t", partitions=[row])]
+            return offset_fetch.OffsetFetchResponse(
+                groups=[offset_fetch.OffsetFetchResponseGroup(group_id="g", topics=topics)]
+            )
+        code = self.codes.pop(0) if self.codes else OK
+        if isinstance(request, offset_commit.OffsetCommitRequest):
+            done = offset_commit.OffsetCommitResponsePartition(partition_index=0, error_code=code)
+            return offset_commit.OffsetCommitResponse(
+                topics=[offset_commit.OffsetCommitResponseTopic(name="t", partitions=[done])]
+            )
+        gone = offset_delete.OffsetDeleteResponsePartition(partition_index=0, error_code=code)
+        return offset_delete.OffsetDeleteResponse(
+            topics=[offset_delete.OffsetDeleteResponseTopic(name="t", partitions=[gone])]
+        )
+
+    def set(self, preceding: Preceding) -> Any:
+        wanted = {GroupMetadata("g"): {TP: OffsetAndMetadata(5)}}
+        deadline = self.cluster.loop.now() + 10.0
+        return commit_offsets(self.cluster, self.coordinators, wanted, deadline, preceding)["g"][TP]
+
+    def delete(self, preceding: Preceding) -> Any:
+        deadline = self.cluster.loop.now() + 10.0
+        return delete_offsets(self.cluster, self.coordinators, {"g": [TP]}, deadline, preceding)["g"][TP]
+
+    @property
+    def sent(self) -> list[str]:
+        return [
+            request.api_name
+            for _, _, _, request in self.brokers.sent
+            if request.api_name.startswith("Offset")
+        ]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+@pytest.mark.parametrize(("act", "api"), [("set", "OffsetCommit"), ("delete", "OffsetDelete")])
+def test_the_read_is_sent_with_what_sets_the_offset_ahead_of_it(world: World, act: str, api: str) -> None:
+    preceding = Preceding()
+    assert getattr(world, act)(preceding) is None
+    assert world.sent == ["OffsetFetch", api]
+    moments = {at for at, _, _, request in world.brokers.sent if request.api_name.startswith("Offset")}
+    assert len(moments) == 1, "the commit does not wait for the response to the read"
+    assert preceding.found == {KEY: [OffsetAndMetadata(10)]}
+
+
+def test_each_attempt_has_its_read_and_the_window_spans_them(world: World) -> None:
+    world.codes, world.committed = [LOADING, OK], [10, 7]
+    preceding = Preceding()
+    assert world.set(preceding) is None
+    assert world.sent == ["OffsetFetch", "OffsetCommit"] * 2
+    assert preceding.found == {KEY: [OffsetAndMetadata(10), OffsetAndMetadata(7)]}
+    assert preceding.windows["g"] > 0.05
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3, 1.0, 4.0])
+def test_the_way_there_and_back_is_no_part_of_the_window(world: World, seconds: float) -> None:
+    world.brokers.delay = world.brokers.round_trip = seconds
+    preceding = Preceding()
+    assert world.set(preceding) is None
+    assert preceding.windows["g"] < 0.05
+
+
+def test_a_response_that_was_later_than_others_is_part_of_the_window(world: World) -> None:
+    world.brokers.delay, world.brokers.round_trip = 2.0, 0.3
+    preceding = Preceding()
+    assert world.set(preceding) is None
+    assert preceding.windows["g"] == pytest.approx(1.7, abs=0.05)
+
+
+def test_a_read_that_is_refused_shows_nothing(world: World) -> None:
+    world.code_of_read = UNSTABLE
+    preceding = Preceding()
+    assert world.set(preceding) is None
+    (found,) = preceding.found[KEY]
+    assert isinstance(found, KcliError)

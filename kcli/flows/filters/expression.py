@@ -12,8 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jmespath.functions import Functions
-from jmespath.visitor import TreeInterpreter
+from kcli.flows.filters.numbers import NUMBERS, Functions, by_value, interpreter, same_number
 
 Node = dict[str, Any]
 Reader = Callable[[Any], Any]
@@ -22,8 +21,7 @@ Path = tuple[str, ...]
 """Names of members from the record down; empty for the record itself."""
 Resolve = Callable[[Path], Reader]
 
-_ORDERED = frozenset((int, float, str))
-_NUMBERS = frozenset((int, float))
+_ORDERED = NUMBERS | {str}
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt,
     "lte": operator.le,
@@ -35,7 +33,8 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 class Expression:
     """A parsed expression without a fault (see ``fault_of``).
 
-    ``paths`` are the distinct paths in a record that it uses.
+    ``paths`` are the distinct paths in a record that it uses. ``names`` are all names of members that it looks up, and
+    ``reads_objects`` says whether it may depend on others as well.
     """
 
     def __init__(self, parsed: Node) -> None:
@@ -48,6 +47,9 @@ class Expression:
 
         self.predicate(note)
         self.paths = tuple(paths)
+        nodes = list(_nodes(parsed))
+        self.names = frozenset(node["value"] for node in nodes if node["type"] == "field")
+        self.reads_objects = any(map(_may_read_objects, nodes))
 
     def predicate(self, resolve: Resolve) -> Callable[[Any], bool]:
         """Whether the result is true, for records as ``resolve`` reads them: it returns a reader for each path."""
@@ -88,7 +90,7 @@ def chain(first: Reader, then: Reader) -> Reader:
 
 def is_true(result: Any) -> bool:
     """Truth by JMESPath's rules: null, false and empty values are false, 0 is true."""
-    return bool(result) or type(result) in _NUMBERS
+    return bool(result) or type(result) in NUMBERS
 
 
 class _Compiler:
@@ -112,7 +114,7 @@ class _Compiler:
         if kind == "comparator":
             return self._comparison(node, otherwise=False)
         read = self.value(node)
-        return lambda current: bool(found := read(current)) or type(found) in _NUMBERS
+        return lambda current: bool(found := read(current)) or type(found) in NUMBERS
 
     def value(self, node: Node) -> Reader:
         """The result of ``node``."""
@@ -240,10 +242,10 @@ class _Compiler:
 
     def _expref(self, node: Node) -> Reader:
         """An argument for a function, which has it interpreted for each element."""
-        return _constant(TreeInterpreter().visit(node, None))
+        return _constant(interpreter().visit(node, None))
 
     def _interpreted(self, node: Node) -> Reader:
-        here, visit = self._resolve(()), TreeInterpreter().visit
+        here, visit = self._resolve(()), interpreter().visit
         return lambda current: visit(node, here(current))
 
 
@@ -317,25 +319,33 @@ def _first_where(readers: Sequence[Reader], *, wanted: bool) -> Reader:
 def _equal_to(read: Reader, literal: Any) -> Callable[[Any], bool]:
     if literal is None or isinstance(literal, bool):
         return lambda current: read(current) is literal
-    if type(literal) in _NUMBERS and literal in (0, 1):  # which equal False and True in Python
-        return lambda current: (found := read(current)) == literal and type(found) is not bool
-    return lambda current: read(current) == literal
+    kind = type(literal)
+    if kind not in NUMBERS:
+        return lambda current: read(current) == literal
+
+    def equal(current: Any) -> bool:
+        found = read(current)
+        return found == literal if type(found) is kind else same_number(found, literal)
+
+    return equal
 
 
 def _equal(read: Reader, other: Reader) -> Callable[[Any], bool]:
     def equal(current: Any) -> bool:
         one, two = read(current), other(current)
-        return one == two and (type(one) is bool) is (type(two) is bool)
+        return one == two if type(one) is type(two) else same_number(one, two)
 
     return equal
 
 
-def _ordered_to(
-    compare: Callable[[Any, Any], bool], read: Reader, literal: float | str, otherwise: Any
-) -> Reader:
+def _ordered_to(compare: Callable[[Any, Any], bool], read: Reader, literal: Any, otherwise: Any) -> Reader:
+    kind = type(literal)
+
     def ordered(current: Any) -> Any:
         found = read(current)
-        return compare(found, literal) if type(found) in _ORDERED else otherwise
+        if type(found) is kind:
+            return compare(found, literal)
+        return by_value(compare, found, literal) if type(found) in _ORDERED else otherwise
 
     return ordered
 
@@ -343,7 +353,7 @@ def _ordered_to(
 def _ordered(compare: Callable[[Any, Any], bool], read: Reader, other: Reader, otherwise: Any) -> Reader:
     def ordered(current: Any) -> Any:
         one, two = read(current), other(current)
-        return compare(one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
+        return by_value(compare, one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
 
     return ordered
 
@@ -429,6 +439,19 @@ def fault_of(parsed: Node) -> str:
             wanted = f"{'at least ' if several else ''}{len(types)}"
             return f"{name}() expects {wanted} argument{'' if len(types) == 1 else 's'}, not {given}"
     return ""
+
+
+def _may_read_objects(node: Node) -> bool:
+    """Whether the result may depend on all members of an object."""
+    if node["type"] == "function_expression":
+        return node["value"] in _OF_OBJECTS
+    if node["type"] == "comparator":
+        literals = [one["value"] for one in node["children"] if one["type"] == "literal"]
+        return all(isinstance(one, list | dict) for one in literals)
+    return bool(node["type"] == "value_projection")
+
+
+_OF_OBJECTS = frozenset(("keys", "values", "merge", "to_string", "length", "contains"))
 
 
 def _types_of(name: str) -> Sequence[Mapping[str, Any]]:

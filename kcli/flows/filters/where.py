@@ -3,13 +3,15 @@
 It applies to ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, the last value of each
 header name, bytes that are not UTF-8 as base64. A record is selected where the result is true by JMESPath's rules: not
 null, false, or an empty text, list or object. A value that is not JSON does not match, and is counted, where the
-expression uses it. With ``-s`` key and value are decoded by their serdes, and a value that cannot be decoded does not
-match.
+expression uses it; nor does one with a member twice that the expression reads. With ``-s`` key and value are decoded by
+their serdes, and a value that cannot be decoded does not match.
 
 The expression is compiled (``expression``) and applied to rows of the fields that it uses: nothing else is decoded, of
 JSON values only the members that it names.
 """
 
+import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -17,8 +19,9 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-from jmespath.exceptions import JMESPathError
-from jmespath.parser import Parser
+from jmespath.exceptions import JMESPathError, ParseError
+from jmespath.lexer import Lexer
+from jmespath.parser import ParsedResult, Parser
 
 from kcli.core.errors import ConfigError
 from kcli.flows.filters import json_value
@@ -26,13 +29,15 @@ from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import Expression, Path, Reader, chain, fault_of, follow, itself
 from kcli.flows.filters.grep import raw_name
-from kcli.flows.filters.json_value import Members
+from kcli.flows.filters.json_value import Members, RepeatedError, Repeats, Tree, tree_of
 from kcli.flows.filters.selection import Mask, both
 from kcli.serde.errors import DecodeError
+from kcli.serde.json_text import json_integer, json_number
 
 FIELDS = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
 _VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
 Judge = Callable[[Any], bool]
+_LITERAL = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _UNREADABLE = (ValueError, RecursionError, DecodeError)
 
 
@@ -40,6 +45,7 @@ class Where:
     """``not_json`` counts the values that could not be parsed; ``failed`` results that are type errors.
 
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
+    ``repeated`` counts values with a member twice that the expression reads; ``first_repeated`` names the first one.
     """
 
     def __init__(self, text: str, key: DecodedField | None = None, value: DecodedField | None = None) -> None:
@@ -52,12 +58,14 @@ class Where:
             raise _no_field(text, strange[0])
         self._names = [name for name in _VALUE_FIRST if () in expression.paths or name in looked_at]
         self._judge = expression.predicate(_RowReader(self._names))
-        self._members = _members(expression.paths) if value is None and "value" in self._names else None
+        tree = tree_of([path[1:] for path in expression.paths if path[:1] in ((), ("value",))])
+        self._members = _members(tree) if value is None else None
         self._judge_members = self._judge
         if self._members is not None:
             self._judge_members = expression.predicate(_RowReader(self._names, self._members))
-        self.not_json = self.undecoded = 0
-        self.first = ""
+        self._repeats = Repeats(tree, None if expression.reads_objects else expression.names)
+        self.not_json = self.undecoded = self.repeated = 0
+        self.first = self.first_repeated = ""
         self.failed = 0
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
@@ -115,9 +123,10 @@ class Where:
             # Every member of null is null, as of an empty object.
             values = fields.parts(mask, b"{}", in_key=False)
             if json_value.all_utf8(values):
-                return values, self._members.decode, self._judge_members
-            return values, json_value.decode, self._judge
-        return fields.parts(mask, b"null", in_key=False), json_value.decode, self._judge
+                return values, self._repeats.reader(values, self._members.decode), self._judge_members
+            return values, self._repeats.reader(values, json_value.decode), self._judge
+        values = fields.parts(mask, b"null", in_key=False)
+        return values, self._repeats.reader(values, json_value.decode), self._judge
 
     def _column(self, name: str, fields: BatchFields, mask: Mask, indices: Sequence[int]) -> Iterable[Any]:
         match name:
@@ -143,6 +152,10 @@ class Where:
         except DecodeError as error:
             self.undecoded += 1
             self.first = self.first or f"{fields.tp}@{fields.offset(index)}: {error}"
+            return False
+        except RepeatedError as error:
+            self.repeated += 1
+            self.first_repeated = self.first_repeated or f"{fields.tp}@{fields.offset(index)}: {error}"
             return False
         except (ValueError, RecursionError):
             self.not_json += 1
@@ -173,7 +186,11 @@ class Where:
         if self._value is not None:
             return self._value.value(fields, index)
         data = fields.value(index)
-        return None if data is None else json_value.parse(data)
+        if data is None:
+            return None
+        value = json_value.parse(data)
+        self._repeats.check(data)
+        return value
 
     def _key_of(self, fields: BatchFields, index: int) -> Any:
         if self._key is not None:
@@ -204,9 +221,38 @@ class _RowReader:
         return chain(cell, inside(tuple(rest)))
 
 
+class _Lexer(Lexer):  # type: ignore[misc]
+    """Literals without loss: ``jmespath`` rounds their numbers."""
+
+    def _consume_literal(self) -> dict[str, Any]:
+        found = _LITERAL.match(self._expression, self._position)
+        token: dict[str, Any] = super()._consume_literal()
+        assert found is not None  # otherwise it is not closed, which is an error
+        try:
+            text = found[1].replace("\\`", "`")
+            return {**token, "value": json.loads(text, parse_int=json_integer, parse_float=json_number)}
+        except ValueError:  # what jmespath accepts beyond JSON
+            return token
+
+
+class _Parser(Parser):  # type: ignore[misc]
+    """jmespath's, with that lexer, and a cache of its own."""
+
+    _CACHE: dict[str, ParsedResult] = {}  # noqa: RUF012 - so is its name
+
+    def _parse(self, expression: str) -> ParsedResult:
+        self._tokens = list(_Lexer().tokenize(expression))
+        self._index = 0
+        parsed = self._expression(binding_power=0)
+        if self._current_token() != "eof":
+            rest = self._lookahead_token(0)
+            raise ParseError(rest["start"], rest["value"], rest["type"], f"Unexpected token: {rest['value']}")
+        return ParsedResult(expression, parsed)
+
+
 def _parsed(text: str) -> Expression:
     try:
-        parsed = Parser().parse(text).parsed
+        parsed = _Parser().parse(text).parsed
         fault = fault_of(parsed)
         if fault:
             raise _no_expression(text, fault)
@@ -234,13 +280,10 @@ def _no_field(text: str, name: str) -> ConfigError:
     )
 
 
-def _members(paths: Iterable[Path]) -> Members | None:
-    """The needed members of values; None where the whole value is needed."""
-    inside = [path[1:] for path in paths if path[:1] in ((), ("value",))]
-    if () in inside:
-        return None
+def _members(tree: Tree) -> Members | None:
+    """The needed members of values; None where the whole value is needed, or none."""
     try:
-        return Members(inside)
+        return Members(tree) if tree else None
     except ValueError:  # an unsupported name
         return None
 

@@ -63,6 +63,12 @@ def _report_skipped(inv: Invocation, where: "Where") -> None:
             else f"{count:,} values are not JSON: --where skipped them"
         )
         inv.talk.note(what)
+    if count := where.repeated:
+        have, them = ("has", "it") if count == 1 else ("have", "them")
+        inv.talk.note(
+            f"{counted(count, 'value')} {have} a member twice that --where reads: --where skipped {them}; "
+            f"the first: {where.first_repeated}"
+        )
     if count := where.failed:
         has, them = ("has another type", "it") if count == 1 else ("have other types", "them")
         inv.talk.note(f"{counted(count, 'record')} {has} than --where expects: --where skipped {them}")

@@ -23,8 +23,10 @@ TEXT = b"str"
 """The encoding of text that is shown undecoded."""
 
 
-Entry = tuple[Any] | bytes | None
-"""Of one record: (what was decoded,), the bytes of what could not be, None for nulls and for what is not written."""
+Entry = str | bytes | None
+"""Of one record: what was decoded, as text or as JSON; the bytes of what could not be; None for nulls and for what is
+not written.
+"""
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class Decoders:
         return column
 
     def _entries(self, which: int, text: bool, wanted: Wanted) -> list[Entry]:
-        """Of a batch, as text or as values. Several columns may use them: each record is counted once."""
+        """Of a batch, as text or as JSON. Several columns may use them: each record is counted once."""
         known = self._last.get((which, text))
         if known is not None and known[0] is wanted:
             return known[1]
@@ -110,14 +112,14 @@ class Decoders:
         found: list[Entry] = [None] * len(wanted.columns.offset_deltas)
         if serde is None or batch.is_control:
             return found
-        decode = serde.decode_text if text else serde.decode
+        decode = serde.decode_text if text else serde.decode_json
         cells = _Cells(which, wanted)
         for index in wanted.indexes():
             data = cells.data(index)
             if data is None:
                 continue
             try:
-                found[index] = (decode(data, cells.place(index)),)
+                found[index] = decode(data, cells.place(index))
             except DecodeError as error:
                 found[index] = data
                 offset = batch.base_offset + wanted.columns.offset_deltas[index]
@@ -187,15 +189,13 @@ def _writer(part: Op, name: str) -> Callable[[Entry], bytes | None] | None:
     if form == op.JSON:
         assert isinstance(suffix, bytes)
         return _json_writer(suffix, as_json(name))
-    if form in (op.JSON_AS_IS, op.JSON_ESCAPED):
-        return lambda entry: as_json(entry[0]) if isinstance(entry, tuple) else None
-    if form == op.RAW:
-        return lambda entry: entry[0].encode() if isinstance(entry, tuple) else None
+    if form in (op.JSON_AS_IS, op.JSON_ESCAPED, op.RAW):
+        return lambda entry: entry.encode() if isinstance(entry, str) else None
     if form == op.CSV:
-        return lambda entry: csv_field(entry[0].encode()) if isinstance(entry, tuple) else None
+        return lambda entry: csv_field(entry.encode()) if isinstance(entry, str) else None
     if form == op.NOT_TEXT:
         encoded = name.encode()
-        return lambda entry: encoded if isinstance(entry, tuple) else (None if _utf8(entry) is None else TEXT)
+        return lambda entry: encoded if isinstance(entry, str) else (None if _utf8(entry) is None else TEXT)
     return None
 
 
@@ -203,8 +203,8 @@ def _json_writer(suffix: bytes, name: bytes) -> Callable[[Entry], bytes | None]:
     decoded, text = (suffix.replace(b'"base64"', encoding) for encoding in (name, b'"%b"' % TEXT))
 
     def write(entry: Entry) -> bytes | None:
-        if isinstance(entry, tuple):
-            return as_json(entry[0]) + decoded
+        if isinstance(entry, str):
+            return entry.encode() + decoded
         found = _utf8(entry)
         return None if found is None else as_json(found) + text
 

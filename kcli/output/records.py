@@ -253,20 +253,31 @@ class KcatFormatter(ProgramFormatter):
     is_json = True
 
     def __init__(self, broker: Callable[[TopicPartition], int], decoders: "Decoders | None" = None) -> None:
-        super().__init__(_KCAT, decoders=decoders, broker=broker)
+        super().__init__((*_KCAT_HEAD, *_KCAT_TIME, *_KCAT_TAIL), decoders=decoders, broker=broker)
+        self._without_time = ProgramFormatter((*_KCAT_HEAD, *_KCAT_TAIL), decoders=decoders, broker=broker)
+
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """See Formatter. Records of message format 0 have no timestamp, not even −1: kcat prints none."""
+        if fetched.batch.timestamp_type < 0:
+            return self._without_time.batch(fetched, limit, selected)
+        return super().batch(fetched, limit, selected)
 
 
-_KCAT: tuple[Part, ...] = (
+_KCAT_HEAD: tuple[Part, ...] = (
     (op.LITERAL, b'{"topic":"'),
     TOPIC,
     (op.LITERAL, b'","partition":'),
     PARTITION,
     (op.LITERAL, b',"offset":'),
     (op.NUMBER, op.OFFSET),
+)
+_KCAT_TIME: tuple[Part, ...] = (
     (op.LITERAL, b',"tstype":"'),
-    (op.TIMESTAMP_TYPE, b"unknown", b"create", b"logappend"),
+    (op.TIMESTAMP_TYPE, b"", b"create", b"logappend"),
     (op.LITERAL, b'","ts":'),
     (op.NUMBER, op.TIMESTAMP),
+)
+_KCAT_TAIL: tuple[Part, ...] = (
     (op.LITERAL, b',"broker":'),
     BROKER,
     (op.LITERAL, b","),

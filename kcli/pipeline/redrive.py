@@ -75,10 +75,8 @@ def replayed(record: Record, decision: Decision, routing: Routing) -> ProducerRe
         (REPLAYS, str(decision.replays + 1).encode()),
         (ORIGIN, origin.encode()),
     )
-    kept = routing.keep_timestamps and record.timestamp >= 0
-    return ProducerRecord(
-        decision.target, record.value, record.key, headers + own, None, record.timestamp if kept else None
-    )
+    timestamp = record.timestamp if routing.keep_timestamps else None
+    return ProducerRecord(decision.target, record.value, record.key, headers + own, None, timestamp)
 
 
 def reason(record: Record) -> str:

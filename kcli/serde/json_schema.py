@@ -3,17 +3,22 @@ writing.
 """
 
 import functools
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kcli.core.errors import KcliError
 from kcli.core.extras import library
 from kcli.serde.errors import DecodeError
-from kcli.serde.framing import unframe
-from kcli.serde.json_text import dump_json, parse_json
+from kcli.serde.framing import frame, unframe
+from kcli.serde.json_text import NotJsonError, compact_json, dump_json, parse_json
 from kcli.serde.registry.client import Schema
 from kcli.serde.schema_serde import SchemaSerde, read_schema_file, unusable_file
-from kcli.serde.serde import JsonValue, SerdeContext
+from kcli.serde.serde import JsonValue, SerdeContext, json_of_line
+
+T = TypeVar("T")
+_DECIMAL = re.compile(r"Decimal\('([^']*)'\)")
 
 
 class JsonSchemaCodec:
@@ -43,7 +48,8 @@ class JsonSchemaCodec:
                 f"the schema cannot be applied: {type(failure).__name__}: {failure}"
             ) from failure
         if error is not None:
-            message = error.message if len(error.message) <= 300 else error.message[:299] + "…"
+            message = _DECIMAL.sub(r"\1", error.message)
+            message = message if len(message) <= 300 else message[:299] + "…"
             raise ValueError(
                 f"{error.json_path.removeprefix('$').removeprefix('.') or 'the whole'}: {message}"
             )
@@ -73,11 +79,23 @@ class JsonSchemaSerde(SchemaSerde):
         return writing and super().asks_registry(writing=writing)
 
     def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
+        return self._read(parse_json, data, context)
+
+    def decode_json(self, data: bytes, context: SerdeContext) -> str:
+        return self._read(compact_json, data, context)
+
+    def encode_json(self, data: bytes, context: SerdeContext) -> bytes:
+        """The text itself, once the value in it has been found to match the schema."""
+        self.encode(json_of_line(data, context), context)
+        payload, target = compact_json(data).encode(), self.prepare(context.topic, context.part)
+        return payload if target.schema_id is None else frame(target.schema_id, payload, None)
+
+    def _read(self, how: Callable[[bytes], T], data: bytes, context: SerdeContext) -> T:
         framed = unframe(data, context) if self._framed else None
         try:
-            return parse_json(framed.payload if framed else data)
-        except ValueError as error:
-            what = f"the {context.part} is not JSON"
+            return how(framed.payload if framed else data)
+        except NotJsonError as error:
+            what = f"the {context.part} {error.verdict}"
             raise DecodeError(what, why=str(error), schema_id=framed.schema_id if framed else None) from None
 
     def compile(self, schema: Schema, references: list[tuple[str, Schema]]) -> JsonSchemaCodec:

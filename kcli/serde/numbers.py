@@ -5,14 +5,17 @@ Doubles that are not JSON numbers are the strings ``NaN``, ``Infinity`` and ``-I
 
 import math
 import struct
+from decimal import Decimal
 from typing import Any
 
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.json_text import dump_json
+from kcli.serde.json_text import dump_json, json_number, shortest
 from kcli.serde.serde import JsonValue, Serde, SerdeContext, text_of_line
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT32 = struct.Struct(">f")
+_BEYOND_LONG = 1 << 64
+"""Larger numbers are not converted: 1e999999999 has as many digits."""
 
 
 class IntegerSerde(Serde):
@@ -58,12 +61,12 @@ class FloatSerde(Serde):
         return value if isinstance(value, str) else dump_json(value)
 
     def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
-        number = _float(value, self.name, context)
+        number = _number(value, self.name, context)
         try:
-            return self._codec.pack(number)
-        except OverflowError:
+            return pack_float(number, self._codec)
+        except ValueError as error:
             what = f"the {context.part} {_short(value)} does not fit {_a(self.name)}"
-            raise EncodeError(what, why="it is too large") from None
+            raise EncodeError(what, why=str(error)) from None
 
     def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
         return self.encode(text_of_line(data, context), context)
@@ -90,6 +93,32 @@ def json_float32(value: float) -> float | str:
     return float(f"{value:.9g}")
 
 
+def integer_of(number: float | Decimal) -> int | None:
+    """The integer that a number is, None if it is none: a float stands for what it is printed as. Not for large ones,
+    which have as many digits as 1e999999999.
+    """
+    exact = shortest(number) if isinstance(number, float) else Decimal(number)
+    return int(exact) if exact == exact.to_integral_value() else None
+
+
+def pack_float(number: float | Decimal, codec: struct.Struct) -> bytes:
+    """The bytes of a float or double that is printed as this number; ValueError where there is none."""
+    try:
+        data = codec.pack(float(number))
+    except OverflowError:
+        raise ValueError("it is too large") from None
+    (stored,) = codec.unpack(data)
+    if not math.isfinite(stored):
+        if isinstance(number, float):  # NaN or infinite itself
+            return data
+        raise ValueError("it is too large")
+    shown = stored if codec.size == 8 else float(json_float32(stored))
+    if shown != number if isinstance(number, float) else shortest(shown) != number:
+        name = "double" if codec.size == 8 else "float"
+        raise ValueError(f"it has more digits than {_a(name)} keeps, which would be {shown!r}")
+    return data
+
+
 def check_size(data: bytes, size: int, name: str, context: SerdeContext) -> None:
     """DecodeError for data of another size."""
     if len(data) != size:
@@ -101,8 +130,10 @@ def check_size(data: bytes, size: int, name: str, context: SerdeContext) -> None
 def _integer(value: Any, name: str, context: SerdeContext) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float | Decimal) and -_BEYOND_LONG < value < _BEYOND_LONG:
+        number = integer_of(value)
+        if number is not None:
+            return number
     if isinstance(value, str) and len(value) <= 40:
         try:
             return int(value)
@@ -111,16 +142,19 @@ def _integer(value: Any, name: str, context: SerdeContext) -> int:
     raise EncodeError(f"the {context.part} {_short(value)} is not {_a(name)}", why="it is not a whole number")
 
 
-def _float(value: Any, name: str, context: SerdeContext) -> float:
+def _number(value: Any, name: str, context: SerdeContext) -> float | Decimal:
     if isinstance(value, str) and value in NOT_FINITE:
         return NOT_FINITE[value]
-    if isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            number = math.inf
-        if math.isfinite(number):
+    try:
+        number = json_number(value) if isinstance(value, str) else value
+        if (
+            isinstance(number, int | float | Decimal)
+            and not isinstance(number, bool)
+            and math.isfinite(number)
+        ):
             return number
+    except (ValueError, OverflowError):
+        pass
     raise EncodeError(
         f"the {context.part} {_short(value)} is not {_a(name)}",
         why="it is no number of that range; beside numbers there are NaN, Infinity and -Infinity",

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.types import Header
 from kcli.serde.errors import EncodeError
-from kcli.serde.json_text import dump_json, parse_json
+from kcli.serde.json_text import NotJsonError, dump_json, parse_json
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 JsonValue = Any
-"""dict, list, str, int, float (finite), bool or None: ``json.dumps`` writes it without loss."""
+"""dict, list, str, int, float (finite), Decimal (a number that no float is), bool or None: ``dump_json`` writes it
+without loss.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,13 @@ class Serde(ABC):
     def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
         """The value; DecodeError when ``data`` is invalid."""
 
+    def decode_json(self, data: bytes, context: SerdeContext) -> str:
+        """The value as compact JSON on one line; what is JSON itself keeps its digits, escapes and repeated members."""
+        return dump_json(self.decode(data, context))
+
     def decode_text(self, data: bytes, context: SerdeContext) -> str:
         """The text for ``-o value``: compact JSON, but plain text for strings and numbers."""
-        return dump_json(self.decode(data, context))
+        return self.decode_json(data, context)
 
     def schema_id(self, data: bytes, context: SerdeContext) -> "int | UUID | None":  # noqa: ARG002 - most have none
         """The schema named by the bytes or headers, whether or not they can be decoded."""
@@ -58,9 +64,13 @@ class Serde(ABC):
     def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
         """The bytes of a value as returned by ``decode``; EncodeError says what is wrong with it and where."""
 
+    def encode_json(self, data: bytes, context: SerdeContext) -> bytes:
+        """The bytes of a value as returned by ``decode_json``."""
+        return self.encode(json_of_line(data, context), context)
+
     def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
         """The bytes of a value as returned by ``decode_text``: an input line of produce."""
-        return self.encode(json_of_line(data, context), context)
+        return self.encode_json(data, context)
 
     def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
         """For produce: looks up what is needed to write ``part`` of ``topic``, before there is any input."""
@@ -71,8 +81,8 @@ def json_of_line(data: bytes, context: SerdeContext) -> JsonValue:
     """Parses an input line as JSON; raises EncodeError."""
     try:
         return parse_json(data)
-    except ValueError as error:
-        raise EncodeError(f"the {context.part} is not JSON", why=str(error)) from None
+    except NotJsonError as error:
+        raise EncodeError(f"the {context.part} {error.verdict}", why=str(error)) from None
 
 
 def text_of_line(data: bytes, context: SerdeContext) -> str:

@@ -2,9 +2,10 @@
 
 import base64
 import binascii
+from decimal import Decimal
 
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.json_text import dump_json, parse_json
+from kcli.serde.json_text import NotJsonError, compact_json, dump_json, parse_json
 from kcli.serde.serde import JsonValue, Serde, SerdeContext, text_of_line
 
 
@@ -80,18 +81,24 @@ class Base64Serde(TextSerde):
 
 
 class JsonSerde(Serde):
-    """Any JSON. As text the bytes are unchanged."""
+    """Any JSON, which passes as the text that it is. As text the bytes are unchanged."""
 
     name = "json"
 
     def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
         try:
             return parse_json(data)
-        except ValueError as error:
-            raise DecodeError(f"the {context.part} is not JSON", why=str(error)) from None
+        except NotJsonError as error:
+            raise DecodeError(f"the {context.part} {error.verdict}", why=str(error)) from None
+
+    def decode_json(self, data: bytes, context: SerdeContext) -> str:
+        try:
+            return compact_json(data)
+        except NotJsonError as error:
+            raise DecodeError(f"the {context.part} {error.verdict}", why=str(error)) from None
 
     def decode_text(self, data: bytes, context: SerdeContext) -> str:
-        self.decode(data, context)
+        self.decode_json(data, context)
         return data.decode()
 
     def encode(self, value: JsonValue, context: SerdeContext) -> bytes:
@@ -100,11 +107,14 @@ class JsonSerde(Serde):
         except (TypeError, ValueError, RecursionError) as error:
             raise EncodeError(f"the {context.part} has no JSON form", why=str(error)) from None
 
-    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
+    def encode_json(self, data: bytes, context: SerdeContext) -> bytes:
         try:
-            parse_json(data)
-        except ValueError as error:
-            raise EncodeError(f"the {context.part} is not JSON", why=str(error)) from None
+            return compact_json(data).encode()
+        except NotJsonError as error:
+            raise EncodeError(f"the {context.part} {error.verdict}", why=str(error)) from None
+
+    def encode_text(self, data: bytes, context: SerdeContext) -> bytes:
+        self.encode_json(data, context)
         return data
 
 
@@ -114,7 +124,7 @@ def json_type(value: JsonValue) -> str:
         return "null"
     if isinstance(value, bool):
         return "boolean"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | Decimal):
         return "number"
     if isinstance(value, str):
         return "string"

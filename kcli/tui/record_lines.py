@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import msgspec
 
 from kcli.flows.groups.record_pages import Part, ShownRecord
 from kcli.output.hexdump import dump_rows
@@ -67,8 +67,9 @@ def _json_of(part: Part) -> str | None:
 
 
 def _json(data: bytes) -> str | None:
+    """The same JSON on several lines: its digits and repeated members stay as they are."""
     try:
-        return json.dumps(json.loads(data), indent=2, ensure_ascii=False)
+        return msgspec.json.format(data, indent=2).decode()
     except (ValueError, RecursionError):
         return None
 

@@ -119,3 +119,20 @@ def test_json_output_of_what_was_found_is_whole(cluster: FakeCluster) -> None:
         "consume", "orders", "-e", "--where", "value.status", "-o", "ndjson", bootstrap=cluster.bootstrap
     )
     assert [json.loads(line)["value"].encode() for line in ok(done).splitlines()] == VALUES[:2]
+
+
+def test_members_that_are_there_twice_are_counted_with_the_first(cluster: FakeCluster) -> None:
+    cluster.create_topic("twice", 1)
+    rows = [
+        Record("twice", 0, n, 1, 0, None, value)
+        for n, value in enumerate([b'{"id":1}', b'{"id":1,"id":2}', b'{"id":12345678901234567.89}'])
+    ]
+    cluster.append("twice", 0, bytes(batch_of(rows).raw))
+    done = kcli(
+        "consume", "twice", "-e", "--where", "value.id > `0`", "-f", "%o ", bootstrap=cluster.bootstrap
+    )
+    assert ok(done) == b"0 2 "
+    assert (
+        b"1 value has a member twice that --where reads: --where skipped it; the first: "
+        b"twice-0@1: the member 'id' is there twice" in done.stderr
+    )

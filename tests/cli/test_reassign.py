@@ -322,6 +322,8 @@ def test_a_file_that_is_outdated_is_7(reassign: Reassign, moves: dict[str, list[
             "has t-0 twice",
         ),
         ("[" * 100_000, "it is not JSON"),
+        ('{"partitions":[\n{"topic":"t","topic":"u"}]}', "(line 2: partitions[0] has the member 'topic' a second time"),
+        ('{"partitions":[{"topic":"t","partition":' + "9" * 5000 + "}]}", "has no partition"),
     ],
 )
 def test_a_broken_file_is_a_usage_error(reassign: Reassign, text: str, what: str) -> None:

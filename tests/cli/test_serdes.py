@@ -425,3 +425,63 @@ def test_nothing_is_loaded_without_a_serde(cluster: FakeCluster) -> None:
         "kcli.serde.registry.keys",
     }
     assert "kcli.output.decoding" not in loaded
+
+
+# --- nothing is lost on the way -------------------------------------------------------------------------------
+
+LONG = b"7" * 4_400
+DOCUMENTS = [
+    b'{"amt":12345678901234567.89}',
+    b'{ "a" : 1.10, "b":[1e400, -0, 1E+05] }',
+    b'{"n":' + LONG + b"}",
+    b'{"a":1,"a":{"b":2,"b":3}}',
+    b'"\\u00e4\\/"',
+]
+
+
+@pytest.mark.parametrize(
+    ("out", "back"),
+    [
+        (("-o", "ndjson", "-s", "value=json"), ("-i", "ndjson")),
+        (("-o", "ndjson", "-s", "value=json"), ("-i", "ndjson", "-s", "value=json")),
+        (("-o", "csv", "-s", "value=json"), ("-i", "csv")),
+        (("-J", "-s", "value=json"), ("-i", "kcat", "-s", "value=json")),
+        (("-J",), ("-i", "kcat")),
+        (("-o", "ndjson"), ("-i", "ndjson")),
+        (("-o", "csv"), ("-i", "csv")),
+    ],
+)
+def test_digits_members_and_missing_times_survive_the_way_through_a_pipe(
+    cluster: FakeCluster, out: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    rows = [Record("t", 0, n, -1, 0, b"k", value, ()) for n, value in enumerate(DOCUMENTS)]
+    cluster.append("t", 0, bytes(batch_of(rows).raw))
+    text = ok(consume(cluster, *out))
+    ok(kcli("produce", "copy", *back, bootstrap=cluster.bootstrap, stdin=text))
+    copies = list(cluster.log("copy", 0).records())
+    exact = "-s" not in out or "csv" in out
+    assert [one.value for one in copies] == [one if exact else one.replace(b" ", b"") for one in DOCUMENTS]
+    assert [one.timestamp for one in copies] == [-1] * len(DOCUMENTS)
+
+
+def test_what_a_format_cannot_hold_is_bad_input_with_its_line_and_place(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    schema = tmp_path / "s.avsc"
+    schema.write_text('{"type":"record","name":"R","fields":[{"name":"amt","type":"double"}]}')
+    lines = b'{"amt":1.5}\n{"amt":12345678901234567.89}\n{"amt":1,"amt":2}\n{"amt":' + LONG + b"}\n"
+    done = produce(cluster, "-s", f"value=avro:file={schema}", "--failed", str(tmp_path / "f"), stdin=lines)
+    assert done.returncode == 6
+    failed = [json.loads(line) for line in (tmp_path / "f").read_text().splitlines()]
+    assert [(one["line"], one["code"]) for one in failed] == [
+        (2, "BAD_INPUT"),
+        (3, "BAD_INPUT"),
+        (4, "BAD_INPUT"),
+    ]
+    assert (
+        "amt: it has more digits than a double keeps, which would be 1.2345678901234568e+16"
+        in failed[0]["reason"]
+    )
+    assert "the object has the member 'amt' a second time at character 10" in failed[1]["reason"]
+    assert "amt: it is too large" in failed[2]["reason"]
+    assert len(pairs(cluster)) == 1

@@ -133,6 +133,14 @@ def test_kinds_of_values() -> None:
     assert (values.sampled, values.json, values.binary, values.schema_ids) == (7, 2, 2, {7: 1})
 
 
+@pytest.mark.parametrize("number", ["12345678901234567.89", "1e400", "9" * 5000, "9" * 5000 + ".5"])
+def test_json_with_a_number_of_any_length_is_json(number: str) -> None:
+    values = Values()
+    values.add(f'{{"a":{number}}}'.encode())
+    assert (values.json, values.text) == (1, 0)
+    assert values.shape.schema()["properties"] == {"a": {"type": "number"}}
+
+
 def test_a_page_shows_what_keys_and_names_contain_as_text() -> None:
     profile = RangeProfile(records=1)
     profile.keys.add([b"<script>alert(1)</script>"], [1])

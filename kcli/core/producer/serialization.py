@@ -40,11 +40,11 @@ def record_size(record: ProducerRecord) -> int:
 
 
 def check_timestamp(timestamp: Any) -> None:
-    """Rejects anything but whole milliseconds since 1970."""
-    if type(timestamp) is not int or not 0 <= timestamp <= _LAST_TIMESTAMP:
+    """Rejects anything but whole milliseconds since 1970, and Kafka's −1: no timestamp."""
+    if type(timestamp) is not int or not -1 <= timestamp <= _LAST_TIMESTAMP:
         raise ConfigError(
             f"{timestamp!r} is not the timestamp of a record",
-            why="it is a whole number of milliseconds since 1970",
+            why="it is a whole number of milliseconds since 1970, or -1 for none",
             do="int(time.time() * 1000), for example",
         )
 

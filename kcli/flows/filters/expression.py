@@ -13,13 +13,14 @@ known before the first record is read (``Expression.paths``); a caller needs to 
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-from jmespath.functions import Functions
-from jmespath.visitor import TreeInterpreter
+from jmespath.visitor import Options, TreeInterpreter
 
 from kcli.flows.filters.grammar import Node
+from kcli.flows.filters.numbers import NUMBERS, Functions, by_value, same_number
 
 Reader = Callable[[Any], Any]
 """From the input of an expression to its result; raises TypeError or JMESPathError as ``jmespath`` does."""
@@ -27,10 +28,9 @@ Path = tuple[str, ...]
 """Names of members from the record down; empty for the record itself."""
 Resolve = Callable[[Path], Reader]
 
-_ORDERED = frozenset((int, float, str))
-_NUMBERS = frozenset((int, float))
-_PLAIN = frozenset((type(None), bool, int, float, str))
-_UNLIKE: Mapping[type, frozenset[type]] = {int: frozenset((str,)), float: frozenset((str,)), str: _NUMBERS}
+_ORDERED = NUMBERS | {str}
+_PLAIN = _ORDERED | {type(None), bool}
+_UNLIKE: Mapping[type, frozenset[type]] = {**dict.fromkeys(NUMBERS, frozenset((str,))), str: NUMBERS}
 """The types of which no value equals one of this type, where numbers and text are concerned."""
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt,
@@ -56,7 +56,11 @@ Report = Callable[[UnlikeError], bool]
 
 
 class Expression:
-    """A parsed expression; ``paths`` are the distinct paths in a record that it uses."""
+    """A parsed expression.
+
+    ``paths`` are the distinct paths in a record that it uses. ``names`` are all names of members that it looks up, and
+    ``reads_objects`` says whether it may depend on others as well.
+    """
 
     def __init__(self, parsed: Node) -> None:
         self._parsed = parsed
@@ -68,6 +72,9 @@ class Expression:
 
         self.predicate(note)
         self.paths = tuple(paths)
+        nodes = list(_nodes(parsed))
+        self.names = frozenset(node["value"] for node in nodes if node["type"] == "field")
+        self.reads_objects = any(map(_may_read_objects, nodes))
 
     def predicate(self, resolve: Resolve, unlike: Report = bool) -> Callable[[Any], bool]:
         """Whether the result is true, for records as ``resolve`` reads them: it returns a reader for each path."""
@@ -108,7 +115,7 @@ def chain(first: Reader, then: Reader) -> Reader:
 
 def is_true(result: Any) -> bool:
     """Truth by JMESPath's rules: null, false and empty values are false, 0 is true."""
-    return bool(result) or type(result) in _NUMBERS
+    return bool(result) or type(result) in NUMBERS
 
 
 class _Compiler:
@@ -136,7 +143,7 @@ class _Compiler:
         read = self.value(node)
         if kind in ("in", "match"):
             return read
-        return lambda current: bool(found := read(current)) or type(found) in _NUMBERS
+        return lambda current: bool(found := read(current)) or type(found) in NUMBERS
 
     def value(self, node: Node) -> Reader:
         """The result of ``node``."""
@@ -229,7 +236,7 @@ class _Compiler:
             found = read(current)
             if type(found) is str:
                 return search(found) is not None
-            if type(found) in _NUMBERS:
+            if type(found) in NUMBERS:
                 raise UnlikeError(node["text"], found, node["value"])
             return False
 
@@ -308,7 +315,7 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]
     """The interpreter of ``jmespath``, for what it does not know or would not report: see ``_Compiler``."""
 
     def __init__(self, compiler: _Compiler) -> None:
-        super().__init__()
+        super().__init__(Options(custom_functions=Functions()))
         self._compiler = compiler
         self._compiled: dict[int, Reader] = {}
 
@@ -389,28 +396,33 @@ def _first_where(readers: Sequence[Reader], *, wanted: bool) -> Reader:
 def _equal_to(read: Reader, literal: Any, text: str, unlike: Report) -> Callable[[Any], bool]:
     if literal is None or isinstance(literal, bool):
         return lambda current: read(current) is literal
-    if type(literal) in _NUMBERS and literal in (0, 1):  # which equal False and True in Python
+    kind = type(literal)
+    others = _UNLIKE.get(kind, frozenset())
+    if kind not in NUMBERS:
+        return lambda current: (
+            (found := read(current)) == literal
+            or (type(found) in others and unlike(UnlikeError(text, found, literal)))
+        )
 
-        def equal(current: Any) -> bool:
-            found = read(current)
-            if found == literal:
-                return type(found) is not bool
-            return type(found) is str and unlike(UnlikeError(text, found, literal))
+    def equal(current: Any) -> bool:
+        found = read(current)
+        if type(found) is kind:
+            return bool(found == literal)
+        return same_number(found, literal) or (
+            type(found) is str and unlike(UnlikeError(text, found, literal))
+        )
 
-        return equal
-    others = _UNLIKE.get(type(literal), frozenset())
-    return lambda current: (
-        (found := read(current)) == literal
-        or (type(found) in others and unlike(UnlikeError(text, found, literal)))
-    )
+    return equal
 
 
 def _equal(read: Reader, other: Reader, text: str, unlike: Report) -> Callable[[Any], bool]:
     def equal(current: Any) -> bool:
         one, two = read(current), other(current)
-        if one == two:
-            return (type(one) is bool) is (type(two) is bool)
-        return type(one) in _UNLIKE.get(type(two), ()) and unlike(UnlikeError(text, one, two))
+        if type(one) is type(two):
+            return bool(one == two)
+        return same_number(one, two) or (
+            type(one) in _UNLIKE.get(type(two), ()) and unlike(UnlikeError(text, one, two))
+        )
 
     return equal
 
@@ -418,6 +430,7 @@ def _equal(read: Reader, other: Reader, text: str, unlike: Report) -> Callable[[
 def _among(read: Reader, wanted: Sequence[Any], text: str, unlike: Report) -> Callable[[Any], bool]:
     """Whether the result equals one of ``wanted``; reported where it can equal none of them."""
     plain = frozenset((type(one) is bool, one) for one in wanted if type(one) in _PLAIN)
+    numbers = [one for one in wanted if type(one) in NUMBERS]
     kinds = frozenset(map(type, wanted))
     unlike_all = {kind for kind, others in _UNLIKE.items() if kinds and kinds <= others}
 
@@ -428,18 +441,24 @@ def _among(read: Reader, wanted: Sequence[Any], text: str, unlike: Report) -> Ca
             return found in wanted
         if (kind is bool, found) in plain:
             return True
+        if kind in NUMBERS and any(same_number(found, one) for one in numbers):
+            return True
         return kind in unlike_all and unlike(UnlikeError(text, found, wanted[0]))
 
     return among
 
 
 def _ordered_to(
-    compare: Callable[[Any, Any], bool], read: Reader, literal: float | str, otherwise: Any, text: str
+    compare: Callable[[Any, Any], bool], read: Reader, literal: Any, otherwise: Any, text: str
 ) -> Reader:
+    kind = type(literal)
+
     def ordered(current: Any) -> Any:
         found = read(current)
+        if type(found) is kind:
+            return compare(found, literal)
         try:
-            return compare(found, literal) if type(found) in _ORDERED else otherwise
+            return by_value(compare, found, literal) if type(found) in _ORDERED else otherwise
         except TypeError:
             raise UnlikeError(text, found, literal) from None
 
@@ -452,7 +471,9 @@ def _ordered(
     def ordered(current: Any) -> Any:
         one, two = read(current), other(current)
         try:
-            return compare(one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
+            return (
+                by_value(compare, one, two) if type(one) in _ORDERED and type(two) in _ORDERED else otherwise
+            )
         except TypeError:
             raise UnlikeError(text, one, two) from None
 
@@ -461,8 +482,8 @@ def _ordered(
 
 def _described(value: Any) -> str:
     """``the text '80'``, ``the number 80``; of a long value the beginning."""
-    shown = repr(value)
-    kind = "text" if type(value) is str else "number" if type(value) in _NUMBERS else "value"
+    shown = str(value) if isinstance(value, Decimal) else repr(value)
+    kind = "text" if type(value) is str else "number" if type(value) in NUMBERS else "value"
     return f"the {kind} {shown if len(shown) <= 60 else shown[:60] + '…'}"
 
 
@@ -534,3 +555,31 @@ _QUICK: Mapping[str, Callable[..., Any]] = {
     "ends_with": _ends_with,
     "length": _length,
 }
+
+
+# --- which members an expression depends on --------------------------------------------------------
+
+
+def _may_read_objects(node: Node) -> bool:
+    """Whether the result may depend on all members of an object."""
+    if node["type"] == "function_expression":
+        return node["value"] in _OF_OBJECTS
+    if node["type"] in ("comparator", "in"):
+        literals = [one["value"] for one in node["children"] if one["type"] == "literal"]
+        if node["type"] == "in":
+            literals = [one for each in literals for one in (each if isinstance(each, list) else (each,))]
+        return all(isinstance(one, list | dict) for one in literals)
+    return bool(node["type"] == "value_projection")
+
+
+_OF_OBJECTS = frozenset(("keys", "values", "merge", "to_string", "length", "contains"))
+
+
+def _nodes(parsed: Node) -> Iterator[Node]:
+    """All nodes, without recursion."""
+    left: list[Any] = [parsed]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):  # a slice has numbers for children
+            yield node
+            left.extend(reversed(node["children"]))

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from kcli.serde.json_text import json_integer, json_number
+
 OPERATOR = "an operator (== != < <= > >= =~ in and or), or the end"
 QUOTES = "text and times are in single quotes: 'DE', '2026-11-28T10:00Z', '3h'"
 _TOKEN = re.compile(
@@ -72,10 +74,7 @@ def _unknown(text: str, at: int) -> WhereError:
 
 def literal_number(text: str) -> Any:
     """The value of a number as it stands in an expression, with or without backticks."""
-    try:
-        return int(text)
-    except ValueError:  # no whole number, or one that is longer than Python converts
-        return float(text)
+    return json_number(text) if any(sign in text for sign in ".eE") else json_integer(text)
 
 
 def text_of(token: Token) -> str:

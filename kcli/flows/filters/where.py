@@ -3,8 +3,8 @@
 It applies to ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, the last value of each
 header name, bytes that are not UTF-8 as base64. A record is selected where the result is true by JMESPath's rules: not
 null, false, or an empty text, list or object. A value that is not JSON does not match, and is counted, where the
-expression uses it. With ``-s`` key and value are decoded by their serdes, and a value that cannot be decoded does not
-match.
+expression uses it; nor does one with a member twice that the expression reads. With ``-s`` key and value are decoded by
+their serdes, and a value that cannot be decoded does not match.
 
 The expression is compiled (``expression``) and applied to rows of the fields that it uses: nothing else is decoded, of
 JSON values only the members that it names.
@@ -29,7 +29,7 @@ from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import Expression, Path, Reader, UnlikeError, chain, follow, itself
 from kcli.flows.filters.grammar import NUMBER, TEXT, Parsed, parse
 from kcli.flows.filters.grep import raw_name
-from kcli.flows.filters.json_value import Members
+from kcli.flows.filters.json_value import Members, RepeatedError, Repeats, Tree, tree_of
 from kcli.flows.filters.selection import Mask, both
 from kcli.flows.filters.tokens import WhereError
 from kcli.serde.errors import DecodeError
@@ -56,6 +56,7 @@ class Where:
     of each.
 
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
+    ``repeated`` counts values with a member twice that the expression reads; ``first_repeated`` names the first one.
     ``notes`` are about the expression itself.
     """
 
@@ -88,12 +89,14 @@ class Where:
         looked_at = {path[0] for path in expression.paths if path}
         self._names = [name for name in _VALUE_FIRST if () in expression.paths or name in looked_at]
         self._judge = expression.predicate(_RowReader(self._names), self._differ)
-        self._members = _members(expression.paths) if value is None and "value" in self._names else None
+        tree = tree_of([path[1:] for path in expression.paths if path[:1] in ((), ("value",))])
+        self._members = _members(tree) if value is None else None
         self._judge_members = self._judge
         if self._members is not None:
             self._judge_members = expression.predicate(_RowReader(self._names, self._members), self._differ)
-        self.not_json = self.undecoded = self.failed = self.unlike = 0
-        self.first = self.failure = self.unlikeness = ""
+        self._repeats = Repeats(tree, None if expression.reads_objects else expression.names)
+        self.not_json = self.undecoded = self.repeated = self.failed = self.unlike = 0
+        self.first = self.first_repeated = self.failure = self.unlikeness = ""
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
@@ -151,9 +154,10 @@ class Where:
             # Every member of null is null, as of an empty object.
             values = fields.parts(mask, b"{}", in_key=False)
             if json_value.all_utf8(values):
-                return values, self._members.decode, self._judge_members
-            return values, json_value.decode, self._judge
-        return fields.parts(mask, b"null", in_key=False), json_value.decode, self._judge
+                return values, self._repeats.reader(values, self._members.decode), self._judge_members
+            return values, self._repeats.reader(values, json_value.decode), self._judge
+        values = fields.parts(mask, b"null", in_key=False)
+        return values, self._repeats.reader(values, json_value.decode), self._judge
 
     def _column(self, name: str, fields: BatchFields, mask: Mask, indices: Sequence[int]) -> Iterable[Any]:
         match name:
@@ -179,6 +183,10 @@ class Where:
         except DecodeError as error:
             self.undecoded += 1
             self.first = self.first or f"{fields.tp}@{fields.offset(index)}: {error}"
+            return False
+        except RepeatedError as error:
+            self.repeated += 1
+            self.first_repeated = self.first_repeated or f"{fields.tp}@{fields.offset(index)}: {error}"
             return False
         except (ValueError, RecursionError):
             self.not_json += 1
@@ -232,7 +240,11 @@ class Where:
         if self._value is not None:
             return self._value.value(fields, index)
         data = fields.value(index)
-        return None if data is None else json_value.parse(data)
+        if data is None:
+            return None
+        value = json_value.parse(data)
+        self._repeats.check(data)
+        return value
 
     def _key_of(self, fields: BatchFields, index: int) -> Any:
         if self._key is not None:
@@ -274,13 +286,10 @@ def _parsed(text: str, types: Mapping[str, str | None], instant: Callable[[str],
         raise ConfigError(f"--where {text!r} is not valid", why="it is nested too deeply", do=_HELP) from None
 
 
-def _members(paths: Iterable[Path]) -> Members | None:
-    """The needed members of values; None where the whole value is needed."""
-    inside = [path[1:] for path in paths if path[:1] in ((), ("value",))]
-    if () in inside:
-        return None
+def _members(tree: Tree) -> Members | None:
+    """The needed members of values; None where the whole value is needed, or none."""
     try:
-        return Members(inside)
+        return Members(tree) if tree else None
     except ValueError:  # an unsupported name
         return None
 

@@ -2,7 +2,8 @@
 
 An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
 ``key_encoding`` or ``value_encoding`` is ``base64`` the data is decoded; serde names are handled by ``encoding.py``. A
-missing column is null (no headers, the current time). ``headers`` holds JSON as in ndjson.
+missing column is null (no headers, the current time). A record whose ``timestamp`` is empty or −1 has none. ``headers``
+holds JSON as in ndjson.
 """
 
 import re
@@ -14,7 +15,7 @@ from kcli.flows.inputs.encoding import Encoding
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, null_of
-from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers, header_of
+from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, header_of, timestamp_of
 from kcli.flows.inputs.splitter import Splitter
 
 KNOWN = (
@@ -101,8 +102,10 @@ class CsvParser:
             encoding = field(f"{name}_encoding")
             return None if place is None else self._data(fields[place], encoding, name)
 
-        partition = _number(field("partition"), "partition")
-        timestamp = check_numbers(_number(field("timestamp"), "timestamp"), partition)
+        partition, timestamp = _number(field("partition"), "partition"), None
+        check_partition(partition)
+        if "timestamp" in self._places:
+            timestamp = timestamp_of(_number(field("timestamp"), "timestamp"))
         headers = field("headers")
         return InputRow(
             line,

@@ -8,7 +8,7 @@ writes what it could not decode. What a serde rejects is bad input.
 from __future__ import annotations
 
 import binascii
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
 
@@ -50,20 +50,20 @@ class Encoding:
             return _AS_BYTES[encoding](_utf8(data, part), part)
         return self._written(self._serde(part, encoding).encode_text, data, part)
 
-    def value(self, part: str, value: Any, encoding: str | None) -> bytes | None:
-        """The bytes of a JSON value, in the encoding that the input names, if any; raises BadLine. Null is null unless
-        one is named.
+    def json(self, part: str, data: bytes, encoding: str | None) -> bytes | None:
+        """The bytes of a key or value given as JSON, in the encoding that the input names, if any; raises BadLine. Null
+        is null unless one is named.
         """
-        if encoding is None:
-            if value is None:
-                return None
-            serde = self._asked[part]
-            if serde is None:
-                return text_bytes(_string(value, part), part)
-            return self._written(serde.encode, value, part)
-        if encoding in _AS_BYTES:
-            return None if value is None else _AS_BYTES[encoding](_string(value, part), part)
-        return self._written(self._serde(part, encoding).encode, value, part)
+        if encoding is not None and encoding not in _AS_BYTES:
+            return self._written(self._serde(part, encoding).encode_json, data, part)
+        if data == b"null":
+            return None
+        if encoding is not None:
+            return _AS_BYTES[encoding](_string(data, part), part)
+        serde = self._asked[part]
+        if serde is None:
+            return text_bytes(_string(data, part), part)
+        return self._written(serde.encode_json, data, part)
 
     def _serde(self, part: str, encoding: str) -> Serde:
         """The serde of ``-s``, else the named one: data read with one serde may be written with another."""
@@ -77,10 +77,10 @@ class Encoding:
             found = self._named[encoding] = plain_serde(part, encoding)
         return found
 
-    def _written(self, encode: Callable[..., bytes], value: Any, part: str) -> bytes:
+    def _written(self, encode: Callable[..., bytes], data: bytes, part: str) -> bytes:
         from kcli.flows.inputs.serde_fields import encoded  # serdes and json: plain lines need neither
 
-        return encoded(encode, value, self._topic, part)
+        return encoded(encode, data, self._topic, part)
 
 
 class EncodingParser:
@@ -142,10 +142,12 @@ _AS_BYTES: dict[str, Callable[[str, str], bytes]] = {
 }
 
 
-def _string(value: Any, what: str) -> str:
-    if not isinstance(value, str):
+def _string(data: bytes, what: str) -> str:
+    from kcli.flows.inputs.serde_fields import string_of  # as above
+
+    if not data.startswith(b'"'):
         raise BadLine(f"the {what} is not a string: give -s {what}=json, or another serde that writes it")
-    return value
+    return string_of(data, what)
 
 
 def _utf8(data: bytes, what: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Parser
+from kcli.flows.inputs.json_lines import JsonLineParser
 from kcli.flows.inputs.lines import ParseLine
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, data_of
 
@@ -20,8 +21,12 @@ class _Entry(msgspec.Struct):
     header: str | None = None
 
 
-def failed_reader(parser: Callable[[str], Parser]) -> ParseLine:
-    """Reads a line of a ``--failed`` file; ``parser`` makes the parser of a format, or raises BadLine."""
+def failed_parser(parser: Callable[[str], Parser], *, longest: int) -> JsonLineParser:
+    """The parser for a ``--failed`` file; ``parser`` makes the parser of a format, or raises BadLine."""
+    return JsonLineParser(_reader(parser), _Entry.__struct_fields__, longest=longest)
+
+
+def _reader(parser: Callable[[str], Parser]) -> ParseLine:
     decode = msgspec.json.Decoder(_Entry).decode
 
     def parse(line: bytes, number: int) -> InputRow | None:

@@ -13,7 +13,7 @@ class InputError(KcliError):
 
 
 class InputRow(NamedTuple):
-    """A record of the input. ``timestamp`` None: the current time; ``partition`` None: not specified.
+    """A record of the input. ``timestamp`` None: the current time, −1: none; ``partition`` None: not specified.
 
     ``line`` counts from 1: lines where a record is a line, otherwise records. ``raw`` is the raw input.
     """

@@ -1,7 +1,8 @@
 """``-i kcat``: the JSON lines of ``kcat -C -J`` (and of ``kcli consume -o kcat``).
 
 Its keys are ``key``, ``payload``, ``ts``, ``partition`` and ``headers``, a flat list of name, value, name, value. kcat
-passes bytes through that are not UTF-8, which is not valid JSON; they are kept here.
+passes bytes through that are not UTF-8, which is not valid JSON; they are kept here. Without ``ts`` a record gets the
+current time; null and −1 are Kafka's "no timestamp".
 """
 
 import json
@@ -13,31 +14,39 @@ from kcli.core.types import Header
 from kcli.flows.inputs.encoding import Encoding
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
+from kcli.flows.inputs.json_lines import JsonLineParser
 from kcli.flows.inputs.lines import ParseLine
-from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers
-from kcli.serde.json_text import parse_json
+from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, timestamp_of
+
+_NAMES = ("key", "payload", "ts", "partition", "headers")
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def kcat_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
-    """Reads a line; blank lines are skipped. Where ``-s`` names a serde, a key or payload may be any JSON."""
-    how = encoding or Encoding()
+def kcat_parser(blocks: HeaderBlocks, encoding: Encoding | None = None, *, longest: int) -> JsonLineParser:
+    """The parser for ``-i kcat``; blank lines are skipped. With ``-s`` a key or payload may be any JSON."""
+    return JsonLineParser(_reader(blocks, encoding or Encoding()), _NAMES, longest=longest)
 
-    def data(value: Any, what: str, part: str) -> bytes | None:
-        return how.value(part, value, None) if how.asked(part) else _data(value, what)
+
+def _reader(blocks: HeaderBlocks, how: Encoding) -> ParseLine:
+    def data(found: dict[str, Any], name: str, part: str) -> bytes | None:
+        value = found.get(name)
+        if isinstance(value, msgspec.Raw):
+            return how.json(part, bytes(value), None)
+        return _data(value, name)
 
     def parse(line: bytes, number: int) -> InputRow | None:
         if not line or line.isspace():
             return None
-        found = _decode_exactly(line) if how else _decode(line)
+        found = _decode_some(line, how) if how else _decode(line)
         if not isinstance(found, dict):
             raise BadLine("it is no JSON object", 1)
         if "payload" not in found:
             raise BadLine("it has no `payload`: is it a line of `kcat -J`?")
-        timestamp, partition = _integer(found, "ts"), _integer(found, "partition")
-        timestamp = None if timestamp is not None and timestamp < 0 else timestamp
-        check_numbers(timestamp, partition)
+        timestamp = timestamp_of(_integer(found, "ts")) if "ts" in found else None
+        partition = _integer(found, "partition")
+        check_partition(partition)
         headers = blocks.of(_headers(found.get("headers")))
-        key, value = data(found.get("key"), "key", "key"), data(found["payload"], "payload", "value")
+        key, value = data(found, "key", "key"), data(found, "payload", "value")
         return InputRow(number, key, value, headers, timestamp, partition, line)
 
     return parse
@@ -53,12 +62,18 @@ def _decode(line: bytes) -> Any:
             raise bad_json(error, line) from None
 
 
-def _decode_exactly(line: bytes) -> Any:
-    """Decodes numbers of any size without loss."""
+def _decode_some(line: bytes, how: Encoding) -> Any:
+    """Decodes all but what a serde will read, which stays as it is written."""
     try:
-        return parse_json(line)
-    except ValueError:  # its error has no column
-        return _decode(line)
+        found = _decode_members(line)
+    except msgspec.ValidationError:  # no object
+        return None
+    except NOT_JSON as error:
+        raise bad_json(error, line) from None
+    raw = {name for name, part in (("key", "key"), ("payload", "value")) if how.asked(part)}
+    return {
+        name: found[name] if name in raw else _decode(bytes(found[name])) for name in _NAMES if name in found
+    }
 
 
 def _integer(found: dict[str, Any], name: str) -> int | None:

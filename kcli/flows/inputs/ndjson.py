@@ -2,8 +2,9 @@
 
 It reads ``key``, ``value``, ``headers``, ``timestamp`` and ``partition`` and ignores other keys, but rejects
 transaction markers (``control``). Binary data is marked as base64 (``output/record_json.py``); data that ``consume -s``
-has decoded names its serde (``encoding.py``). ``value`` is required, so that JSON of another shape is not mistaken for
-a record with a null value.
+has decoded names its serde (``encoding.py``), and is JSON that passes as it is. ``value`` is required, so that JSON of
+another shape is not mistaken for a record with a null value. Without ``timestamp`` a record gets the current time; null
+and −1 are Kafka's "no timestamp".
 """
 
 import re
@@ -16,8 +17,8 @@ from kcli.core.types import Header
 from kcli.flows.inputs.encoding import Encoding, base64_bytes, text_bytes
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
+from kcli.flows.inputs.json_lines import JsonLineParser
 from kcli.flows.inputs.lines import ParseLine
-from kcli.serde.json_text import parse_json
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
 _HALF_A_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
@@ -31,20 +32,23 @@ class _Line(msgspec.Struct):
     value: str | msgspec.UnsetType | None = msgspec.UNSET
     key: str | None = None
     headers: Sequence[Sequence[str | None]] | None = None
-    timestamp: int | None = None
+    timestamp: int | msgspec.UnsetType | None = msgspec.UNSET
     partition: int | None = None
     key_encoding: str | None = None
     value_encoding: str | None = None
     control: Any = None
 
 
+_NULL = msgspec.Raw(b"null")
+
+
 class _AnyLine(msgspec.Struct):
-    """Like _Line, with keys and values of any type, which are parsed without loss."""
+    """Like _Line, with keys and values of any type, as they are written."""
 
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    key: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    key: msgspec.Raw = _NULL
     headers: Sequence[Sequence[str | None]] | None = None
-    timestamp: int | None = None
+    timestamp: int | msgspec.UnsetType | None = msgspec.UNSET
     partition: int | None = None
     key_encoding: str | None = None
     value_encoding: str | None = None
@@ -54,8 +58,12 @@ class _AnyLine(msgspec.Struct):
 _BYTES = (None, "base64")
 
 
-def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
-    """Reads a line; blank lines are skipped."""
+def ndjson_parser(blocks: HeaderBlocks, encoding: Encoding | None = None, *, longest: int) -> JsonLineParser:
+    """The parser for ``-i ndjson``; blank lines are skipped."""
+    return JsonLineParser(_reader(blocks, encoding), _Line.__struct_fields__, longest=longest)
+
+
+def _reader(blocks: HeaderBlocks, encoding: Encoding | None) -> ParseLine:
     decode = msgspec.json.Decoder(_Line).decode
     read_any = _any_reader(blocks, encoding or Encoding())
     if encoding:
@@ -81,12 +89,8 @@ def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
     """Reads lines whose keys and values may be of any type."""
     decode: Callable[[bytes], _AnyLine] = msgspec.json.Decoder(_AnyLine).decode
 
-    def data(raw: msgspec.Raw | msgspec.UnsetType, named: str | None, part: str) -> bytes | None:
-        try:
-            value = None if raw is msgspec.UNSET else parse_json(bytes(raw))
-        except ValueError as error:
-            raise BadLine(f"the {part} is not JSON: {error}") from None
-        return encoding.value(part, value, named)
+    def data(raw: msgspec.Raw, named: str | None, part: str) -> bytes | None:
+        return encoding.json(part, bytes(raw), named)
 
     def parse(line: bytes, number: int) -> InputRow | None:
         if not line or line.isspace():
@@ -124,7 +128,8 @@ def _row(
     key = data(found.key, found.key_encoding, "key")
     value = data(found.value, found.value_encoding, "value")
     headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
-    timestamp = check_numbers(found.timestamp, found.partition)
+    timestamp = None if found.timestamp is msgspec.UNSET else timestamp_of(found.timestamp)
+    check_partition(found.partition)
     return InputRow(number, key, value, headers, timestamp, found.partition, line)
 
 
@@ -139,15 +144,19 @@ def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
     return base64_bytes(text, what)
 
 
-def check_numbers(timestamp: int | None, partition: int | None) -> int | None:
-    """Rejects values that no record can have; returns the timestamp, None also for Kafka's −1."""
-    if timestamp == -1:
-        timestamp = None
-    if timestamp is not None and not 0 <= timestamp < _INT64:
-        raise BadLine(f"the timestamp {timestamp} is not an int64 in ms since 1970")
+def timestamp_of(given: int | None) -> int:
+    """The timestamp that an input names; null is Kafka's −1, no timestamp. Rejects what no record can have."""
+    if given is None:
+        return -1
+    if not -1 <= given < _INT64:
+        raise BadLine(f"the timestamp {str(given)[:40]} is not an int64 in ms since 1970")
+    return given
+
+
+def check_partition(partition: int | None) -> None:
+    """Rejects a partition that no topic can have."""
     if partition is not None and not 0 <= partition < 1 << 31:
-        raise BadLine(f"there is no partition {partition}")
-    return timestamp
+        raise BadLine(f"there is no partition {str(partition)[:40]}")
 
 
 def bad_json(error: Exception, line: bytes) -> BadLine:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.csv_rows import CsvParser
 from kcli.flows.inputs.encoding import EncodingParser
-from kcli.flows.inputs.failed import failed_reader
+from kcli.flows.inputs.failed import failed_parser
 from kcli.flows.inputs.input_format import FORMATS, InputFormat
 from kcli.flows.inputs.item import BadLine, Item, Parser
-from kcli.flows.inputs.kcat import kcat_reader
+from kcli.flows.inputs.kcat import kcat_parser
 from kcli.flows.inputs.lines import LineFormat, LineParser, line_reader
-from kcli.flows.inputs.ndjson import ndjson_reader
+from kcli.flows.inputs.ndjson import ndjson_parser
 from kcli.flows.inputs.pattern import PatternError, pattern_parser
 from kcli.flows.inputs.raw import RawParser
 from kcli.flows.inputs.whole_file import WholeFileParser
@@ -39,9 +39,9 @@ def _parser_of(form: InputFormat) -> Parser:
         case "lines":
             return LineParser(line_reader(how), delimiter=how.delimiter, longest=longest)
         case "ndjson":
-            return LineParser(ndjson_reader(form.blocks, form.encoding), longest=wide)
+            return ndjson_parser(form.blocks, form.encoding, longest=wide)
         case "kcat":
-            return LineParser(kcat_reader(form.blocks, form.encoding), longest=wide)
+            return kcat_parser(form.blocks, form.encoding, longest=wide)
         case "raw":
             return RawParser(key=how.key, headers=how.headers, longest=longest)
         case "csv":
@@ -49,7 +49,7 @@ def _parser_of(form: InputFormat) -> Parser:
         case "file":
             return WholeFileParser(key=how.key, headers=how.headers, longest=longest)
         case "failed":
-            return LineParser(failed_reader(lambda kind: _again(form, kind)), longest=2 * wide)
+            return failed_parser(lambda kind: _again(form, kind), longest=2 * wide)
         case "pattern":
             try:
                 return pattern_parser(form.pattern, how, form.blocks, longest=wide)

@@ -2,9 +2,10 @@ r"""``-f PATTERN`` on input: the verbs of ``consume -f``, for reading. Pure.
 
 ``%k`` key, ``%v`` ``%s`` value (``{base64}``, ``{hex}``, ``{json}``), ``%h{…}`` headers, each by the inner pattern of
 ``%k`` and ``%v``, ``%h{NAME}`` the value of one, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in
-ms, ``%p`` partition. A field extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four
-big-endian bytes) before a key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e
-%x %y`` are ignored. Escapes ``\n \r \t \\ \xNN``. What a record has once is read once: a second verb for it is an error.
+ms (−1 is none), ``%p`` partition. A field extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and
+``%R`` (four big-endian bytes) before a key or value are its length in bytes, ``%H`` is the number of headers; −1 is null.
+``%t %o %e %x %y`` are ignored. Escapes ``\n \r \t \\ \xNN``. What a record has once is read once: a second verb for it
+is an error.
 
 Where the pattern ends in text that occurs nowhere else in it, that text ends a record, so that a bad record does not
 affect others; a pattern that ends in a verb is ended by the delimiter of ``-D``.
@@ -23,7 +24,7 @@ from kcli.core.types import Header
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, LineParser, null_of
-from kcli.flows.inputs.ndjson import check_numbers
+from kcli.flows.inputs.ndjson import check_partition, timestamp_of
 
 Decode = Callable[[bytes], bytes]
 
@@ -182,8 +183,8 @@ class SizedParser:
 
 def _row(found: _Found, number: int, raw: bytes, how: LineFormat, blocks: HeaderBlocks) -> InputRow:
     timestamp, partition = found.numbers.get("d"), found.numbers.get("p")
-    timestamp = None if timestamp is not None and timestamp < 0 else timestamp
-    check_numbers(timestamp, partition)
+    timestamp = None if timestamp is None else timestamp_of(timestamp)
+    check_partition(partition)
     key, value = found.data.get("k"), found.data.get("v")
     if key is not None and "k" not in found.sizes:
         key = null_of(key, how)

@@ -1,21 +1,29 @@
 """Encodes single fields of the input with serdes. Loaded only where there are any."""
 
 from collections.abc import Callable
-from typing import Any
 
 from kcli.flows.inputs.item import BadLine
 from kcli.serde.errors import EncodeError
+from kcli.serde.json_text import NotJsonError, parse_json
 from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
 from kcli.serde.opening import open_serdes
 from kcli.serde.serde import Serde, SerdeContext
 
 
-def encoded(encode: Callable[..., bytes], value: Any, topic: str, part: str) -> bytes:
-    """The bytes that ``encode`` of a serde makes of ``value``; raises BadLine."""
+def encoded(encode: Callable[..., bytes], data: bytes, topic: str, part: str) -> bytes:
+    """The bytes that ``encode`` of a serde makes of ``data``; raises BadLine."""
     try:
-        return encode(value, SerdeContext(topic, part))
+        return encode(data, SerdeContext(topic, part))
     except EncodeError as error:
         raise BadLine(str(error)) from None
+
+
+def string_of(data: bytes, part: str) -> str:
+    """The text in a string of JSON; raises BadLine."""
+    try:
+        return str(parse_json(data))
+    except NotJsonError as error:
+        raise BadLine(f"the {part} is not JSON: {error}") from None
 
 
 def plain_serde(part: str, encoding: str) -> Serde:

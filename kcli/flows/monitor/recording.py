@@ -28,6 +28,7 @@ from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
 from kcli.flows.topic_sizes import TopicSize
+from kcli.serde.json_text import json_integer
 
 KIND = "MonitorReading"
 _LAG_SAMPLE = "LagSample"
@@ -55,7 +56,7 @@ def time_in(head: bytes) -> int | None:
 def read_line(line: bytes, where: str) -> Reading:
     """The reading of a line. Raises ConfigError, with ``where`` in the file, for anything else."""
     try:
-        document = json.loads(line)
+        document = json.loads(line, parse_int=json_integer)
         if document["kind"] == _LAG_SAMPLE:
             check_sample(document)
             return _reading_of_sample(document)

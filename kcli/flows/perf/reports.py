@@ -11,6 +11,7 @@ from typing import Any
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.series import KIND, Series, series_of
 from kcli.output.envelope import API
+from kcli.serde.json_text import json_integer
 
 STDIN = "-"
 _WRITE = "kcli perf produce … -o json > FILE writes one"
@@ -44,7 +45,7 @@ def _text(path: str, name: str) -> str:
 
 def _items(text: str) -> Iterator[dict[str, Any]]:
     """Of documents and of bare items, in any order: a file to which each run has appended its own."""
-    decoder, at, end = json.JSONDecoder(), 0, len(text)
+    decoder, at, end = json.JSONDecoder(parse_int=json_integer), 0, len(text)
     while at < end:
         if text[at].isspace():
             at += 1

@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
+from kcli.serde.json_text import NotJsonError, parse_json
 
 STDIN = "-"
 VERSION = 1
@@ -60,11 +61,12 @@ def read_plan_file(path: str) -> Replicas:
 
 def parse_plan(data: bytes, name: str) -> Replicas:
     """The replicas of each partition; ``name`` is the file's in errors."""
+    text = data.decode("utf-8-sig", "surrogateescape")
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        line = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise _broken(name, f"it is not JSON ({line})" if data.strip() else "it is empty") from None
+        document = parse_json(text)
+    except NotJsonError as error:
+        where = f"line {error.line_in(text)}: {error.reason}"
+        raise _broken(name, f"it {error.verdict} ({where})" if data.strip() else "it is empty") from None
     if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
         if isinstance(document, dict) and "items" in document:
             raise _broken(

@@ -1,10 +1,14 @@
 """Infers a JSON Schema from values: which types occur at each path, and which properties are always there."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from kcli.serde.json_text import json_number, parse_json
+
+_decode = msgspec.json.Decoder(float_hook=json_number).decode
 DEEPEST = 32
 MOST_PROPERTIES = 1_000
 """Of one object; one with more is a map whose keys are data."""
@@ -14,6 +18,7 @@ _NAMES = {
     bool: "boolean",
     int: "integer",
     float: "number",
+    Decimal: "number",
     str: "string",
     dict: "object",
     list: "array",
@@ -117,8 +122,8 @@ class Values:
             self.schema_ids[number] = self.schema_ids.get(number, 0) + 1
             return
         try:
-            found = msgspec.json.decode(value)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = _decoded(value)
+        except (ValueError, RecursionError):
             if _is_text(value):
                 self.text += 1
             else:
@@ -136,6 +141,13 @@ class Values:
         for number, count in other.schema_ids.items():
             self.schema_ids[number] = self.schema_ids.get(number, 0) + count
         self.shape.merge(other.shape)
+
+
+def _decoded(value: bytes) -> Any:
+    try:
+        return _decode(value)
+    except msgspec.ValidationError:  # a number of more digits than msgspec reads
+        return parse_json(value)
 
 
 def _is_text(value: bytes) -> bool:

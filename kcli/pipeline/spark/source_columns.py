@@ -4,7 +4,6 @@ Spark compares the schema of what a source returns with the declared one, names 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,7 +12,6 @@ from kcli.core.kernels.active import decode_headers
 from kcli.pipeline.spark.source_settings import DECODED, SourceSettings
 from kcli.pipeline.spark.undecoded import Undecoded
 from kcli.serde.errors import DecodeError
-from kcli.serde.json_text import dump_json
 from kcli.serde.opening import Serdes
 from kcli.serde.serde import Serde, SerdeContext
 
@@ -90,7 +88,7 @@ class RowBatches:
         )
         keys, data = read.column("key").to_pylist(), read.column(part).to_pylist()
         failed: list[tuple[int, DecodeError]] = []
-        found = pa.array(_texts(serde.decode, part, topic, keys, data, blocks, failed), pa.string())
+        found = pa.array(_texts(serde.decode_json, part, topic, keys, data, blocks, failed), pa.string())
         if failed:
             row, error = failed[0]
             first = self.undecoded.get(part) or Undecoded(0, read.column("offset")[row].as_py(), str(error))
@@ -99,7 +97,7 @@ class RowBatches:
 
 
 def _texts(
-    decode: Callable[[bytes, SerdeContext], Any],
+    decode: Callable[[bytes, SerdeContext], str],
     part: str,
     topic: str,
     keys: Sequence[bytes | None],
@@ -117,7 +115,7 @@ def _texts(
             continue
         headers = () if blocks is None else decode_headers(blocks[row], 0, len(blocks[row]))
         try:
-            found.append(dump_json(decode(one, SerdeContext(topic, part, headers, keys[row]))))
+            found.append(decode(one, SerdeContext(topic, part, headers, keys[row])))
         except DecodeError as error:
             failed.append((row, error))
             found.append(None)

@@ -66,7 +66,7 @@ def _show_decimal(data: bytes, scale: int) -> str:
 
 
 def _read_decimal(value: Any, precision: int, scale: int, size: int) -> bytes:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise ValueError('a decimal is a string such as "12.50", or a number')
     try:
         number = Decimal(repr(value) if isinstance(value, float) else value)
@@ -78,14 +78,9 @@ def _read_decimal(value: Any, precision: int, scale: int, size: int) -> bytes:
     shift = exponent + scale
     if number and len(digits) + shift > precision:
         raise ValueError(f"it has more than {precision} digits")
-    unscaled = int("".join(map(str, digits))) if number else 0
-    if number and shift < 0:
-        unscaled, rest = divmod(unscaled, 10**-shift) if -shift <= len(digits) else (0, 1)
-        if rest:
-            raise ValueError(f"it has more than {scale} digits behind the point")
-    elif number:
-        unscaled *= 10**shift
-    unscaled = -unscaled if sign else unscaled
+    if number and (-shift >= len(digits) or any(digits[shift:] if shift < 0 else ())):
+        raise ValueError(f"it has more than {scale} digits behind the point")
+    unscaled = int(Decimal((sign, digits, shift))) if number else 0
     width = size or (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     try:
         return unscaled.to_bytes(width, "big", signed=True)
@@ -184,10 +179,10 @@ def _show_duration(data: bytes) -> dict[str, int]:
 def _read_duration(value: Any) -> bytes:
     if not isinstance(value, dict) or set(value) != {"months", "days", "millis"}:
         raise ValueError("a duration is an object with months, days and millis")
-    try:
-        return b"".join(int(value[part]).to_bytes(4, "little") for part in ("months", "days", "millis"))
-    except (ValueError, TypeError, OverflowError):
-        raise ValueError("months, days and millis are whole numbers of 32 bits") from None
+    parts = [value[part] for part in ("months", "days", "millis")]
+    if not all(_is_int(part) and 0 <= part < 1 << 32 for part in parts):
+        raise ValueError("months, days and millis are whole numbers of 32 bits")
+    return b"".join(part.to_bytes(4, "little") for part in parts)
 
 
 def _is_int(value: Any) -> bool:

@@ -101,6 +101,8 @@ class AvroReader(PerType[Reader]):
                 self._check_count(count, 1, len(data) - pos)
                 for _ in range(count):
                     key, pos = _string(data, pos)
+                    if key in found:
+                        raise ValueError(f"the key {key!r} of a map occurs twice")
                     found[key], pos = reader(data, pos)
 
         return read

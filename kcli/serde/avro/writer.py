@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from kcli.core.near_names import near_names
 from kcli.serde.avro.logical import logical_of
 from kcli.serde.avro.per_type import PerType
 from kcli.serde.avro.schema import AvroSchema, Node, branch_name
-from kcli.serde.numbers import NOT_FINITE
+from kcli.serde.numbers import NOT_FINITE, integer_of, pack_float
 
 Writer = Callable[[Any, bytearray], None]
 
@@ -258,13 +259,14 @@ def _integer(bits: int) -> Writer:
     last = (1 << (bits - 1)) - 1
 
     def write(value: Any, out: bytearray) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            if not isinstance(value, float) or not value.is_integer():
-                raise Mismatch("it is not a whole number")
-            value = int(value)
-        if not -last - 1 <= value <= last:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            raise Mismatch("it is not a whole number")
+        if not -last - 1 <= value <= last:  # before it becomes an int: 1e999999999 has as many digits
             raise Mismatch(f"it does not fit {bits} bits")
-        _write_long(value, out)
+        number = value if isinstance(value, int) else integer_of(value)
+        if number is None:
+            raise Mismatch("it is not a whole number")
+        _write_long(number, out)
 
     return write
 
@@ -273,12 +275,12 @@ def _floating(codec: struct.Struct) -> Writer:
     def write(value: Any, out: bytearray) -> None:
         if isinstance(value, str) and value in NOT_FINITE:
             value = NOT_FINITE[value]
-        elif isinstance(value, bool) or not isinstance(value, int | float):
+        elif isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise Mismatch("it is no number")
         try:
-            out += codec.pack(value)
-        except OverflowError:
-            raise Mismatch("it is too large") from None
+            out += pack_float(value, codec)
+        except ValueError as error:
+            raise Mismatch(str(error)) from None
 
     return write
 

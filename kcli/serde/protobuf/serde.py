@@ -6,15 +6,22 @@ Fields without presence, where absent equals zero, are always shown: a 0 is a 0.
 from __future__ import annotations
 
 import base64
+import functools
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from kcli.core.extras import library
 from kcli.serde.json_text import check_depth
+from kcli.serde.numbers import NOT_FINITE, integer_of
 from kcli.serde.protobuf.descriptors import ProtoFile, from_path, from_registry, path_of
 from kcli.serde.registry.client import Schema
 from kcli.serde.schema_serde import SchemaSerde, read_schema_file, unusable_file
 from kcli.serde.serde import JsonValue
+
+_LARGEST = 10**40
+"""Beyond it numbers are left to floats: 1e999999999 would be an integer of as many digits."""
 
 
 class ProtobufCodec:
@@ -38,12 +45,7 @@ class ProtobufCodec:
         kind = self._class_of(path)
         try:
             message = kind.FromString(payload)
-            value = self._json.MessageToDict(
-                message,
-                preserving_proto_field_name=self._proto_names,
-                always_print_fields_with_no_presence=True,
-                descriptor_pool=self._schema.pool,
-            )
+            value = self._shown(message, proto_names=self._proto_names)
         except Exception as error:
             # an Any of an unknown type, a Timestamp out of range, bytes that are not a message
             raise ValueError(f"{kind.DESCRIPTOR.full_name}: {error}") from error
@@ -58,10 +60,35 @@ class ProtobufCodec:
                 f"{self.name}: it is no object"
             )  # ParseDict takes an empty array for an empty message
         try:
-            self._json.ParseDict(value, message, descriptor_pool=self._schema.pool)
-            return bytes(message.SerializeToString())
+            self._json.ParseDict(_convertible(value), message, descriptor_pool=self._schema.pool)
+            written = self._shown(message, proto_names=False)
+            data = bytes(message.SerializeToString())
         except Exception as error:
             raise ValueError(f"{self.name}: {error}") from error
+        if changed := _changed(value, written, self._json_names):
+            raise ValueError(self.name + changed)
+        return data
+
+    @functools.cached_property
+    def _json_names(self) -> Mapping[str, str]:
+        """The JSON names of fields by their other names, which JSON may use as well."""
+        found: dict[str, str] = {}
+        seen, waiting = set(), [self._written]
+        while waiting:
+            message = waiting.pop()
+            if message is not None and message.full_name not in seen:
+                seen.add(message.full_name)
+                found |= {field.name: field.json_name for field in message.fields}
+                waiting += [field.message_type for field in message.fields]
+        return found
+
+    def _shown(self, message: Any, *, proto_names: bool) -> JsonValue:
+        return self._json.MessageToDict(
+            message,
+            preserving_proto_field_name=proto_names,
+            always_print_fields_with_no_presence=True,
+            descriptor_pool=self._schema.pool,
+        )
 
     def _class_of(self, path: tuple[int, ...]) -> Any:
         wanted = () if self._always else path
@@ -106,6 +133,57 @@ class ProtobufSerde(SchemaSerde):
         """
         names = self._arguments.get("names") == "proto"
         return ProtobufCodec(linked, self._arguments.get("message", ""), proto_names=names, always=always)
+
+
+def _convertible(value: JsonValue) -> JsonValue:
+    """The same value with the numbers that ParseDict knows; what that changes is found by ``_changed``."""
+    if isinstance(value, float | Decimal):
+        number = integer_of(value) if -_LARGEST < value < _LARGEST else None
+        return float(value) if number is None else number
+    if isinstance(value, dict):
+        return {name: _convertible(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_convertible(inner) for inner in value]
+    return value
+
+
+def _changed(given: JsonValue, written: JsonValue, names: Mapping[str, str]) -> str:
+    """The first number that would be read as another one, with its path; empty if none would.
+
+    Doubles and floats, also those inside of a Struct, keep fewer digits than JSON, and ParseDict rounds without a word.
+    """
+    if isinstance(given, dict) and isinstance(written, dict):
+        steps = [
+            (f".{name}", inner, written.get(name if name in written else names.get(name)))
+            for name, inner in given.items()
+        ]
+    elif isinstance(given, list) and isinstance(written, list):
+        steps = [(f"[{at}]", *pair) for at, pair in enumerate(zip(given, written, strict=False))]
+    else:
+        before, after = _number(given), _number(written)
+        if before is None or before == after or (before == before.to_integral_value() and _is_name(written)):
+            return ""
+        return f": {given} would be read as {written}"
+    for step, one, other in steps:
+        if found := _changed(one, other, names):
+            return step + found
+    return ""
+
+
+def _is_name(written: JsonValue) -> bool:
+    """Whether it may be that of a value of an enum, which was given as its number."""
+    return isinstance(written, str) and written not in NOT_FINITE and _number(written) is None
+
+
+def _number(value: JsonValue) -> Decimal | None:
+    """The finite number that a value is, or that a string contains: those of 64 bits are strings."""
+    if value is None or isinstance(value, bool | dict | list):
+        return None
+    try:
+        number = Decimal(value if isinstance(value, int | Decimal) else str(value))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 def _check_single(linked: ProtoFile) -> None:

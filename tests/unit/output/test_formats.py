@@ -155,6 +155,27 @@ def test_batches_of_old_formats_look_the_same(magic: int, codec: int) -> None:
     assert kinds == {b"null" if magic == 0 else b'"CreateTime"'}
 
 
+@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize(
+    ("magic", "stamp", "printed"),
+    [(0, STAMP, b""), (1, STAMP, b',"tstype":"create","ts":%d' % STAMP), (1, -1, b',"tstype":"create","ts":-1')],
+)
+def test_kcat_prints_no_time_where_the_format_has_none(
+    magic: int, stamp: int, printed: bytes, codec: int
+) -> None:
+    """As json.c of kcat does where librdkafka says that there is no timestamp; −1 in a format that has one is −1."""
+    from kcli.core.records.batch import split_batches
+    from kcli.core.types import TopicPartition
+    from tests.unit.records.samples import kafka_python_batch
+
+    (old,) = split_batches(kafka_python_batch([(stamp, b"k", b"v", ())], codec, magic))  # type: ignore[arg-type]
+    found = FetchedBatch(TopicPartition("j", 0), old, 0, 1, 1)
+    line = b'{"topic":"j","partition":0,"offset":0%b,"broker":1,"key":"k","payload":"v"}\n' % printed
+    one = KcatFormatter(lambda _where: 1)
+    assert shown(one, found) == line
+    assert [b"tstype" in shown(one, batch) for batch in (fetched_of(RECORDS), found)] == [True, bool(printed)]
+
+
 def test_the_append_time_is_that_of_the_batch() -> None:
     records = [Record("j", 0, n, STAMP, 1, None, b"v") for n in range(2)]
     batch: RecordBatch = batch_of(records)

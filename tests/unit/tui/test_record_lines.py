@@ -30,6 +30,14 @@ def test_json_is_indented_and_what_is_none_says_so() -> None:
     assert shown(b"[" * 30_000, JSON)[3].endswith("not shown as JSON")
 
 
+def test_json_keeps_its_digits_and_its_members() -> None:
+    long = "7" * 40 + ".10"
+    assert shown(f'{{"a":{long},"a":1e400}}'.encode(), JSON)[4:] == [
+        "  {", f'    "a": {long},', '    "a": 1e400', "  }",
+    ]  # fmt: skip
+    assert not shown(b"9" * 5000, JSON)[3].endswith("not shown as JSON")
+
+
 def test_a_frame_names_its_schema_and_json_behind_it_is_shown() -> None:
     assert shown(b"\0\0\0\0\x07[]", JSON)[3:] == ["value: 7 bytes, perhaps of schema 7 in a registry", "  []"]
 

@@ -1,5 +1,6 @@
 """The fields that all formats have, and their validation. BrokenFileError names the invalid line or entry. Pure."""
 
+from decimal import Decimal
 from typing import Any
 
 from kcli.core.topic_names import is_topic_name
@@ -59,4 +60,5 @@ def _whole(location: str, name: str, value: Any, largest: int) -> int:
         value = int(value)
     if type(value) is int and 0 <= value <= largest:
         return value
-    raise BrokenFileError(location, f"the {name} {value!r} is not a whole number from 0 to {largest}")
+    shown = str(value) if isinstance(value, Decimal) else repr(value)
+    raise BrokenFileError(location, f"the {name} {shown[:80]} is not a whole number from 0 to {largest}")

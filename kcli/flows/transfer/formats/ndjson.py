@@ -5,7 +5,6 @@ Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leade
 was none. Other keys are ignored, so that later versions may add some.
 """
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +14,7 @@ from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.output.envelope import API, compact
 from kcli.output.tables import time_text
+from kcli.serde.json_text import NotJsonError, RepeatedMemberError, parse_json
 
 KIND = "OffsetExport"
 _KEYS = (
@@ -41,9 +41,11 @@ def _item(saved: SavedOffset) -> dict[str, Any]:
 
 def _saved(location: str, line: str) -> SavedOffset:
     try:
-        item = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BrokenFileError(location, f"it is not JSON: {getattr(error, 'msg', error)}") from None
+        item = parse_json(line)
+    except RepeatedMemberError as error:
+        raise BrokenFileError(location, error.reason) from None
+    except NotJsonError as error:
+        raise BrokenFileError(location, f"it is not JSON: {error.reason}") from None
     if not isinstance(item, dict) or item.get("kind") != KIND:
         raise BrokenFileError(location, f"it is not an object of the kind {KIND}")
     return fields.saved_offset(

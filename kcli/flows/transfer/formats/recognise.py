@@ -4,7 +4,6 @@ A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind ar
 path are of Kafka's old tools, lines with a comma Kafka's csv, other lines rpk's.
 """
 
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +14,7 @@ from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
 from kcli.flows.transfer.formats.other_tools import read_kafka_utils, read_kcl, read_rpk
 from kcli.flows.transfer.formats.zookeeper_text import is_zookeeper_line, read_zookeeper
 from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.serde import json_text
 
 _FORMS = (
     "kcli's ndjson, Kafka's csv and ZooKeeper lines, and the files of kcl, rpk and kafka-utils can be read"
@@ -77,18 +77,20 @@ def _is_ndjson(text: str) -> bool:
     """Whether the first line is an object with a kind; a document of several lines is not."""
     first = text.lstrip().split("\n", 1)[0]
     try:
-        return "kind" in json.loads(first)
-    except (ValueError, RecursionError):
+        return "kind" in json_text.parse_json(first)
+    except json_text.RepeatedMemberError:
+        return text.strip() != first  # a document of one line is read as a whole
+    except json_text.NotJsonError:
         return False
 
 
 def _document(text: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise NotJsonError(f"line {error.lineno}", f"it is not JSON: {error.msg}") from None
-    except RecursionError:
-        raise BrokenFileError("line 1", "it is nested too deeply") from None
+        return json_text.parse_json(text)
+    except json_text.RepeatedMemberError as error:
+        raise BrokenFileError(f"line {error.line_in(text)}", error.reason) from None
+    except json_text.NotJsonError as error:
+        raise NotJsonError(f"line {error.line_in(text)}", f"it is not JSON: {error.reason}") from None
 
 
 def _check_duplicates(offsets: list[SavedOffset]) -> None:

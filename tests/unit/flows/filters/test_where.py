@@ -85,6 +85,108 @@ def test_numbers_of_any_size_are_json(value: bytes, *, result: bool) -> None:
         assert (found, where.not_json, where.failed) == ([result], 0, 0)
 
 
+LONG = "1" * 4_400
+
+
+@pytest.mark.parametrize(
+    ("value", "expression", "result"),
+    [
+        ("12345678901234567.89", "value.n == `12345678901234567.89`", True),
+        ("12345678901234567.89", "value.n == `12345678901234567.88`", False),
+        ("12345678901234567.89", "value.n != `12345678901234567.88`", True),
+        ("12345678901234567.89", "value.n > `12345678901234567.88`", True),
+        ("12345678901234567.89", "value.n <= `12345678901234567`", False),
+        ("12345678901234567.89", "`12345678901234567.8901` > value.n", True),
+        ("9007199254740993", "value.n == `9007199254740992.0`", False),
+        ("9007199254740993", "value.n == `9007199254740993.0`", True),
+        ("9007199254740993.0", "value.n == `9007199254740993`", True),
+        ("1180591620717411303424", "value.n == `1.1805916207174113e21`", False),
+        ("1.1805916207174113e21", "value.n == `1180591620717411300000`", True),
+        ("1.1805916207174113e21", "value.n < `1180591620717411303424`", True),
+        ("1e300", f"value.n == `1{'0' * 300}`", True),
+        ("0.1", "value.n == `0.1000000000000000055511151231257827`", False),
+        ("0.1000000000000000055511151231257827", "value.n > `0.1`", True),
+        ("1.10", "value.n == `1.1`", True),
+        ("1e999", "value.n == `1e998`", False),
+        ("1e999", "value.n == `10e998`", True),
+        ("1e999999999", "value.n > `1e999999998`", True),
+        (LONG, f"value.n == `{LONG}`", True),
+        (LONG, f"value.n == `{LONG[:-1]}2`", False),
+        (LONG, f"value.n < `{LONG}.1`", True),
+        ("[12345678901234567.89]", "value.n[?@ > `12345678901234567.88`]", True),
+        ("[12345678901234567.89]", "contains(value.n, `12345678901234567.89`)", True),
+        ("[12345678901234567.89,1]", "max(value.n) == `12345678901234567.89`", True),
+        ("[12345678901234567.89,0.11]", "sum(value.n) == `12345678901234568.00`", True),
+        ("[12345678901234567.89,2]", "sort(value.n)[0] == `2`", True),
+        ("-12345678901234567890123456789.5", "abs(value.n) == `12345678901234567890123456789.5`", True),
+        ("12345678901234567890123456789.5", "floor(value.n) == `12345678901234567890123456789`", True),
+        ("1e999999999", "ceil(value.n) == value.n", True),
+        ('"12345678901234567.89"', "to_number(value.n) == `12345678901234567.89`", True),
+        ("12345678901234567.89", "to_string(value.n) == '12345678901234567.89'", True),
+        ("12345678901234567.89", "type(value.n) == 'number'", True),
+        ("12345678901234567.89", "sort_by([value], &n)[0].n == value.n", True),
+        ("12345678901234567.89", "[value.n, `1`] == [`12345678901234567.89`, `1`]", True),
+        ("12345678901234567.89", "value.{x: n}.x == `12345678901234567.89`", True),
+    ],
+)
+def test_numbers_compare_by_value_without_rounding(value: str, expression: str, *, result: bool) -> None:
+    for other in ("1", "1e999"):  # which msgspec reads, and does not
+        row = Record("t", 0, 0, 0, 0, None, f'{{"n":{value},"other":{other}}}'.encode())
+        for text in (expression, f"({expression}) && value && value.other != `5`"):
+            found, where = wanted(text, row)
+            assert (found, where.failed, where.not_json) == ([result], 0, 0), text
+
+
+@pytest.mark.parametrize(
+    ("value", "expression", "name"),
+    [
+        (b'{"n":1,"n":2}', "value.n == `2`", "n"),
+        (b'{"n":1,"n":1}', "value.n", "n"),
+        (b'{"n":1,"\\u006e":2}', "value.n == `2`", "n"),
+        (b'{"a":{"n":1},"a":{"n":2}}', "value.a.n == `2`", "a"),
+        (b'{"a":{"x":{"n":1,"n":2}}}', "value.a.x.n", "n"),
+        (b'{"a":[{"n":1,"n":2}]}', "value.a[?n == `2`]", "n"),
+        (b'{"a":{"x":1,"x":2}}', "keys(value.a) == ['x']", "x"),
+        (b'{"a":{"x":1,"x":2}}', 'value.a == `{"x":2}`', "x"),
+        (b'{"a":{"x":1,"x":2}}', "value.a.*", "x"),
+        (b'{"n":1,"n":2,"big":' + b"9" * 5000 + b"}", "value.n", "n"),
+        (b'{"n":1e999,"n":2}', "value.n", "n"),
+        (b'{"n":"\\u0022:","n":2}', "value.n", "n"),
+        (b'{"\\u00e9":1,"\xc3\xa9":2}', 'value."é"', "é"),
+        (b'{"a/b":1,"a\\/b":2}', 'value."a/b"', "a/b"),
+        (b'{"n":1,"n":2,"x":"\xff"}', "value.n", ""),
+    ],
+)
+def test_a_value_with_a_member_twice_that_is_read_does_not_match_and_is_counted(
+    value: bytes, expression: str, name: str
+) -> None:
+    good = Record("t", 0, 2, 0, 0, None, b'{"n":2,"a":{"n":2,"x":1}}')
+    found, where = wanted(expression, Record("t", 0, 1, 0, 0, None, value), good)
+    assert not found[0]
+    if not name:  # it is no JSON either
+        assert (where.repeated, where.not_json) == (0, 1)
+        return
+    assert (where.repeated, where.not_json, where.failed) == (1, 0, 0)
+    assert where.first_repeated == f"t-0@1: the member {name!r} is there twice"
+
+
+@pytest.mark.parametrize(
+    ("value", "expression"),
+    [
+        (b'{"n":2,"x":1,"x":2}', "value.n == `2`"),
+        (b'{"n":2,"other":{"n":1,"n":2}}', "value.n == `2`"),
+        (b'{"a":{"n":2},"n":3,"more":[{"n":4},{"n":5}]}', "value.a.n == `2`"),
+        (b'{"a":{"x":1,"x":2}}', "value.a"),
+        (b'{"x":1,"x":2}', "value"),
+        (b'{"n":2,"text":"\\"n\\": \\"n\\":"}', "value.n == `2`"),
+        (b'{"n":2,"x":1,"x":2}', "key == 'k'"),
+    ],
+)
+def test_members_that_are_not_read_may_be_there_twice(value: bytes, expression: str) -> None:
+    found, where = wanted(expression, Record("t", 0, 1, 0, 0, b"k", value))
+    assert (found, where.repeated, where.not_json) == ([True], 0, 0)
+
+
 @pytest.mark.parametrize("damaged", [b'"\xff"', rb'"\ud800"', b"01", b"NaN", b'"\t"', b"[1,]", b"tru"])
 def test_unused_values_have_to_be_json_all_the_same(damaged: bytes) -> None:
     good = Record("t", 0, 0, 0, 0, None, '{"n":1,"other":"ü"}'.encode())
@@ -349,3 +451,27 @@ def test_after_another_filter_only_what_it_left_is_read() -> None:
     first = [parse_grep("!k:[13]")]
     for expression, found in (("value.status", [0, 2, 5]), ("key", [0, 2, 4]), ("value && key", [0, 2])):
         assert wanted_by(Selection([*first, Where(expression)]), fetched_of(rows)) == found
+
+
+LONG = b'{"amt": 12345678901234567.89, "id": 9007199254740993, "huge": %s}' % (b"7" * 4_400)
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("value.amt == 12345678901234567.89", True),
+        ("value.amt == 12345678901234567.9", False),
+        ("value.amt > 12345678901234567.88 and value.amt < 12345678901234567.9", True),
+        ("value.amt in (1, 12345678901234567.89)", True),
+        ("value.amt in (1, 12345678901234567.9)", False),
+        ("value.id == 9007199254740993.0", True),
+        ("value.id == 9007199254740992.0", False),
+        ("value.id in (9007199254740992.0, 9.007199254740993e15)", True),
+        (f"value.huge == {'7' * 4_400}", True),
+        (f"value.huge > {'7' * 4_399}6", True),
+        (f"value.huge in ({'7' * 4_399}6)", False),
+    ],
+)
+def test_numbers_that_no_double_keeps_are_compared_digit_by_digit(expression: str, *, result: bool) -> None:
+    chosen, said, _where = warned(expression, LONG)
+    assert (bool(chosen), said) == (result, [])

@@ -78,18 +78,32 @@ def test_values_of_json() -> None:
 
 
 def test_numbers_of_json_lose_nothing() -> None:
-    line = b'{"value": [123456789012345678901234567890, 1.0, 1e3, "\\u00e4"]}'
-    found = read("ndjson", line, "value=json")
-    assert found == [(None, '[123456789012345678901234567890,1.0,1000.0,"ä"]'.encode())]
+    value = b'[123456789012345678901234567890, 1.0, 1e3, "\\u00e4", 1e999, -0, 12345678901234567.89, %b]' % (
+        b"7" * 4400
+    )
+    for kind, line in (("ndjson", b'{"value": %b}'), ("kcat", b'{"payload": %b}')):
+        assert read(kind, line % value, "value=json") == [(None, value.replace(b", ", b","))]
+
+
+@pytest.mark.parametrize(("kind", "line"), [("ndjson", b'{"value":%b}'), ("kcat", b'{"payload":%b}')])
+def test_repeated_members_pass_as_json_and_are_refused_where_they_have_to_be_read(
+    kind: str, line: bytes
+) -> None:
+    value = b'{"a":1,"a":2}'
+    assert read(kind, line % value, "value=json") == [(None, value)]
+    assert read(kind, line % value, "value=double") == [
+        "the value is ambiguous JSON: the object has the member 'a' a second time at character 8"
+    ]
 
 
 def test_invalid_json_is_bad_input() -> None:
-    assert read("ndjson", b'{"value": 1e999}', "value=json") == [
-        "the value is not JSON: the number 1e999 is beyond a double"
+    assert read("lines", b"1e999999999999999999999", "value=double") == [
+        "the value '1e999999999999999999999' is not a double: it is no number of that range; beside numbers there are "
+        "NaN, Infinity and -Infinity"
     ]
-    assert read("kcat", b'{"payload": 12345678901234567890123}', "value=json") == [
-        (None, b"12345678901234567890123")
-    ]
+    assert read("ndjson", b'{"value": {"a":"\xff"}}', "value=json")[0].startswith(
+        "the value is not JSON: it is not UTF-8"
+    )
 
 
 @pytest.mark.parametrize("kind", ["ndjson", "kcat", "failed"])
@@ -129,7 +143,7 @@ def test_a_failed_line_goes_the_same_way() -> None:
 def test_the_input_may_name_every_serde(name: str) -> None:
     """Those that need more than their name say which option is missing."""
     with pytest.raises(BadLine) as caught:
-        Encoding().value("value", {"no": "serde takes this"} if name != "json" else {1}, name)
+        Encoding().json("value", b'{"no": "serde takes this"}' if name != "json" else b"{1}", name)
     needs = name not in ("str", "hex", "base64") and "give -s value=" in caught.value.reason
     assert needs is (name in ("avro", "protobuf", "jsonschema") or "_" in name)
 

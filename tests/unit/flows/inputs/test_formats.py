@@ -83,12 +83,64 @@ def test_ndjson() -> None:
     assert read(form("ndjson"), data) == [
         row(1, b"k", b"v", [("a", b"1"), ("a", None)], 5, 2),
         row(3, None, b"\xff\xff", [("n", b"\xff\xff"), (b"\xff\xff", None)]),
-        row(4, None, None),
+        row(4, None, None, (), -1),
         row(5, None, b""),
     ]
-    assert read(form("ndjson"), b'\xef\xbb\xbf{"value":"a","timestamp":-1}\n') == [
-        row(1, None, b"a")
-    ]  # -1: none
+    assert read(form("ndjson"), b'\xef\xbb\xbf{"value":"a","timestamp":-1}\n') == [row(1, None, b"a", (), -1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "without", "none"),
+    [
+        ("ndjson", b'{"value":"a"}', [b'{"value":"a","timestamp":null}', b'{"value":"a","timestamp":-1}']),
+        ("kcat", b'{"payload":"a"}', [b'{"payload":"a","ts":null}', b'{"payload":"a","ts":-1}']),
+        ("csv", b"value\na", [b"value,timestamp\na,", b"value,timestamp\na,-1"]),
+        ("pattern", b";a\n", [b"-1;a\n"]),
+    ],
+)
+def test_a_missing_timestamp_is_now_and_minus_one_or_null_is_none(
+    kind: str, without: bytes, none: list[bytes]
+) -> None:
+    def stamps(data: bytes) -> list[Any]:
+        return [
+            item.timestamp for item in items_of(form(kind, r"%T;%v\n"), data) if isinstance(item, InputRow)
+        ]
+
+    assert stamps(without) == [None]
+    assert [stamps(data) for data in none] == [[-1]] * len(none)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "name"),
+    [
+        ("ndjson", b'{"key":"k","value":"a","key":"l"}', "key"),
+        ("ndjson", b'{"value":"a" , "value" : "a"}', "value"),
+        ("ndjson", b'{"timestamp":1,"value":"a","timestamp":2}', "timestamp"),
+        ("ndjson", b'{"headers":[],"value":"a","headers":null}', "headers"),
+        ("ndjson", b'{"value":"a","partition":1,"partition":2}', "partition"),
+        ("ndjson", b'{"value":"YQ==","value_encoding":"base64","value_encoding":"str"}', "value_encoding"),
+        ("ndjson", b'{"value":"a","\\u006bey":"k","key":"l"}', "key"),
+        ("ndjson", b'\xef\xbb\xbf{"value":"a","value":"b"}', "value"),
+        ("kcat", b'{"payload":"a","payload":"b"}', "payload"),
+        ("kcat", b'{"ts":1,"payload":"a","ts":2}', "ts"),
+        ("kcat", b'{"payload":"\xff","key":"a","key":"b"}', "key"),
+        ("failed", b'{"input":"a","format":"lines","input":"b"}', "input"),
+    ],
+)
+def test_a_member_that_a_line_has_twice_is_bad_input(kind: str, line: bytes, name: str) -> None:
+    good = {
+        "ndjson": b'{"value":"{\\"key\\":1,\\"key\\":2}"}\n',
+        "kcat": b'{"payload":"a"}\n',
+        "failed": b'{"input":"a"}\n',
+    }
+    found = read(form(kind), good[kind] + line + b"\n" + good[kind])
+    assert [one[0] for one in found] == [1, "bad", 3]
+    assert found[1] == ("bad", 2, 0, f"it has the member `{name}` 2 times")
+
+
+def test_members_of_one_name_in_different_objects_are_no_repetition() -> None:
+    line = b'{"value":"a","key":"k","other":{"key":1,"value":2},"more":[{"key":1},{"key":2}]}'
+    assert read(form("ndjson"), line) == [row(1, b"k", b"a")]
 
 
 @pytest.mark.case("C8")
@@ -132,7 +184,7 @@ def test_kcat() -> None:
     )
     assert read(form("kcat"), data) == [
         row(1, b"k", b"v", [("a", b"1"), ("a", None)], 7, 1),
-        row(2, None, None),
+        row(2, None, None, (), -1),
         row(3, b"\xff", b"\x80\0\xc3\xa4"),
     ]
     for line, reason in [
@@ -184,9 +236,9 @@ def test_csv() -> None:
     )
     assert read(form("csv"), data) == [
         row(2, b"k", b'a "quoted", b\nin two lines', [("h", None)], 5),
-        row(4, None, b""),
-        row(5, b"\xff", b"\xff\xff"),
-        row(6, b"", None),
+        row(4, None, b"", (), -1),
+        row(5, b"\xff", b"\xff\xff", (), -1),
+        row(6, b"", None, (), -1),
     ]
     assert read(form("csv", null_marker=b"N"), b"value,key\n,N\nN,\n") == [
         row(2, None, b""),
@@ -200,7 +252,7 @@ def test_csv() -> None:
         ("bad", 7, 0, "a quote is opened and never closed"),
     ]
     assert read(form("csv"), b"timestamp,value\n-1,a\n-2,b\n") == [
-        row(2, None, b"a"),
+        row(2, None, b"a", (), -1),
         ("bad", 3, 0, "the timestamp -2 is not an int64 in ms since 1970"),
     ]
     for header in (b"a,b\n", b"key,key\n", b"partition\n", b'"x"y\n'):
@@ -250,7 +302,7 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         (r"%k\t%v\n", b"a\tb\n\tc\td", [row(1, b"a", b"b"), row(2, b"", b"c\td")]),
         ("%k %v", b"a b\nc d e", [row(1, b"a", b"b"), row(2, b"c", b"d e")]),
         (r"%d,%p,%s\n", b"17,3,x\n,,y\n", [row(1, None, b"x", (), 17, 3), row(2, None, b"y")]),
-        (r"%T;%s\n", b"-1;x\n", [row(1, None, b"x")]),
+        (r"%T;%s\n", b"-1;x\n;y\n", [row(1, None, b"x", (), -1), row(2, None, b"y")]),
         (r"%v|%h{%k=%v;}\n", b"x|a=1;b=;\ny|\n", [row(1, None, b"x", [("a", b"1"), ("b", b"")]), row(2, None, b"y")]),
         (r"%v %h\n", b"x a=1,b=NULL,c=\n", [row(1, None, b"x", [("a", b"1"), ("b", None), ("c", b"")])]),
         (r"%t:%o:%v\n", b"topic:17:x\n", [row(1, None, b"x")]),
@@ -344,7 +396,7 @@ RECORDS = st.builds(
     topic=st.just("t"),
     partition=st.integers(0, 2**31 - 1),
     offset=st.integers(0, 2**63 - 1),
-    timestamp=st.integers(0, 2**63 - 1),
+    timestamp=st.integers(-1, 2**63 - 1),
     timestamp_type=st.sampled_from([0, 1]),
     key=DATA,
     value=DATA,

@@ -195,6 +195,15 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         ("[" * 100_000, "line 1", "nested"),
         ("{" * 100_000, "line 1", "not JSON"),
         (b"t,0,1\nt,\xff,1\n", "line 2", "not UTF-8"),
+        (KCLI.replace(":1}", f":{'9' * 5000}}}"), "line 1", "the offset 99999"),
+        (KCLI.replace(":1}", ":12345678901234567.89}"), "line 1", "the offset 12345678901234567.89"),
+        (KCLI + KCLI.replace(":1}", ':1,"offset":2}'), "line 2", "has the member 'offset' a second time"),
+        (KCLI.replace(":1}", ':1,"offset":2}') + KCLI, "line 1", "has the member 'offset' a second time"),
+        (KCLI.replace(":1}", ':1,"offset":2}'), "line 1", "has the member 'offset' a second time"),
+        ('{"groupid":"g","offsets":\n{"t":{"0":1,\n"0":2}}}', "line 3", "offsets.t has the member '0' a second time"),
+        ('{"groupid":"g","offsets":{"t":{"0":1},"t":{"1":2}}}', "line 1", "offsets has the member 't' a second time"),
+        ('[{"topic":"t","partition":0,"offset":1},\n{"topic":"t","topic":"u","partition":0,"offset":1}]', "line 2", "[1] has the member 'topic' a second time"),  # noqa: E501
+        (f'{{"groupid":"g","offsets":{{"t":{{"0":{"9" * 5000}}}}}}}', "topic t, partition 0", "the offset 99999"),
     ],
 )  # fmt: skip
 def test_faults_are_named_with_their_location(text: str | bytes, place: str, reason: str) -> None:

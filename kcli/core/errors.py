@@ -144,6 +144,10 @@ class NotFoundError(KcliError):
     exit_code = 1
 
 
+class BatchRefusedError(KcliError):
+    """Nothing is wrong with the record: it was not stored because the broker refused another one of its batch."""
+
+
 class UnknownPartitionError(NotFoundError):
     """A record, or the user, gives a partition that its topic does not have."""
 

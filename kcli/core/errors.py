@@ -259,6 +259,10 @@ class BrokerError(KcliError):
         return _EXIT_BY_CODE.get(self.code, 1)
 
 
+class RecordRefusedError(BrokerError):
+    """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
+
+
 _EXIT_BY_CODE = {
     1: 5,  # OFFSET_OUT_OF_RANGE
     2: 5,  # CORRUPT_MESSAGE

@@ -1,7 +1,9 @@
 """One bad record of a batch: it fails with the broker's reason, and the others are stored, in order (KIP-467)."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fault.mirror_command import arguments, command
 from tests.fault.producing import PATIENCE, quick, sent_batches, values
 from tests.unit.core.producer.rows import each_row
 
@@ -185,7 +188,9 @@ def test_a_transaction_with_a_refused_record_is_aborted_for_that_record(cluster:
             producer.commit_transaction(PATIENCE)
         producer.abort_transaction(PATIENCE)
         names = [type(future.error).__name__ for future in futures]
-        assert names == ["BrokerError" if row in BAD else "TransactionAbortableError" for row in range(COUNT)]
+        assert names == [
+            "RecordRefusedError" if row in BAD else "TransactionAbortableError" for row in range(COUNT)
+        ]
         with producer.transaction():
             producer.send(ProducerRecord("c", b"next", key=b"k"))
     assert values(cluster, "c", committed=True) == [b"next"]
@@ -259,3 +264,106 @@ def test_a_batch_that_is_refused_as_a_whole_does_not_blame_one_record(cluster: F
         futures = [producer.send(ProducerRecord("t", b"v")) for _ in range(3)]
         assert producer.flush(PATIENCE)
     assert "at least one of 3 records, the broker does not say which" in str(futures[0].error)
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+LINES = b"a:1\nno key\nb:2\nneither\n"
+ROWS = (
+    b'{"key":"a","value":"1"}\n{"value":"no key"}\n{"key":"b","value":"2"}\n{"key":"c","value":"late","timestamp":%d}\n'
+    % ((int(time.time()) + 86_400) * 1000)
+)
+
+
+@pytest.mark.parametrize("more", [(), ("-z", "zstd"), ("--no-idempotent",), ("--transactional-id", "x")])
+@pytest.mark.parametrize(
+    ("form", "data", "codes"),
+    [
+        (("-K", ":"), LINES, {2: "INVALID_RECORD", 4: "INVALID_RECORD"}),
+        (("-i", "ndjson"), ROWS, {2: "INVALID_RECORD", 4: "INVALID_TIMESTAMP"}),
+    ],
+    ids=["lines", "ndjson"],
+)
+def test_produce_names_the_lines_and_keeps_only_them(
+    cluster: FakeCluster,
+    tmp_path: Path,
+    form: tuple[str, ...],
+    data: bytes,
+    codes: dict[int, str],
+    more: tuple[str, ...],
+) -> None:
+    path, failed = tmp_path / "in", tmp_path / "failed"
+    path.write_bytes(data)
+    done = command(
+        "produce",
+        "c",
+        str(path),
+        *form,
+        *more,
+        "--failed",
+        str(failed),
+        "-b",
+        cluster.bootstrap,
+        "-o",
+        "json",
+    )
+    assert done.code == 6
+    report = json.loads(done.out)["items"][0]
+    assert [report[name] for name in ("lines", "confirmed", "failed", "unknown")] == [4, 2, 2, 0]
+    kept = [json.loads(line) for line in failed.read_bytes().splitlines()]
+    assert {one["line"]: one["code"] for one in kept} == codes
+    assert [one["reason"] for one in kept if one["line"] == 2] == [
+        f"produce to c-0: INVALID_RECORD (87): {NO_KEY}"
+    ]
+    assert f"line 2 of {path} was refused: INVALID_RECORD (87): {NO_KEY}" in done.err
+    assert f"line 4 of {path} was refused: {codes[4]}" in done.err
+    assert values(cluster, "c", committed=True) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("partitions", ["keep", "by-key"])
+def test_a_mirror_names_the_record_and_keeps_its_position(
+    cluster: FakeCluster, delivery: tuple[str, ...], partitions: str
+) -> None:
+    """Nothing of a batch is stored that has the position in front of it, or the next run would store it again."""
+    with FakeCluster(1, topics={"t": 1}, cluster_id="there") as target:
+        target.configure("t", message_timestamp_before_max_ms="3600000")
+        with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
+            for n in range(4):
+                producer.send(ProducerRecord("t", b"%d" % n, key=b"k", timestamp=1 if n == 2 else None))
+        flags = arguments(cluster, target, "--until-caught-up", "--partitions", partitions, *delivery)
+        for _ in range(2):
+            done = command(*flags)
+            assert "t-0 of the target refused the record of t-0 at offset 2" in done.err
+            assert "Timestamp 1 of message with offset" in done.err
+        if partitions == "keep" or delivery:
+            assert target.log("t", 0).values(committed=True) == []
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson"])
+def test_an_import_names_the_record(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
+    with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
+        for n in range(4):
+            producer.send(ProducerRecord("t", b"%d" % n, timestamp=1 if n == 2 else None))
+    flags = ("--runner", "inline", "--yes")
+    folder = str(tmp_path / "export")
+    done = command("pipeline", "export", "t", folder, "-b", cluster.bootstrap, "--format", form, *flags)
+    assert done.code == 0, done.err
+    with FakeCluster(1, topics={"t": 1}, cluster_id="there") as target:
+        target.configure("t", message_timestamp_before_max_ms="3600000")
+        done = command("pipeline", "import", folder, "-b", target.bootstrap, *flags)
+        assert "t-0 of the target refused the record of t-0 at offset 2" in done.err
+        assert "INVALID_TIMESTAMP (32): Timestamp 1 of message" in done.err
+        assert target.log("t", 0).values(committed=True) == []
+
+
+def test_a_replay_names_the_record(cluster: FakeCluster) -> None:
+    with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
+        for n in range(4):
+            producer.send(ProducerRecord("t", b"%d" % n, key=None if n == 2 else b"k"))
+    done = command(
+        "pipeline", "replay", "t", "--to", "c", "--runner", "inline", "--yes", "-b", cluster.bootstrap
+    )
+    assert "the record of t-0 at offset 2 was refused" in done.err
+    assert NO_KEY in done.err
+    assert values(cluster, "c", committed=True) == []

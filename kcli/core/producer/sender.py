@@ -14,6 +14,11 @@ the old leader is silent and the new one accepts more, it no longer remembers wh
 of that would get a new number. For the same reason more than five requests in flight require idempotence to be
 off.
 
+Records of a batch that a broker refuses fail, and the rest takes the numbers of the batch, so it is stored where the
+batch would have been: what is in flight behind it is refused for the gap, and returns as after a retry. Only a broker
+that does not know the producer any more accepts that at once, before the rest. Within a transaction nothing is sent
+again: it can only be aborted (``splitting.py``).
+
 A batch whose deadline passes in flight is failed at once, but remains in flight until its response: its bytes and
 numbers are in use, and only the response shows whether the numbers have a gap. Tested in
 ``tests/fault/test_producer.py`` (P1, P7) and ``tests/unit/core/producer/test_sender.py``.
@@ -477,7 +482,7 @@ class Sender:
         elif refused:
             self._send_without(batch, part.error_code, refused)
         elif batch.count == 1 or batch.whole or not self._may_search(batch):
-            self._fail(batch, self._refusals.of_one_of(batch, part.error_code, part.error_message))
+            self._fail(batch, self._refusals.of_batch(batch, part.error_code, part.error_message))
         else:
             self._split(batch)
 

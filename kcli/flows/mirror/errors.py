@@ -4,7 +4,7 @@ from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.positions import TruncatedError
-from kcli.core.error_codes import MESSAGE_TOO_LARGE
+from kcli.core.error_codes import MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
@@ -13,6 +13,7 @@ from kcli.core.errors import (
     NotFoundError,
     RecordRefusedError,
     TimedOutError,
+    UnsupportedError,
 )
 from kcli.core.types import TopicPartition
 
@@ -96,6 +97,12 @@ def of_target(
             f"{target} of the target rejected a record that follows offset {position} of {source}",
             why=error.why,
             do=f"raise max.message.bytes of topic {target.topic} on the target",
+        )
+    if isinstance(error, BrokerError) and error.code == UNSUPPORTED_COMPRESSION_TYPE:
+        return UnsupportedError(
+            f"{target} of the target does not take the compression of {source} at offset {position}",
+            why=error.why,
+            do="zstd needs brokers of Kafka 2.1 or later as target; a mirror keeps the compression of the source",
         )
     if isinstance(error, RecordRefusedError) and offset >= 0:
         return refused_by_target(error, source, offset, target)

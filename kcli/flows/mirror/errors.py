@@ -13,7 +13,6 @@ from kcli.core.errors import (
     NotFoundError,
     RecordRefusedError,
     TimedOutError,
-    UnsupportedError,
 )
 from kcli.core.types import TopicPartition
 
@@ -99,7 +98,7 @@ def of_target(
             do=f"raise max.message.bytes of topic {target.topic} on the target",
         )
     if isinstance(error, BrokerError) and error.code == UNSUPPORTED_COMPRESSION_TYPE:
-        return UnsupportedError(
+        return KcliError(
             f"{target} of the target does not take the compression of {source} at offset {position}",
             why=error.why,
             do="zstd needs brokers of Kafka 2.1 or later as target; a mirror keeps the compression of the source",

@@ -26,7 +26,8 @@ from kcli.flows.merge import Merger
 from kcli.flows.reading import Reading
 from kcli.flows.stop import Stop
 from kcli.flows.tail import tail
-from kcli.output.records import RecordSink
+from kcli.output.progress import counted
+from kcli.output.records import RecordSink, Written
 
 if TYPE_CHECKING:
     from kcli.commands._consume_serdes import Decoding
@@ -168,10 +169,29 @@ class _Run:
                 abandon(1)  # Ctrl-C has ended the reader too
                 return stop.exit_code
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
-                written = offsets_text(self.result.positions)
-                self._inv.talk.note(f"written so far, up to: {written}" if written else "nothing was written")
+                self._note_written(sink.written())
             raise
         return stop.exit_code
+
+    def _note_written(self, written: Written) -> None:
+        """Reports what the output holds after an error, and what the group has committed of it."""
+        note = self._inv.talk.note
+        size = counted(written.bytes, "byte")
+        if written.records:
+            whole = counted(written.records, "whole record")
+            note(f"written so far, up to: {offsets_text(written.last)} ({whole}, {size})")
+        else:
+            note(f"{size} of the first record were written" if written.bytes else "nothing was written")
+        if self._commits is not None and self._commits.enabled:
+            try:
+                self._commits.finish()
+            except KcliError as error:
+                self._inv.talk.warn(f"offsets were not committed: {error}")
+            done = offsets_text(self._commits.committed)
+            group = self._flags["group"]
+            note(
+                f"group {group} continues at: {done}" if done else f"nothing was committed for group {group}"
+            )
 
     def unconfirmed(self) -> str:
         """What a second signal leaves undone; called by its handler."""

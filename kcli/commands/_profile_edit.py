@@ -185,7 +185,9 @@ def edited(inv: Invocation) -> Iterator[Callable[[Callable[[str], str], str], No
             replace_file(path, new.encode())
         except OSError as error:
             raise FileError(
-                f"cannot write {path}", why=error.strerror or str(error), do="check the folder"
+                f"cannot write {path}",
+                why=error.strerror or str(error),
+                do="free space there, or check who may write to the folder",
             ) from None
         inv.talk.note(done)
 

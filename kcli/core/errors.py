@@ -148,6 +148,10 @@ class NotFoundError(KcliError):
     exit_code = 1
 
 
+class BatchRefusedError(KcliError):
+    """Nothing is wrong with the record: it was not stored because the broker refused another one of its batch."""
+
+
 class UnknownPartitionError(NotFoundError):
     """A record, or the user, gives a partition that its topic does not have."""
 
@@ -257,6 +261,10 @@ class BrokerError(KcliError):
     def exit_code(self) -> int:  # type: ignore[override]
         """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss, 2 for a value; else 1."""
         return _EXIT_BY_CODE.get(self.code, 1)
+
+
+class RecordRefusedError(BrokerError):
+    """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
 
 
 _EXIT_BY_CODE = {

@@ -14,7 +14,13 @@ from typing import Any
 
 import msgspec
 
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.errors import (
+    BatchRefusedError,
+    BrokerError,
+    KcliError,
+    NotFoundError,
+    TransactionAbortableError,
+)
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.files.atomic import FileError, replace_file
@@ -164,6 +170,8 @@ _NO_SYNC = frozenset({22})  # EINVAL: a pipe or a terminal
 _CODES: tuple[tuple[type[KcliError], str], ...] = (
     (RecordTooLargeError, "MESSAGE_TOO_LARGE"),
     (NotFoundError, "UNKNOWN_TOPIC_OR_PARTITION"),
+    (BatchRefusedError, "BATCH_REFUSED"),
+    (TransactionAbortableError, "TRANSACTION_ABORTABLE"),
 )
 
 

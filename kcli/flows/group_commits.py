@@ -36,7 +36,7 @@ class GroupCommits:
     ) -> None:
         self._consumer = consumer
         self._interval = interval
-        self._enabled = enabled
+        self.enabled = enabled
         self._warn = warn
         self._clock = clock
         self._flushed: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -96,12 +96,17 @@ class GroupCommits:
             self._committed_or_failed(offsets, None)
 
     @property
+    def committed(self) -> dict[TopicPartition, int]:
+        """The next offsets that were committed for partitions that this member owns."""
+        return {tp: place.offset for tp, place in self._committed.items()}
+
+    @property
     def uncommitted(self) -> dict[TopicPartition, int]:
         """The next offsets of partitions where more was written than the group has committed."""
         return {tp: place.offset for tp, place in self._due(self._flushed).items()}
 
     def _due(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        if not self._enabled:
+        if not self.enabled:
             return {}
         return {
             tp: self._flushed[tp]

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kcli.core.errors import ClosedError, KcliError, OutcomeUnknownError
+from kcli.core.errors import ClosedError, KcliError, OutcomeUnknownError, RecordRefusedError
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.report import Report
 from kcli.flows.ack_tracker import AckTracker
@@ -30,7 +30,7 @@ _MOST_WARNINGS = 5
 
 
 class Outcomes:
-    """``warn`` is called with the first few bad lines; ``remedy`` is their remedy.
+    """``warn`` is called with the first few bad lines, and those that brokers refused; ``remedy`` is that of bad lines.
 
     ``failed``: the file that records failures, which completes them. ``resumable``: a later run begins at what is not
     complete, so rows that are open at a stop are left to it.
@@ -52,6 +52,7 @@ class Outcomes:
         self.first_name = ""
         self._first_position = (0, 0)
         self.first_bad: InputError | None = None
+        self._refused = 0
         self._reports: deque[Report] = deque()
         self._tracker = tracker
         self._file = failed
@@ -118,6 +119,8 @@ class Outcomes:
         else:
             self.failed += len(rows)
         self._note_first(chunk, rows[0], error)
+        if isinstance(error, RecordRefusedError):
+            self._warn_of_refused(chunk, rows, error)
         written = self._written(lambda file: file.add(chunk, rows, error), len(rows))
         if written:
             self._tracker.complete_rows(chunk, rows[:written])
@@ -137,6 +140,13 @@ class Outcomes:
         if self.first_error is None or position < self._first_position:
             self.first_error, self._first_position = error, position
             self.first_line, self.first_name = chunk.line(row), chunk.name
+
+    def _warn_of_refused(self, chunk: Chunk, rows: Rows, error: RecordRefusedError) -> None:
+        """Names the first few records that a broker refused, with its reason for each."""
+        for row in rows[: _MOST_WARNINGS - self._refused]:
+            self._refused += 1
+            more = "; further ones are only counted" if self._refused == _MOST_WARNINGS else ""
+            self._warn(f"line {chunk.line(row):,} of {chunk.name} was refused: {error.why}{more}")
 
     def _written(self, write: Callable[[FailedFile], object], count: int) -> int:
         """How many of ``count`` lines were written. After a failure the file is not used again: failed lines then hold

@@ -5,9 +5,10 @@ record; ``RecordSink`` writes them. On a terminal everything that came from a re
 bytes stay as they are.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
@@ -54,6 +55,27 @@ class Formatter:
         return b""
 
 
+class _Handed(NamedTuple):
+    """``records`` records up to offset ``last`` that were handed to the output, of which they are bytes ``start`` to
+    ``end``.
+    """
+
+    start: int
+    end: int
+    records: int
+    last: int
+    fetched: FetchedBatch
+    selected: bytes | bytearray
+
+
+class Written(NamedTuple):
+    """What has left this process: ``records`` are whole ones, ``last`` has the offset of the last one by partition."""
+
+    bytes: int
+    records: int
+    last: dict[TopicPartition, int]
+
+
 class RecordSink:
     """Writes the output of a formatter; a context manager, so that a document is always closed."""
 
@@ -62,6 +84,9 @@ class RecordSink:
         self._formatter = formatter
         self._escape = escape
         self._begun = False
+        self._size = self._records = 0  # records: of what is flushed
+        self._handed: list[_Handed] = []  # since the last flush
+        self._last: dict[TopicPartition, int] = {}
 
     def __enter__(self) -> "RecordSink":
         return self
@@ -79,12 +104,43 @@ class RecordSink:
         """Writes at most ``limit`` records of the batch; how many, and the offset of the last (−1: of the batch)."""
         self._begin()
         rendered = self._formatter.batch(fetched, limit, selected)
+        start, self._size = self._size, self._size + len(rendered.data)
+        if rendered.count:
+            last = min(fetched.stop, fetched.batch.next_offset) - 1 if rendered.last < 0 else rendered.last
+            self._handed.append(_Handed(start, self._size, rendered.count, last, fetched, selected))
         self._write(rendered.data)
         return rendered.count, rendered.last
 
     def flush(self) -> None:
         """Flushes buffered output."""
         self._out.flush()
+        for handed in self._handed:
+            self._records += handed.records
+            self._last[handed.fetched.tp] = handed.last
+        self._handed.clear()
+
+    def written(self) -> Written:
+        """What has left this process, after an error of the output that has cut a record."""
+        size, records, last = self._out.counted, self._records, dict(self._last)
+        for handed in self._handed:
+            count, offset = handed.records, handed.last
+            if handed.end > size:
+                count, offset = self._fitting(handed, size - handed.start)
+            if count:
+                records += count
+                last[handed.fetched.tp] = offset
+            if count < handed.records:
+                break
+        return Written(size, records, last)
+
+    def _fitting(self, handed: _Handed, size: int) -> tuple[int, int]:
+        """How many of the records fit in ``size`` bytes, and the offset of the last one."""
+
+        def rendered(count: int) -> Rendered:
+            return self._formatter.batch(handed.fetched, count, handed.selected)
+
+        count = bisect_right(range(handed.records), size, key=lambda count: len(rendered(count + 1).data))
+        return count, rendered(count).last if count else -1
 
     def check(self) -> None:
         """BrokenPipeError if the reader has closed the pipe."""
@@ -93,7 +149,11 @@ class RecordSink:
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            self._write(self._formatter.begin())
+            if not self._escape:
+                self._out.count()
+            head = self._formatter.begin()
+            self._size += len(head)
+            self._write(head)
 
     def _write(self, data: bytes) -> None:
         if not data:

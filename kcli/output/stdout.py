@@ -8,6 +8,7 @@ stdout may be the bare descriptor (PYTHONUNBUFFERED), whose write is partial whe
 """
 
 import errno
+import io
 import os
 import select
 import sys
@@ -18,6 +19,28 @@ from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.pager import paged
 from kcli.output.sanitise import visible
 from kcli.output.terminal_size import terminal_size
+
+
+class _Counted(io.RawIOBase):
+    """A descriptor of which is known how much was written: a full disk takes a part of what is written at once."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self.written = 0
+
+    def writable(self) -> bool:
+        """See RawIOBase."""
+        return True
+
+    def fileno(self) -> int:
+        """See RawIOBase."""
+        return int(self._raw.fileno())
+
+    def write(self, data: Any) -> int | None:
+        """See RawIOBase."""
+        taken: int | None = self._raw.write(data)
+        self.written += taken or 0
+        return taken
 
 
 class Output:
@@ -44,6 +67,7 @@ class Output:
         self._width = width
         self._height = height
         self._held: bytearray | None = None
+        self._counted: _Counted | None = None
 
     @property
     def binary(self) -> BinaryIO:
@@ -86,6 +110,17 @@ class Output:
             if not paged(bytes(held)):
                 self.write(memoryview(held))
             self.flush()
+
+    def count(self) -> None:
+        """Counts in ``counted`` the bytes that are written from now on."""
+        self.flush()
+        self._counted = _Counted(getattr(self.binary, "raw", self.binary))
+        self._below = io.BufferedWriter(self._counted)
+
+    @property
+    def counted(self) -> int:
+        """The bytes that have left this process since ``count``."""
+        return self._counted.written if self._counted is not None else 0
 
     def write(self, data: bytes | memoryview) -> None:
         """Writes all bytes, unchanged. With PYTHONUNBUFFERED a single write may be partial."""

@@ -31,12 +31,16 @@ _ROWS = pa.schema(
 
 
 class Records(NamedTuple):
-    """Records in the order of their offsets, as a table for a producer. ``next_offset`` follows the last of them."""
+    """Records in the order of their offsets, as a table for a producer. ``offsets``: of its rows."""
 
     table: Any
-    rows: int
-    next_offset: int
+    offsets: Sequence[int]
     bytes: int
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last of them."""
+        return self.offsets[-1] + 1
 
 
 def read_records(path: str, form: str, start: int) -> Iterator[Records]:
@@ -55,7 +59,7 @@ def _parquet(path: str, start: int) -> Iterator[Records]:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=_COLUMNS):
                 found = _records(batch, start)
-                if found.rows:
+                if len(found.offsets):
                     yield found
 
 
@@ -71,7 +75,7 @@ def _records(batch: Any, start: int) -> Records:
             **{name: batch.column(name) for name in ("key", "value", "headers")},
         }
     )
-    return Records(table, batch.num_rows, values[-1] + 1, table.nbytes)
+    return Records(table, values[first:], table.nbytes)
 
 
 def _text(path: str, form: str, start: int) -> Iterator[Records]:
@@ -107,4 +111,4 @@ def _rows(form: str, start: int, items: Sequence[InputRow | BadInput]) -> Iterat
         ],
         schema=_ROWS,
     )
-    yield Records(table, len(rows), offsets[-1] + 1, table.nbytes)
+    yield Records(table, offsets, table.nbytes)

@@ -1,6 +1,7 @@
 """``kcli consume`` as a process against the fake cluster: what is read, filtered, committed, and how it ends."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -869,3 +870,45 @@ def test_a_report_can_be_printed_as_json(cluster: FakeCluster) -> None:
 def test_quiet_says_nothing(cluster: FakeCluster) -> None:
     done = kcli("consume", "t", "-e", "-q", "--key", "k1", "--since", "1d", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.case("C2")
+@pytest.mark.parametrize("form", ["value", "json", "value --tail 900"])
+def test_a_full_disk_says_which_records_are_whole(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
+    """RLIMIT_FSIZE cuts the output in the middle of the first poll. What is said is what the file holds."""
+    put(cluster, "t", 0, *[(b"k%d" % n, b"%06d" % n + b"x" * 80) for n in range(1000)])
+    command = f"kcli consume t -p 0 -e -b {cluster.bootstrap} -o {form}"
+    done = shell(f"ulimit -f 20; {command} > {tmp_path}/out")
+    assert done.returncode == 1
+    kept = (tmp_path / "out").read_bytes()
+    assert len(kept) == 20 * 1024
+    found = re.search(rb"written so far, up to: t-0@(\d+) \((\d+) whole records, 20,480 bytes\)", done.stderr)
+    assert found is not None, done.stderr
+    last, count = int(found[1]), int(found[2])
+    start = 120 if "--tail" in form else 0
+    assert last == start + count - 1
+    if form == "json":
+        assert count == kept.count(b',"leader_epoch":') or count == kept.count(b'{"topic"') - 1
+        return
+    command = command.replace("--tail 900", "")
+    exact, more = (shell(f"{command} --offset {start}:{last + n}").stdout for n in (1, 2))
+    assert kept.startswith(exact)
+    assert not kept.startswith(more)
+
+
+@pytest.mark.case("C2", "O2")
+def test_a_full_disk_says_what_the_group_has_committed(cluster: FakeCluster, tmp_path: Path) -> None:
+    for _ in range(40):
+        put(cluster, "t", 0, *[(None, b"x" * 1000)] * 5)
+    done = shell(
+        f"ulimit -f 64; kcli consume t -g g {' '.join(QUICK)} -X fetch.max.bytes=5000 -X auto.commit.interval.ms=60000 "
+        f"-f '%p %o %s\\n' -b {cluster.bootstrap} > {tmp_path}/out"
+    )
+    assert done.returncode == 1
+    offsets = committed(cluster)
+    said = re.search(rb"group g continues at: (.*)", done.stderr)
+    assert said is not None, done.stderr
+    assert said[1].decode() == ", ".join(f"t-{tp}@{offset}" for tp, offset in sorted(offsets.items()))
+    rows = [row.split() for row in (tmp_path / "out").read_text().splitlines()[:-1]]
+    for partition, offset in offsets.items():
+        assert offset <= max(int(row[1]) for row in rows if int(row[0]) == partition) + 1

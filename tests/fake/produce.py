@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kcli.core.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -13,7 +14,7 @@ from kcli.core.protocol.messages.produce import (
 )
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
-from tests.fake.batch_check import check_batch, check_records, only_batch
+from tests.fake.batch_check import FIRST_WITH_RECORD_ERRORS, check_batch, check_records, only_batch
 from tests.fake.codes import Code, RefusedError
 from tests.fake.topics import Partition, Topic
 
@@ -84,7 +85,15 @@ def _partition(
         return _append(ctx, request, name, topic_id, data)
     except RefusedError as refused:
         answer = PartitionProduceResponse(
-            index=data.index, error_code=refused.code, base_offset=-1, error_message=refused.message
+            index=data.index,
+            error_code=refused.code,
+            base_offset=-1,
+            error_message=refused.message,
+            record_errors=[
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=reason)
+                for index, reason in sorted(refused.records.items())
+                if ctx.version >= FIRST_WITH_RECORD_ERRORS
+            ],
         )
         if refused.code in _MOVED:
             place = ctx.state.topics.partition(name, topic_id, data.index)
@@ -106,7 +115,7 @@ def _append(
         raise RefusedError(Code.NOT_ENOUGH_REPLICAS)
     check_batch(batch, topics.max_message_bytes(topic))
     if ctx.state.settings.deep_check:
-        check_records(batch, compacted="compact" in topic.config("cleanup.policy", "delete"))
+        check_records(batch, ctx.version, TopicPartition(topic.name, data.index), topic.config)
     append_time = _append_time(ctx, topic)
     base, known = _store(place, batch, append_time)
     if known and append_time is None:

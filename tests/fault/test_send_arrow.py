@@ -386,6 +386,7 @@ def test_batches_that_are_lost_on_the_way_are_stored_once_and_in_order(
 
 
 def test_timestamps_too_far_apart_for_one_batch_are_sent_in_two(cluster: FakeCluster) -> None:
+    cluster.configure("one", message_timestamp_after_max_ms=str((1 << 63) - 1))
     data = table_of(3, timestamp=pa.array([-1, (1 << 63) - 1, 5]))
     with Producer(bootstrap_servers=cluster.bootstrap) as producer:
         producer.send_arrow("one", data)

@@ -23,7 +23,7 @@ from kcli.core.error_codes import (
     UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_cluster, on_topic
 from kcli.core.protocol.api import Request
@@ -45,6 +45,7 @@ from kcli.core.types import TopicSpec
 
 _NO_OPERATIONS = -(1 << 31)
 _SET_ON_TOPIC = 1  # DYNAMIC_TOPIC_CONFIG
+_FIRST_WITH_DEFAULTS = 4  # CreateTopics of Kafka 2.4 (KIP-464)
 
 Codes = dict[str, tuple[int, str]]
 """Name → the broker's code and message."""
@@ -180,9 +181,14 @@ def create_topics(
     ``made`` collects what the broker reports of the created topics, except those whose first response was lost.
     """
 
+    defaults = [spec.name for spec in specs if spec.partitions < 0 or spec.replication_factor < 0]
+
     def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
         topics = [_creatable(spec) for spec in specs if spec.name in left]
-        return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+        found = CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+        if defaults:
+            found.require_version(_FIRST_WITH_DEFAULTS)
+        return found
 
     def codes(response: CreateTopicsResponse) -> Codes:
         if made is not None:
@@ -191,9 +197,19 @@ def create_topics(
 
     names = [spec.name for spec in specs]
     already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # validation creates nothing
-    return order_of_controller(
-        cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
-    )
+    try:
+        return order_of_controller(
+            cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
+        )
+    except UnsupportedError as error:
+        if not defaults or CreateTopicsRequest.api_name not in error.what:
+            raise
+        raise UnsupportedError(
+            f"{_named('could not create topic', defaults)}: brokers before 2.4 have no default number of partitions and "
+            "no default replication factor",
+            why=str(error),
+            do="give both, as with --partitions 1 --replication-factor 1",
+        ) from error
 
 
 def _creatable(spec: TopicSpec) -> CreatableTopic:

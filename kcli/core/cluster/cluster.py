@@ -8,7 +8,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
@@ -25,6 +25,7 @@ from kcli.core.cluster.retry import (
     no_response,
 )
 from kcli.core.cluster.unauthenticated import sasl_required
+from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
@@ -235,6 +236,13 @@ class Cluster:
                 raise self._unreachable(now - start)
             self.sleep(max(0.0, min(self._refresh_not_before, deadline) - now))
         return self.view
+
+    def offers(self) -> Iterator[tuple[Node, BrokerApiVersions]]:
+        """What the brokers offer that were contacted so far."""
+        for node in (*self.view.nodes.values(), *self._bootstrap):
+            offer = self.brokers.offer(node, CONTROL)
+            if offer is not None:
+                yield node, offer
 
     def ensure_topics(self, topics: Iterable[str], deadline: float) -> ClusterView:
         """Returns when metadata has an entry (possibly an error) for each of ``topics``."""

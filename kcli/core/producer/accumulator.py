@@ -132,7 +132,10 @@ class Accumulator:
     def append_sealed(
         self, tp: TopicPartition, builder: BatchBuilder, bind: Callable[[ProducerBatch], None]
     ) -> None:
-        """Queues a complete batch after the partition's other batches; ``bind`` receives it first."""
+        """Queues a complete batch after the partition's other batches; ``bind`` receives it first.
+
+        Who sends batches counts by batch: if a broker refuses a record of it, nothing of it is stored.
+        """
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
@@ -143,6 +146,7 @@ class Accumulator:
             queue.placed += batch.count
             batch.size = builder.size
             batch.cell.apply(BatchEvent.CLOSE)
+            batch.whole = True
             bind(batch)
             self.memory.used += batch.size
             queue.batches.append(batch)
@@ -281,15 +285,22 @@ class Accumulator:
         with self._lock:
             self._rooms[topic] = max(1, min(size, self._rooms.get(topic, self._batch_size)))
 
-    def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
-        """Queues the parts of a split batch in its place: other batches may have been split or requeued meanwhile."""
+    def replace(
+        self, batch: ProducerBatch, parts: list[ProducerBatch], failed: Sequence[ProducerBatch] = ()
+    ) -> None:
+        """Queues the parts of a split batch in its place: other batches may have been split or requeued meanwhile.
+
+        Those that have ``failed`` are not queued, and count until they are released.
+        """
         with self._lock:
             self._incomplete.discard(batch)
-            self._incomplete.update(parts)
-            for part in parts:
+            for part in (*parts, *failed):
+                self._incomplete.add(part)
                 part.size = part.builder.size
-            self.memory.used += sum(part.size for part in parts) - batch.size
-            self._insert(parts)
+                self.memory.used += part.size
+            self.memory.used -= batch.size
+            if parts:
+                self._insert(parts)
 
     def release(self, batch: ProducerBatch) -> None:
         """The batch was confirmed or has failed: frees its memory."""

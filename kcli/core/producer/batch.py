@@ -6,8 +6,11 @@ The transactional bit survives a split: a broker accepts a plain batch in a tran
 and shows its records at once.
 """
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from itertools import accumulate
+from operator import itemgetter
 
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import Origin
@@ -51,13 +54,15 @@ TABLE: dict[tuple[BatchState, BatchEvent], BatchState] = {
 }
 
 NO_SEQUENCE = -1
+_FIRST = itemgetter(0)
 
 
 class Delivery:
     """The result of a batch, shared by all its records. ``base_offset`` −1: not reported by the broker.
 
     ``watchers`` are called by the sender's thread when it completes. ``reported``: it has been counted and reported
-    as well. A batch that was split delegates to the deliveries of its ``parts``: (index of the first record, delivery).
+    as well. A batch that was split delegates to the deliveries of its ``parts``: for each run of its records, the index
+    of the first, the delivery, and the index there.
     """
 
     __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "reported", "watchers")
@@ -68,27 +73,28 @@ class Delivery:
         self.error: KcliError | None = None
         self.done = False
         self.reported = False
-        self.parts: list[tuple[int, Delivery]] = []
+        self.parts: Sequence[tuple[int, Delivery, int]] = ()
         self.watchers: list[Callable[[], None]] = []
 
     @property
     def all_reported(self) -> bool:
         """Whether all its records are counted and reported, which completes a flush."""
-        return self.reported or (bool(self.parts) and all(part.all_reported for _, part in self.parts))
+        return self.reported or (bool(self.parts) and all(part.all_reported for _, part, _ in self.parts))
 
     def of(self, index: int) -> "tuple[Delivery, int]":
         """The delivery of the record at ``index`` after splits, and its index there."""
-        for first, part in reversed(self.parts):
-            if index >= first:
-                return part.of(index - first)
-        return self, index
+        if not self.parts:
+            return self, index
+        first, part, start = self.parts[bisect_right(self.parts, index, key=_FIRST) - 1]
+        return part.of(index - first + start)
 
 
 class ProducerBatch:
     """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered.
 
     ``first`` is the index of its first record among all this producer was given for the partition. ``origins`` say
-    which rows of the caller its records are, where the caller gave an origin.
+    which rows of the caller its records are, where the caller gave an origin. ``whole``: if a broker refuses one of its
+    records, the others are not sent without it.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class ProducerBatch:
         self.sent_at: float | None = None
         self.size = 0
         self.origins: list[Origin] = []
+        self.whole = False
 
     @property
     def state(self) -> BatchState:
@@ -157,13 +164,24 @@ class ProducerBatch:
         self.delivery.log_append_time = -1 if kept else log_append_time
         self.delivery.done = True
 
-    def split_into(self, parts: "list[ProducerBatch]") -> None:
-        """It was too large: its parts are sent instead."""
+    def split_into(
+        self, parts: "Sequence[ProducerBatch]", taken: Sequence[Sequence[range]] | None = None
+    ) -> None:
+        """It was refused: its parts are sent instead, or fail.
+
+        ``taken``: for each part, which records of this batch are its own; by default they follow each other.
+        """
         self.cell.apply(BatchEvent.SPLIT)
-        first = 0
-        for part in parts:
-            self.delivery.parts.append((first, part.delivery))
-            first += part.count
+        if taken is None:
+            ends = list(accumulate(part.count for part in parts))
+            taken = [[range(end - part.count, end)] for part, end in zip(parts, ends, strict=True)]
+        found: list[tuple[int, Delivery, int]] = []
+        for part, runs in zip(parts, taken, strict=True):
+            start = 0
+            for run in runs:
+                found.append((run.start, part.delivery, start))
+                start += len(run)
+        self.delivery.parts = sorted(found, key=_FIRST)
         for watcher in self.delivery.watchers:
             watcher()  # each then waits for its part
 

@@ -43,6 +43,15 @@ class Idempotence:
             batch.transactional = self._transactional
             self._next[batch.tp] = (first + batch.builder.count) % SEQUENCES
 
+    def shorten(self, batch: ProducerBatch, count: int) -> None:
+        """Only ``count`` records of a refused batch are sent again: what follows is numbered without a gap.
+
+        Where a later batch has its numbers already, brokers refuse it for the gap; it is numbered again after a bump.
+        """
+        end = (batch.sequence + batch.count) % SEQUENCES
+        if batch.numbered and self._next.get(batch.tp) == end and batch.epoch == self.epoch:
+            self._next[batch.tp] = (batch.sequence + count) % SEQUENCES
+
     def confirmed(self, batch: ProducerBatch) -> None:
         """The partition's leader has stored a batch, and so is aware of the producer id."""
         if batch.producer_id == self.producer_id and batch.tp not in self._known_at:

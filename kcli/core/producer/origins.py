@@ -7,7 +7,9 @@ within the call from 0, as a range or as packed native int32.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from kcli.core.errors import KcliError
@@ -26,6 +28,9 @@ class Origin(NamedTuple):
     first: int
     token: Any
     rows: Rows
+
+
+_FIRST = attrgetter("first")
 
 
 def packed_rows(packed: bytes) -> memoryview:
@@ -50,9 +55,12 @@ def shifted(rows: Rows, by: int) -> Rows:
 
 
 def part_of(origins: Sequence[Origin], start: int, count: int) -> list[Origin]:
-    """The origins of ``count`` records from ``start`` on, as those of a separate batch."""
+    """The origins of ``count`` records from ``start`` on, as those of a separate batch. ``origins`` are in order."""
     found = []
-    for first, token, rows in origins:
+    for index in range(max(0, bisect_right(origins, start, key=_FIRST) - 1), len(origins)):
+        first, token, rows = origins[index]
+        if first >= start + count:
+            break
         low = max(0, start - first)
         high = min(len(rows), start + count - first)
         if low < high:

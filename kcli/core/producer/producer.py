@@ -37,6 +37,7 @@ from kcli.core.producer.origins import Origin
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
+from kcli.core.producer.requests import check_offer
 from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.producer.serialization import (
@@ -139,7 +140,8 @@ class Producer:
     # --- metadata ----------------------------------------------------------------------------------
 
     def connect(self, topics: Sequence[str], timeout: float, topic_patience: float = 0.0) -> None:
-        """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read.
+        """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read, and
+        UnsupportedError for an option whose feature the broker lacks.
 
         Optional, and only before the first send, while the calling thread still owns the event loop. An unknown topic
         is retried for ``topic_patience`` seconds (it may be about to be created).
@@ -148,6 +150,8 @@ class Producer:
         cluster.topics.update(topics)
         deadline = cluster.deadline(timeout)
         cluster.connect(timeout)
+        for node, offer in cluster.offers():
+            check_offer(self.options, offer.apis, node)
         cluster.require_topics(topics, deadline, topic_patience)
 
     def known_topics(self, timeout: float) -> list[str]:

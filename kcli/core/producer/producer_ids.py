@@ -9,12 +9,13 @@ from typing import Any
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, NONE
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_topic
 from kcli.core.producer.accumulator import NEVER, Accumulator
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.idempotence import Idempotence
+from kcli.core.producer.requests import NOT_IDEMPOTENT
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NO_TIMEOUT = 0x7FFF_FFFF  # the field only matters for transactions
@@ -86,6 +87,8 @@ class ProducerIds:
         self._asking = False
         if isinstance(future.error, KcliError):
             error = future.error
+            if isinstance(error, UnsupportedError):
+                error.do = error.do or NOT_IDEMPOTENT
         else:
             answer: InitProducerIdResponse = future.value
             if answer.error_code == NONE:

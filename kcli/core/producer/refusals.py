@@ -9,16 +9,20 @@ from typing import Any
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import (
+    CORRUPT_MESSAGE,
+    INVALID_RECORD,
     MESSAGE_TOO_LARGE,
     NONE,
     NOT_ENOUGH_REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     error_code,
 )
-from kcli.core.errors import BrokerError
+from kcli.core.error_remedies import REMEDIES
+from kcli.core.errors import BatchRefusedError, BrokerError, RecordRefusedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_topic
 from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.splitting import code_of_record
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.types import TopicPartition
 
@@ -55,6 +59,29 @@ class Refusals:
             )
         return BrokerError(
             code, f"produce to {tp}", message=message or "", needs=[on_topic("WRITE", tp.topic)]
+        )
+
+    def of_record(self, tp: TopicPartition, code: int, reason: str) -> RecordRefusedError:
+        """The error of records that the broker named, with its reason (KIP-467)."""
+        return RecordRefusedError(code_of_record(code, reason), f"produce to {tp}", message=reason)
+
+    def of_batch(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
+        """The error of a batch with a record that the broker refused without naming it."""
+        do = ""
+        if code == CORRUPT_MESSAGE:
+            message = "the broker refused the record; before Kafka 2.4 it gives no other reason"
+            do = REMEDIES[INVALID_RECORD]
+        if batch.count == 1:
+            return RecordRefusedError(code, f"produce to {batch.tp}", message=message or "", do=do)
+        reason = message or error_code(code).text
+        message = f"{reason} (at least one of {batch.count:,} records, the broker does not say which)"
+        return BrokerError(code, f"produce to {batch.tp}", message=message, do=do)
+
+    def of_companion(self, tp: TopicPartition, code: int, reason: str) -> BatchRefusedError:
+        """The error of records whose batch was refused for another one."""
+        refused = self.of_record(tp, code, reason)
+        return BatchRefusedError(
+            f"{tp}: the broker refused another record of the same batch", why=refused.why, do=refused.do
         )
 
     def limits_known(self, topic: str) -> bool:

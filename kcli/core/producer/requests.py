@@ -1,14 +1,18 @@
-"""Builds Produce requests from batches and reads their responses. Pure.
+"""Builds Produce requests from batches and reads their responses; what a producer needs of a broker. Pure.
 
 By topic id (v13) where the id is known; a topic without one caps the request at v12.
 
 Fetch follows the same rule (``consumer/fetch_session.py``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcli.core.cluster.metadata import ClusterView
+from kcli.core.errors import UnsupportedError
+from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import ProducerBatch
+from kcli.core.protocol.api import Request, choose_version
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -19,6 +23,41 @@ from kcli.core.protocol.messages.produce import (
 from kcli.core.protocol.schema import NO_UUID
 
 _LAST_VERSION_BY_NAME = 12
+_FIRST_WITH_ZSTD = 7
+NOT_IDEMPOTENT = (
+    "-X enable.idempotence=false (produce: --no-idempotent) sends without producer ids; a retry may then store a record "
+    "twice"
+)
+"""The remedy where brokers have no producer ids."""
+
+
+def check_offer(options: ProducerOptions, apis: Mapping[int, tuple[int, int]], where: object) -> None:
+    """UnsupportedError for what the options need and a broker does not offer."""
+    newer = "use brokers of Kafka 0.11 or later: before, they do not know the record batches that kcli writes"
+    version = _needed(ProduceRequest, apis, where, newer)
+    if options.transactional_id:
+        # Modules that producers without transactions do not need.
+        from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+        from kcli.core.protocol.messages.end_txn import EndTxnRequest
+
+        for api in (InitProducerIdRequest, AddPartitionsToTxnRequest, EndTxnRequest):
+            _needed(api, apis, where, "transactions need brokers of Kafka 0.11 or later")
+    elif options.enable_idempotence and options.acks in ("all", "-1"):
+        _needed(InitProducerIdRequest, apis, where, NOT_IDEMPOTENT)
+    if options.compression_type == "zstd" and version < _FIRST_WITH_ZSTD:
+        raise UnsupportedError(
+            f"{where} does not take zstd",
+            why=f"it offers Produce up to version {version}, zstd needs version {_FIRST_WITH_ZSTD} (Kafka 2.1)",
+            do="choose another codec, such as -z lz4 (-X compression.type=lz4)",
+        )
+
+
+def _needed(api: type[Request], apis: Mapping[int, tuple[int, int]], where: object, do: str) -> int:
+    try:
+        return choose_version(api, apis, where)
+    except UnsupportedError as error:
+        error.do = do
+        raise
 
 
 def produce_request(

@@ -14,6 +14,11 @@ the old leader is silent and the new one accepts more, it no longer remembers wh
 of that would get a new number. For the same reason more than five requests in flight require idempotence to be
 off.
 
+Records of a batch that a broker refuses fail, and the rest takes the numbers of the batch, so it is stored where the
+batch would have been: what is in flight behind it is refused for the gap, and returns as after a retry. Only a broker
+that does not know the producer any more accepts that at once, before the rest. Within a transaction nothing is sent
+again: it can only be aborted (``splitting.py``).
+
 A batch whose deadline passes in flight is failed at once, but remains in flight until its response: its bytes and
 numbers are in use, and only the response shows whether the numbers have a gap. Tested in
 ``tests/fault/test_producer.py`` (P1, P7) and ``tests/unit/core/producer/test_sender.py``.
@@ -33,6 +38,7 @@ from kcli.core.cluster.metadata import no_partition, topic_error
 from kcli.core.cluster.retry import Backoff, classify_code, classify_error, outcome_is_ambiguous
 from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.error_codes import (
+    CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE_NUMBER,
     INVALID_PRODUCER_EPOCH,
     MESSAGE_TOO_LARGE,
@@ -46,13 +52,19 @@ from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.expiry import parked_too_long, timed_out
-from kcli.core.producer.idempotence import SEQUENCES, Idempotence
+from kcli.core.producer.idempotence import Idempotence
 from kcli.core.producer.metrics import Counters
-from kcli.core.producer.origins import part_of
 from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
 from kcli.core.producer.requests import answers, produce_request
+from kcli.core.producer.splitting import (
+    CODES_OF_RECORDS,
+    FIRST_WITH_RECORD_ERRORS,
+    halves,
+    named_records,
+    without,
+)
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -66,6 +78,8 @@ if TYPE_CHECKING:
 _REQUEST_BYTES = 4_000_000
 _LONGEST_WAIT = 1.0  # seconds between two iterations at most
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
+_MOST_SEARCHES = 32  # splits of a partition's batches without a record that was stored: then all are refused
+_CORRUPT_TRIES = 3  # then it was not damaged on its way
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
 
@@ -104,6 +118,7 @@ class Sender:
         self.counters = Counters()
         self._wanted: set[str] = set()
         self._missing_since: dict[TopicPartition, float] = {}
+        self._searches: defaultdict[TopicPartition, int] = defaultdict(int)
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
         self._expire_at = 0.0  # before it no deadline passes
@@ -393,10 +408,16 @@ class Sender:
         if decision.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata lists the in-sync replicas
             self._request_metadata(batch.tp.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
+            self._accumulator.shrink(batch.tp.topic, max(1, batch.builder.size // 2))
             self._split(batch)
         elif code == MESSAGE_TOO_LARGE and not self._refusals.limits_known(batch.tp.topic):
             # retried, so that the error can include the limit
             self._retry(batch, error, now + self._pause(batch.attempts))
+        elif code in CODES_OF_RECORDS or (
+            # as brokers before 2.4 call a record without key for a compacted topic
+            code == CORRUPT_MESSAGE and batch.attempts >= _CORRUPT_TRIES and not self._names_records(batch)
+        ):
+            self._refuse_records(batch, part)
         elif decision.retriable or (
             self._identity is not None
             and code in _LOST_NUMBERS
@@ -427,6 +448,8 @@ class Sender:
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
+        if self._searches:
+            self._searches.pop(batch.tp, None)
         if self._numbers is not None:
             self._numbers.confirmed(batch)
         self._done(batch)
@@ -444,25 +467,56 @@ class Sender:
         self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; retrying")
 
     def _split(self, batch: ProducerBatch) -> None:
-        """The broker rejected the batch as too large: it is resent in parts, which share its sequence numbers."""
-        parts, first, sequence = [], batch.first, batch.sequence
+        """The broker rejected the batch as too large, or does not say which of its records it refuses."""
         self.counters.splits += 1
-        room = max(1, batch.builder.size // 2)
-        self._accumulator.shrink(batch.tp.topic, room)
-        for builder in batch.builder.split(room):
-            part = ProducerBatch(batch.tp, builder, batch.created, batch.deadline, first)
-            part.origins = part_of(batch.origins, first - batch.first, part.count)
-            first += part.count
-            part.cell.apply(BatchEvent.CLOSE)
-            if batch.numbered:
-                part.number(batch.producer_id, batch.epoch, sequence)
-                part.transactional = batch.transactional
-                sequence = (sequence + part.count) % SEQUENCES
-            part.attempts = batch.attempts
-            part.sent_at = batch.sent_at
-            parts.append(part)
-        batch.split_into(parts)
-        self._accumulator.replace(batch, parts)
+        self._accumulator.replace(batch, halves(batch))
+
+    def _refuse_records(self, batch: ProducerBatch, part: PartitionProduceResponse) -> None:
+        """The broker refused records of the batch: they fail, and the others are sent again without them.
+
+        They keep their order: what was sent after the batch is refused for the gap, and follows its rest.
+        """
+        refused = named_records(part, batch.count)
+        if len(refused) == batch.count and len(set(refused.values())) == 1:
+            self._fail(batch, self._refusals.of_record(batch.tp, part.error_code, refused[0]))
+        elif refused:
+            self._send_without(batch, part.error_code, refused)
+        elif batch.count == 1 or batch.whole or not self._may_search(batch):
+            self._fail(batch, self._refusals.of_batch(batch, part.error_code, part.error_message))
+        else:
+            self._split(batch)
+
+    def _send_without(self, batch: ProducerBatch, code: int, refused: dict[int, str]) -> None:
+        left, culprits = without(batch, refused)
+        again = not batch.whole and not batch.outcome_unknown
+        failed = [part for part, _ in culprits] + ([] if again else left)
+        self._accumulator.replace(batch, left if again else [], failed)
+        if (
+            batch.outcome_unknown
+        ):  # an earlier attempt may have stored all of it, whatever the broker says now
+            for part in failed:
+                part.number(batch.producer_id, batch.epoch, batch.sequence)
+                part.outcome_unknown = True
+        elif again and self._numbers is not None:
+            self._numbers.shorten(batch, sum(part.count for part in left))
+        for part, reason in culprits:
+            self._fail(part, self._refusals.of_record(batch.tp, code, reason))
+        for part in left:
+            part.last_error = self._refusals.of_companion(batch.tp, code, culprits[0][1])
+            if not again:
+                self._fail(part, part.last_error)
+
+    def _may_search(self, batch: ProducerBatch) -> bool:
+        """Brokers before 2.4 name no record: parts are sent until it is alone, unless nothing else is ever stored."""
+        if self._names_records(batch):
+            return False
+        self._searches[batch.tp] += 1
+        return self._searches[batch.tp] <= _MOST_SEARCHES
+
+    def _names_records(self, batch: ProducerBatch) -> bool:
+        """Whether the broker that responded names the records that it refuses (KIP-467)."""
+        offer = self._cluster.brokers.offer(self._cluster.node(batch.sent_to), PRODUCE)
+        return offer is None or offer.apis[ProduceRequest.api_key][1] >= FIRST_WITH_RECORD_ERRORS
 
     def _fail(self, batch: ProducerBatch, error: KcliError) -> None:
         batch.fail(self._final_error(batch, error))

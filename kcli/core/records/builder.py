@@ -272,7 +272,10 @@ class BatchBuilder:
 
         A batch of one record cannot be split: it is returned as it is.
         """
-        rows = self.rows()
+        return self.batches_of(self.rows(), room)
+
+    def batches_of(self, rows: Sequence[Row], room: int) -> "list[BatchBuilder]":
+        """These rows in batches of at most ``room`` bytes, or of one record, compressed as this one."""
         parts: list[BatchBuilder] = []
         done = 0
         while done < len(rows):

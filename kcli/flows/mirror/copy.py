@@ -118,7 +118,7 @@ class Deliveries:
                     if report.error is not None:
                         sent.failed(report.error)
                 elif report.error is not None:
-                    sent.copy.reject(report.error)
+                    sent.copy.reject(report.error, sent.offsets[rows[0]])
                 elif report.log_append_time >= 0:
                     sent.copy.reject_times()
                 else:

@@ -4,13 +4,14 @@ from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.positions import TruncatedError
-from kcli.core.error_codes import MESSAGE_TOO_LARGE
+from kcli.core.error_codes import MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
     DataLossError,
     KcliError,
     NotFoundError,
+    RecordRefusedError,
     TimedOutError,
 )
 from kcli.core.types import TopicPartition
@@ -78,8 +79,12 @@ def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
     )
 
 
-def of_target(error: KcliError, source: TopicPartition, target: TopicPartition, position: int) -> KcliError:
-    """The error for records that were not stored; ``position`` is the source offset of the first one."""
+def of_target(
+    error: KcliError, source: TopicPartition, target: TopicPartition, position: int, offset: int = -1
+) -> KcliError:
+    """The error for records that were not stored; ``position`` is the source offset of the first one of all, ``offset``
+    that of the first one with this error.
+    """
     if isinstance(error, NotFoundError):
         return DataLossError(
             f"{target} of the target was deleted",
@@ -92,7 +97,26 @@ def of_target(error: KcliError, source: TopicPartition, target: TopicPartition, 
             why=error.why,
             do=f"raise max.message.bytes of topic {target.topic} on the target",
         )
+    if isinstance(error, BrokerError) and error.code == UNSUPPORTED_COMPRESSION_TYPE:
+        return KcliError(
+            f"{target} of the target does not take the compression of {source} at offset {position}",
+            why=error.why,
+            do="zstd needs brokers of Kafka 2.1 or later as target; a mirror keeps the compression of the source",
+        )
+    if isinstance(error, RecordRefusedError) and offset >= 0:
+        return refused_by_target(error, source, offset, target)
     return error
+
+
+def refused_by_target(
+    error: RecordRefusedError, source: TopicPartition, offset: int, target: TopicPartition
+) -> KcliError:
+    """The error for the record of ``source`` at ``offset``."""
+    return KcliError(
+        f"{target} of the target refused the record of {source} at offset {offset}",
+        why=error.why,
+        do=error.do,
+    )
 
 
 def replaced_timestamps(source: TopicPartition, target: TopicPartition, position: int) -> KcliError:

@@ -156,9 +156,9 @@ class PartitionCopy:
         """Nothing more can be read; what was sent may still be confirmed."""
         self.error = self.error or of_source(error, self.source, self.sent_to)
 
-    def reject(self, error: KcliError) -> None:
-        """The target did not store what was sent."""
-        self.fail(of_target(error, self.source, self.target, self.position))
+    def reject(self, error: KcliError, offset: int = -1) -> None:
+        """The target did not store what was sent; ``offset``: of the first record in the source, where it is known."""
+        self.fail(of_target(error, self.source, self.target, self.position, offset))
 
     def reject_times(self) -> None:
         """The target stored what was sent, with other timestamps."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, RecordRefusedError
 from kcli.core.producer.origins import Origin, Rows
 from kcli.core.producer.report import Report
 from kcli.flows.perf.failure import failure_of, kind_of
@@ -17,6 +17,8 @@ from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.schedule import SLOT
 from kcli.flows.perf.sequences import Sequences
+
+_HOPELESS = 1_000  # records that brokers refuse one by one, before any is stored
 
 
 class HandedOver(NamedTuple):
@@ -54,6 +56,7 @@ class Deliveries:
         self._fresh = Measurement()
         self._last = self._used = 0.0
         self._confirmed = self._closing = False
+        self._failed = 0
         self.hopeless = False
 
     def begin(self, now: float) -> None:
@@ -140,7 +143,10 @@ class Deliveries:
         fresh.errors[kind_of(error)] += count
         fresh.failure = fresh.failure or failure_of(error)
         fresh.interval_at(0.0 if self.began is None else at - self.began).errors += count
-        self.hopeless = self.hopeless or not self._confirmed
+        self._failed += count
+        # The rest of the batch of a refused record may be stored yet.
+        enough = not isinstance(error, RecordRefusedError) or self._failed >= _HOPELESS
+        self.hopeless = self.hopeless or (enough and not self._confirmed)
 
 
 def _add_numbers(numbers: Sequences, origin: Origin) -> None:

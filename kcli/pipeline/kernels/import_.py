@@ -19,6 +19,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
+    RecordRefusedError,
     TimedOutError,
     TransactionAbortableError,
     TransactionUnknownError,
@@ -28,6 +29,7 @@ from kcli.core.own_names import IMPORTS
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import refused_by_target
 from kcli.flows.mirror.group_position import Bookmark, Position, committed, read_positions
 from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.stop import Stop
@@ -176,7 +178,10 @@ class _Import:
         """Called by the producer's thread."""
         if self._failure is not None or isinstance(report.error, TransactionAbortableError):
             return
-        if report.error is not None:
+        if isinstance(report.error, RecordRefusedError):
+            _, offsets, rows = report.origins[0]
+            self._failure = refused_by_target(report.error, self._task.source, offsets[rows[0]], report.tp)
+        elif report.error is not None:
             self._failure = report.error
         elif report.log_append_time >= 0:
             self._failure = ConflictError(
@@ -214,10 +219,10 @@ class _Import:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)
                 is_open, size, records, began = True, 0, 0, time.monotonic()
-            producer.send_arrow(task.target.topic, found.table, partition=where)
+            producer.send_arrow(task.target.topic, found.table, partition=where, origin=found.offsets)
             size += found.bytes
-            records += found.rows
-            self._context.progress(found.rows, 0)
+            records += len(found.offsets)
+            self._context.progress(len(found.offsets), 0)
             if size >= _TRANSACTION_BYTES or time.monotonic() - began >= _TRANSACTION_SECONDS:
                 bookmark = msgspec.structs.replace(bookmark, records=bookmark.records + records)
                 self._commit(producer, bookmark, found.next_offset)

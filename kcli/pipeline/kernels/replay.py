@@ -9,15 +9,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import KcliError, TimedOutError
+from kcli.core.errors import KcliError, RecordRefusedError, TimedOutError, TransactionAbortableError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.own_names import REPLAYS
+from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -121,8 +123,10 @@ def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> d
                 sending.add(record)
                 context.progress(1, 0)
             sending.commit(task.slice.end)
-        except BaseException:
+        except BaseException as error:
             sending.abort()
+            if sending.refused is not None and isinstance(error, TransactionAbortableError):
+                raise sending.refused from None
             raise
     return item
 
@@ -141,6 +145,7 @@ class _Sending:
         self._began = 0.0
         self._sums = [0, 0, 0]
         self._done = slice_.start
+        self.refused: KcliError | None = None
 
     def add(self, record: Record) -> None:
         """Sends or skips a record."""
@@ -149,7 +154,9 @@ class _Sending:
             self._open, self._began, self._sums = True, time.monotonic(), [0, 0, 0]
         decision = decide(record, self._settings.routing)
         if decision.target:
-            self._producer.send(replayed(record, decision, self._settings.routing))
+            self._producer.send(
+                replayed(record, decision, self._settings.routing), partial(self._completed, record.offset)
+            )
             self._sums[0] += 1
             self._sums[2] += _size(record)
         else:
@@ -157,6 +164,14 @@ class _Sending:
         self._done = record.offset + 1
         if sum(self._sums[:2]) >= _IN_TRANSACTION or time.monotonic() - self._began > _SECONDS:
             self.commit(self._done)
+
+    def _completed(self, offset: int, future: RecordFuture) -> None:
+        """Called by the producer's thread."""
+        error = future.error
+        if self.refused is None and isinstance(error, RecordRefusedError):
+            self.refused = KcliError(
+                f"the record of {self._slice.tp} at offset {offset} was refused", why=str(error), do=error.do
+            )
 
     def commit(self, offset: int) -> None:
         """Commits what is open with the position; at the end of the range also where no record was left."""

@@ -1,5 +1,6 @@
 """Records on stdout: the wanted part of a batch, in each form, framed and escaped."""
 
+import errno
 import io
 import json
 from collections.abc import Callable, Sequence
@@ -193,6 +194,62 @@ def test_a_full_disk_is_not_hidden() -> None:
         RecordSink(Output(Broken()), ValueFormatter(b"\n", b""), escape=False) as sink,
     ):
         sink.batch(fetched([b"a"]), None)
+
+
+class Disk(io.RawIOBase):
+    """Takes ``room`` bytes, then is full."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.data = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        taken = bytes(data[: self.room - len(self.data)])
+        if not taken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.data += taken
+        return len(taken)
+
+
+@pytest.mark.case("C2")
+@pytest.mark.parametrize("form", MAKERS)
+@pytest.mark.parametrize("flushed", [True, False])
+def test_after_a_full_disk_it_is_known_which_records_are_whole(form: str, *, flushed: bool) -> None:
+    """At any byte; in a document the first record has no comma, so one less may be counted."""
+    batches = [fetched(FIVE, base) for base in (100, 200)]
+    ends = [len(written(MAKERS[form](), *_first(batches, n))) for n in range(11)]
+    tail = len(written(MAKERS[form]())) if form == "json" else 0
+    for room in range(0, ends[-1] - tail, 3):
+        disk = Disk(room)
+        sink = RecordSink(Output(io.BufferedWriter(disk)), MAKERS[form](), escape=False)
+        with pytest.raises(OSError, match="No space left"):
+            _write(sink, batches, flushed=flushed)
+        found = sink.written()
+        whole = sum(end - (1 if form == "json" else 0) <= room for end in ends[1:])
+        assert found.bytes == room
+        assert found.records in ((whole, whole - 1) if form == "json" else (whole,))
+        last = [100, 101, 102, 103, 104, 200, 201, 202, 203, 204][: found.records]
+        assert found.last == ({WHERE: last[-1]} if last else {})
+
+
+def _write(sink: RecordSink, batches: Sequence[FetchedBatch], *, flushed: bool) -> None:
+    for batch in batches:
+        sink.batch(batch, None, b"")
+        if flushed:
+            sink.flush()
+    sink.flush()
+
+
+def _first(batches: Sequence[FetchedBatch], count: int) -> list[FetchedBatch]:
+    """The first ``count`` records."""
+    return [
+        batch._replace(stop=batch.batch.base_offset + min(5, count - before))
+        for batch, before in zip(batches, (0, 5), strict=True)
+        if count > before
+    ]
 
 
 def test_a_pipe_gets_bytes_and_a_terminal_gets_no_control_characters() -> None:

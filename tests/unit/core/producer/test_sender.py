@@ -28,6 +28,7 @@ from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -80,7 +81,9 @@ class Rig:
                 epoch, sequence = _numbers(b"".join(data.records or ()))
                 self.arrived.append((tp, epoch, sequence))
                 code = self.answers(tp, epoch, sequence)
-                if isinstance(code, int):
+                if isinstance(code, PartitionProduceResponse):
+                    parts.append(code)
+                elif isinstance(code, int):
                     parts.append(
                         PartitionProduceResponse(index=data.index, error_code=code, base_offset=sequence)
                     )
@@ -306,6 +309,41 @@ def test_one_record_that_is_too_large_fails_alone(monkeypatch: pytest.MonkeyPatc
     failed = [values_of(b) for b in rig.settled if b.state is BatchState.FAILED]
     assert failed == [[big]]
     assert rig.confirmed() == [b"1", b"2", b"4"]
+
+
+def test_what_is_left_of_a_refused_batch_goes_before_one_in_flight_whose_response_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1. Two batches are in flight, of the first a record is refused. 2. The connection ends before the second response.
+
+    Whether the second is stored only its number can show, and the rest of the first has to go before it.
+    """
+    rig = Rig(monkeypatch, retry_backoff_ms=10)
+    rig.acc._batch_size = 10_000
+    put(rig.acc, P0, b"known")
+    rig.run(1)
+    due = {0: 1}
+    refused = BatchIndexAndErrorMessage(batch_index=1, batch_index_error_message="no")
+
+    def answers(tp: TopicPartition, epoch: int, sequence: int) -> Any:
+        if len(rig.arrived) == 2:
+            return PartitionProduceResponse(index=0, error_code=87, base_offset=-1, record_errors=[refused])
+        if len(rig.arrived) == 3:
+            return OutcomeUnknownError("the connection broke")
+        if sequence != due.setdefault(epoch, 0):
+            return OUT_OF_ORDER_SEQUENCE_NUMBER
+        due[epoch] += 2
+        return 0
+
+    rig.answers, rig.brokers.delay = answers, 0.5
+    put(rig.acc, P0, b"1", b"refused", b"3")
+    rig.run(0.1)
+    put(rig.acc, P0, b"4", b"5")
+    rig.run(20)
+    assert [(epoch, sequence) for _, epoch, sequence in rig.arrived[1:3]] == [(0, 1), (0, 4)]
+    assert rig.confirmed() == [b"known", b"1", b"3", b"4", b"5"]
+    assert [values_of(b) for b in rig.settled if b.state is BatchState.FAILED] == [[b"refused"]]
+    assert (rig.acc.memory.used, rig.epoch) == (0, 1)
 
 
 @pytest.mark.case("P10")

@@ -473,12 +473,12 @@ def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
         for wrong in (
             (b"k", "v", NO_HEADERS, 1),
             (b"k", b"v", NO_HEADERS, 1.5),
-            (b"k", b"v", NO_HEADERS, -1),
+            (b"k", b"v", NO_HEADERS, -2),
         ):
             with pytest.raises(KcliError):
                 producer.send_rows("t", [good] * 10 + [wrong])  # type: ignore[list-item]
         with pytest.raises(KcliError):
-            producer.send_text("t", b"v\nv", timestamp=-1)
+            producer.send_text("t", b"v\nv", timestamp=-2)
         assert producer.outstanding == 0
         assert producer.flush(PATIENCE)
         assert cluster.seen(ProduceRequest) == []
@@ -488,7 +488,7 @@ def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
     "record",
     [
         ProducerRecord("t", b"v", timestamp=1.5),  # type: ignore[arg-type]
-        ProducerRecord("t", b"v", timestamp=-1),
+        ProducerRecord("t", b"v", timestamp=-2),
         ProducerRecord("t", "text"),
         ProducerRecord("t", b"v", key=5),
         ProducerRecord("no/topic", b"v"),

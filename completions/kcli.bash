@@ -65,32 +65,32 @@ _kcli_command() {
             children="list lag describe rewind export import copy create delete delete-offsets remove-members"
             aliases="" ;;
         "kcli groups list")
-            names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--state --type --match --topic --internal --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups lag")
-            names="--topic --match --only-lagging --by --time -w --watch --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--topic --match --empty-group --internal --only-lagging --by --time -w --watch --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --match --by --time --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups describe")
-            names="--members --offsets --state --match --all --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--members --offsets --state --match --all --empty-group --internal --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups rewind")
-            names="--to --to-group --from-file --undo --topic --exclude-topic --all-topics --all-groups --live --hold --wait --watch --journal --check --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --group --execute -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--to --to-group --from-file --undo --topic --exclude-topic --all-topics --empty-group --all-groups --live --hold --wait --watch --journal --check --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --group --execute -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--to --to-group --from-file --topic --exclude-topic --check --to-offset --to-datetime --by-duration --shift-by --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups export")
-            names="--all --format --file --with-time -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--all --empty-group --internal --format --file --with-time -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--format --file -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups import")
-            names="--group --map-topic --by -t --topic --clamp --force --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--group --empty-group --map-topic --by -t --topic --clamp --force --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--group --map-topic --by -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -105,7 +105,7 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups delete")
-            names="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--match --empty-group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -442,7 +442,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options offsets times formats output security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options offsets times filters formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -517,7 +517,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options profiles offsets times formats output security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor mirror perf pipeline profile config sandbox demo completion schema options profiles offsets times filters formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"

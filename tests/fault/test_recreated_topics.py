@@ -295,6 +295,20 @@ def test_a_commit_by_name_that_is_sent_again_is_not_stored_in_a_topic_that_came_
         assert offsets(cluster) == {}
 
 
+def test_a_commit_by_name_is_not_sent_again_while_brokers_do_not_know_the_topic(cluster: FakeCluster) -> None:
+    """Between two attempts it may be created again; the second one would then be stored for it."""
+    offer(cluster, BY_NAME)
+    with member(cluster, **UNNOTICED) as one:
+        read_all(one)
+        cluster.hold(FetchRequest, times=FOREVER)
+        cluster.delete_topic("t")
+        before = len(cluster.seen(OffsetCommitRequest))
+        waiting = one.consumer.commit_async()
+        one.consumer.poll(1)
+        assert len(cluster.seen(OffsetCommitRequest)) - before <= 1
+        assert not waiting.done
+
+
 @pytest.mark.parametrize(("version", "more"), [(BY_NAME, 1), (BY_ID, 0)])
 def test_only_a_last_commit_by_name_costs_a_request_for_metadata(
     cluster: FakeCluster, version: int, more: int

@@ -23,7 +23,7 @@ from kcli.core.error_codes import (
     UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, NotValidatedError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_cluster, on_topic
 from kcli.core.protocol.api import Request
@@ -201,6 +201,8 @@ def create_topics(
         return order_of_controller(
             cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
         )
+    except NotValidatedError:
+        raise
     except UnsupportedError as error:
         if not defaults or CreateTopicsRequest.api_name not in error.what:
             raise

@@ -40,7 +40,7 @@ def list_all(inv: Invocation) -> int:
     found = profiles(configs)
     print_profiles(inv, found.values())
     if not found:
-        inv.talk.note("there are no profiles; add one: kcli profile add NAME -b HOST:PORT")
+        inv.talk.note("there are no profiles; add one: `kcli profile add NAME -b HOST:PORT`")
     return 0
 
 
@@ -94,7 +94,7 @@ def show(inv: Invocation, name: str | None) -> int:
         raise ConfigError(
             "no profile is in use",
             why="neither --profile, KCLI_PROFILE nor current names one",
-            do="kcli profile show NAME; `kcli profile list` lists them",
+            do="`kcli profile show NAME`; `kcli profile list` lists them",
         )
     if wanted not in known:
         raise no_profile(wanted, list(known))

@@ -143,7 +143,7 @@ def _check_may_be_trimmed(admin: Admin, topic: TopicInfo) -> None:
         raise TrimRefusedError(
             f"records of topic {topic.name} are not deleted",
             why=purpose,
-            do="Kafka compacts it by itself; `kcli groups delete-offsets` deletes committed offsets",
+            do="Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
         )
     (entries,) = admin.describe_configs(
         [ConfigResource(ConfigKind.TOPIC, topic.name)], keys=["cleanup.policy"]

@@ -22,13 +22,13 @@ _COORDINATOR = (
 )
 _REPLICAS = (
     "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
-    "`kcli topics describe` shows which replicas are in sync"
+    "`kcli topics describe TOPIC` shows which replicas are in sync"
 )
 # Without an operation: which one is missing is known where the request is made (``BrokerError.needs``), not here.
 _GRANT = "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION"
 
 REMEDIES = {
-    LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe` shows leaders and replicas",
+    LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe TOPIC` shows leaders and replicas",
     REQUEST_TIMED_OUT: "try again, check whether the brokers are overloaded, or wait longer with --timeout",
     COORDINATOR_LOAD_IN_PROGRESS: _COORDINATOR,
     COORDINATOR_NOT_AVAILABLE: _COORDINATOR,

@@ -161,7 +161,7 @@ class Sandbox:
             raise RefusedError(
                 f"sandbox {self.name} is already up with other settings",
                 why="requested: " + ", ".join(differing),
-                do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
+                do=f"stop it first (`kcli sandbox down {self.name}`), or give this one another name",
             )
 
     def _start(

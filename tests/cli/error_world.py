@@ -105,7 +105,7 @@ def world(folder: Path) -> Iterator[World]:
         (folder / name).write_text(text)
     with ExitStack() as stack:
         cluster = stack.enter_context(
-            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1})
+            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1, "scratch": 1})
         )
         for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("payments", 0), ("cut", 0)):
             put(cluster, topic, partition)

@@ -27,6 +27,7 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.cli.error_world import World, world
+from tests.cli.errors.typing_remedies import arguments, command_lines, run_to_end
 from tests.command import KCLI, environment
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -42,6 +43,8 @@ class Row:
     """``line``: what is typed behind ``kcli``; ``{words}`` are those of the world. ``do`` has to be said in every row.
 
     ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
+    ``then``: the exit code of the remedy's commands in that situation if it is not 0, and why. ``mends``: they are done
+    in earnest, and the line succeeds afterwards.
     """
 
     line: str
@@ -54,6 +57,8 @@ class Row:
     at: str = "{cluster}"
     env: tuple[tuple[str, str], ...] = ()
     out: str = ""
+    then: str = ""
+    mends: bool = False
 
     def __str__(self) -> str:
         return f"{self.code} {self.line}"
@@ -109,7 +114,7 @@ SPELLING = [
 HABITS = [
     Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
     Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
-    Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP`"),
+    Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP --to SPEC`"),
     Row("groups describe --all-groups", 2, "no option --all-groups", "", "`kcli groups describe --all`"),
     Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
@@ -138,8 +143,8 @@ HABITS = [
 NOT_OURS = [
     Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe GROUP`"),
     Row("group offsets", 2, "no command 'offsets'", "other tools", "`kcli groups lag GROUP`"),
-    Row("groups reset billing", 2, "no command 'reset'", "nothing was run", "`kcli groups rewind GROUP`"),
-    Row("groups seek billing", 2, "no command 'seek'", "nothing was run", "`kcli groups rewind GROUP`"),
+    Row("groups reset billing", 2, "no command 'reset'", "nothing was run", "`kcli groups rewind GROUP --to SPEC`"),
+    Row("groups seek billing", 2, "no command 'seek'", "nothing was run", "`kcli groups rewind GROUP --to SPEC`"),
     Row(
         "mirror a b",
         2,
@@ -152,8 +157,8 @@ NOT_OURS = [
     ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
     Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
-    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC`"),
-    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC`"),
+    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC --set K=V`"),
+    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set K=V`"),
     Row("topics ls", 2, "no command 'ls'", "other tools", "`kcli topics list`"),
     Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
     Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
@@ -288,8 +293,8 @@ NOT_YET = [
 ]  # fmt: skip
 
 UNUSED = [
-    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "producer option", "`kcli produce` takes it"),
-    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "consumer option", "`kcli consume` takes it"),
+    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "producer option", "`kcli produce TOPIC` takes it"),
+    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "consumer option", "`kcli consume TOPIC` takes it"),
     Row("consume orders -X session.timeout.ms=1", 2, "session.timeout.ms has no effect", "members", "give -g GROUP"),
     Row("consume orders -X max.poll.records=1", 2, "max.poll.records has no effect", "whole batches", "-n N stops"),
     Row(
@@ -513,7 +518,7 @@ UNREACHABLE = [
     ),
     Row(
         "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
-        lambda here: here.without_leader("orders"),
+        lambda here: here.without_leader("orders"), then="6: the offsets of that partition remain unknown",
     ),
     Row(
         f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
@@ -677,6 +682,7 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
         row.script(here)
     try:
         code, said = run(kcli, here, row, tmp_path)
+        check_remedy(kcli, here, row, tmp_path, said)
     finally:
         here.tidy()
     assert code == row.code, said
@@ -694,11 +700,29 @@ def test_sixty_rows_and_every_code() -> None:
     assert len({(row.line, row.why, row.script, row.env) for row in TABLE}) == len(TABLE)
 
 
+def check_remedy(kcli: WarmKcli, here: World, row: Row, folder: Path, said: str) -> None:
+    """Types each command of what is to be done, in the same situation."""
+    lines = [line for _, _, do in errors(said) for line in command_lines(do)]
+    expected = int(row.then.partition(":")[0] or 0)
+    for line in dict.fromkeys(lines):
+        given = arguments(line, here.words, mend=row.mends)
+        code, answer = run_to_end(given, variables_of(here, row, folder), folder)
+        assert code == expected, f"{given}: {code} {answer}"
+        assert "defect of kcli" not in answer
+    if row.mends:
+        assert lines
+        assert run(kcli, here, row, folder)[0] == 0
+
+
+def variables_of(here: World, row: Row, folder: Path) -> dict[str, str]:
+    variables = {name: value.format(**here.words) for name, value in row.env}
+    return environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
+
+
 def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:
     """The command of a row to its end: exit status and stderr. A row with variables of its own starts Python anew."""
     arguments = [word.format(**here.words) for word in split(row.line)]
-    variables = {name: value.format(**here.words) for name, value in row.env}
-    variables = environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
+    variables = variables_of(here, row, folder)
     if row.env:
         done = subprocess.run(
             [*KCLI, *arguments], capture_output=True, timeout=60, check=False, env=variables

@@ -49,7 +49,7 @@ def _check(flags: Mapping[str, Any]) -> None:
         raise usage(
             f"kcli pipeline query: --runner {flags['runner']}",
             why="a query is SQL, which Spark runs",
-            do="leave --runner out; `kcli consume --where` filters without Spark",
+            do="leave --runner out; `kcli consume TOPIC --where EXPR` filters without Spark",
         )
     check_job_flags(flags, "query")
 
@@ -62,7 +62,7 @@ def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], st
         raise usage(
             "kcli pipeline query: -o parquet without a folder",
             why="the last argument is the folder that is written",
-            do=f"kcli pipeline query {given[0]} --sql … -o parquet DIR",
+            do=f"`kcli pipeline query {given[0]} --sql SQL -o parquet DIR`",
         )
     folder = given[-1] if "://" in given[-1] else os.path.abspath(given[-1])
     if os.path.lexists(folder):

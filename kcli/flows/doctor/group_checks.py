@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import KcliError
@@ -58,7 +59,7 @@ def state(facts: GroupFacts) -> Iterator[Finding]:
             text,
             why="while a group rebalances, its members read nothing",
             do="check again in a moment; if it lasts, a member joins and leaves over and over: "
-            f"`kcli groups describe {facts.name}`",
+            f"`kcli groups describe {quote(facts.name)}`",
         )
 
 
@@ -86,7 +87,7 @@ def lag(facts: GroupFacts) -> Iterator[Finding]:
         tp, note = next(iter(unread.items()))
         yield warning(
             facts.target, "lag", f"unknown in {len(unread)} of {len(rows)} partitions",
-            why=f"{tp}: {note}", do=f"`kcli groups describe {facts.name}` shows them",
+            why=f"{tp}: {note}", do=f"`kcli groups describe {quote(facts.name)}` shows them",
         )  # fmt: skip
     if lost:
         yield warning(

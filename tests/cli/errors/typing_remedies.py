@@ -1,0 +1,94 @@
+"""Types the command lines of a message as its reader would, in the situation that printed it. Not a test.
+
+What changes something is typed with ``--dry-run``, unless it is to mend; what never ends is given its end.
+"""
+
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.command import KCLI
+from tests.command_lines import invocations, parsed
+from tests.warm_kcli import WarmPopen
+
+COMMAND = re.compile(r"`((?:[^`]*\| )?kcli [^`]+)`")
+READERS_WORDS = {
+    "topics create TOPIC": "topics create brandnew",
+    "profile use NAME": "profile use test",
+    "TOPIC": "scratch",
+    "GROUP": "billing",
+    "HOST:PORT": "{cluster}",
+    "NAME": "ann",
+    "ID": "import-1",
+    "STATE": "stable",
+    "SPEC": "earliest",
+    "OFFSET|TIME": "earliest",
+    "FORMAT": "'%k %v'",
+    "PATTERN": "'%v'",
+    "SERDE": "value=str",
+    "FILE": "{dir}/two.txt",
+    "DIR": "{dir}",
+    "GLOB": "'bil*'",
+    "KEY=VALUE": "client.id=me",
+    "K=V": "retention.ms=3600000",
+    "OPERATION": "read",
+    "K": "retention.ms",
+    "A": "billing",
+    "B": "another",
+    "N": "1",
+}
+"""What somebody writes for the placeholders, in the world of ``error_world``; the first that fits."""
+
+_PLACEHOLDER = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, READERS_WORDS))})(?![\w.-])")
+_ENDS = {"-e", "--exit", "-n", "--max-messages", "--tail", "--idle-timeout"}
+_DRY = ["--dry-run"]
+
+
+def command_lines(text: str) -> list[str]:
+    """Those of a message."""
+    return COMMAND.findall(text)
+
+
+def arguments(line: str, words: Mapping[str, str], *, mend: bool = False) -> list[str]:
+    """What follows ``kcli`` when it is typed."""
+    filled = _PLACEHOLDER.sub(lambda found: READERS_WORDS[found[0]].format(**words), line)
+    (given,) = invocations(filled)
+    return [*(["--yes"] if mend else _DRY if _changes(given) else []), *given, *_end(given)]
+
+
+def _changes(given: list[str]) -> bool:
+    if given[0] == "consume":
+        return "-g" in given
+    command = parsed(given) if given[0] not in ("--version", "--help") and "--help" not in given else None
+    return getattr(command, "changes", False) is not False or given[:1] in (["profile"], ["sandbox"])
+
+
+def _end(given: list[str]) -> list[str]:
+    """What a reader of files adds, or answers at the terminal."""
+    if given[0] == "consume" and not _ENDS & set(given):
+        return ["-e"]
+    if given[:2] == ["users", "set"] and "--password-file" not in given:
+        return ["--password-file", "/dev/stdin", "--allow-plaintext-secrets"]
+    return []
+
+
+def run_to_end(given: list[str], variables: Mapping[str, str], folder: Path) -> tuple[int, str]:
+    """Exit status and stderr; what watches is interrupted once it has shown something, which is its success."""
+    files = [(folder / name) for name in ("typed-in", "typed-out", "typed-err")]
+    files[0].write_bytes(b"a\n")
+    with files[0].open("rb") as stdin, files[1].open("wb") as out, files[2].open("wb") as err:
+        process = WarmPopen([*KCLI, *given], env=dict(variables), stdin=stdin, stdout=out, stderr=err)
+        if "--watch" in given:
+            _wait(lambda: files[1].stat().st_size or process.poll() is not None)
+            process.send_signal(signal.SIGINT)
+        code = process.wait(60)
+    watched = "--watch" in given and code == 128 + signal.SIGINT
+    return 0 if watched else code, files[2].read_text()
+
+
+def _wait(ready: Callable[[], object]) -> None:
+    until = time.monotonic() + 30
+    while not ready() and time.monotonic() < until:
+        time.sleep(0.02)

@@ -115,7 +115,7 @@ _ADD_CONFIG = {
 }
 _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
 _CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
-_ENTITY = "`kcli quotas alter --user NAME --set K=V` chooses whose quotas, as --client-id and --ip do"
+_ENTITY = "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` chooses whose quotas, as --client-id and --ip do"
 
 _LOAD = {
     **dict.fromkeys(("--messages", "--count", "--num-messages", "-n"), "--num-records N"),
@@ -123,7 +123,7 @@ _LOAD = {
         ("--producer-props", "--consumer-props", "--props"), "a client option is given with -X KEY=VALUE"
     ),
     **dict.fromkeys(
-        ("--size", "--message-size"), "--record-size SIZE, as in `kcli perf produce -t TOPIC --record-size 1KiB`"
+        ("--size", "--message-size"), "--record-size SIZE, as in `kcli perf produce -t TOPIC --num-records N --record-size 1KiB`"
     ),
     "--threads": "--processes N sends or reads from several processes",
 }
@@ -185,7 +185,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
-        **dict.fromkeys(("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC`"),
+        **dict.fromkeys(("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"),
         "consumer-perf-test": "`kcli perf consume -t TOPIC`",
         **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
@@ -250,8 +250,8 @@ _OTHER_TOOLS = {
     },
     "kcli quotas": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
-        **dict.fromkeys(("set", "add", "create", "update"), "`{path} alter --user NAME --set K=V`"),
-        **dict.fromkeys(("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset K`"),
+        **dict.fromkeys(("set", "add", "create", "update"), "`{path} alter --user NAME --set producer_byte_rate=1MB/s`"),
+        **dict.fromkeys(("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset producer_byte_rate`"),
     },
     "kcli reassign": {
         "generate": "`{path} plan FILE`",
@@ -265,7 +265,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("kill", "cancel", "stop", "fence"), "`{path} abort ID`"),
     },
     "kcli perf": {
-        **dict.fromkeys(("producer", "write", "send"), "`{path} produce -t TOPIC`"),
+        **dict.fromkeys(("producer", "write", "send"), "`{path} produce -t TOPIC --num-records N`"),
         **dict.fromkeys(("consumer", "read"), "`{path} consume -t TOPIC`"),
         **dict.fromkeys(("latency", "end-to-end", "e2e-latency"), "`{path} e2e -t TOPIC`"),
         "diff": "`{path} compare BEFORE AFTER`",
@@ -300,9 +300,9 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("sql", "select"), "`{path} query TOPIC --sql SQL`"),
         **dict.fromkeys(("backup", "dump"), "`{path} export TOPIC DIR`"),
         **dict.fromkeys(("restore", "load"), "`{path} import DIR`"),
-        **dict.fromkeys(("copy", "replicate"), "`{path} mirror --from HOST:PORT --to HOST:PORT TOPIC`"),
-        **dict.fromkeys(("compare", "diff"), "`{path} verify --from HOST:PORT --to HOST:PORT TOPIC`"),
-        "redrive": "`{path} replay TOPIC`",
+        **dict.fromkeys(("copy", "replicate"), "`{path} mirror --from HOST:PORT --to HOST:PORT -t TOPIC`"),
+        **dict.fromkeys(("compare", "diff"), "`{path} verify --from HOST:PORT --to HOST:PORT -t TOPIC`"),
+        "redrive": "`{path} replay TOPIC --to TOPIC`",
     },
 }
 """Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""

@@ -16,9 +16,16 @@ from tests.warm_kcli import WarmPopen
 COMMAND = re.compile(r"`((?:[^`]*\| )?kcli [^`]+)`")
 READERS_WORDS = {
     "topics create TOPIC": "topics create brandnew",
-    "profile use NAME": "profile use test",
+    "delete-offsets GROUP -t TOPIC": "delete-offsets billing -t orders",
+    "groups import FILE": "groups import {dir}/billing.csv",
+    "reassign run FILE": "reassign run {dir}/moves.json",
+    "reassign plan FILE": "reassign plan {dir}/plan.json",
+    "export TOPIC DIR": "export scratch {dir}/exported",
+    "TOPIC --partitions N": "scratch --partitions 2",
+    "^orders-.*": "^orders.*",
     "TOPIC": "scratch",
     "GROUP": "billing",
+    "MEMBER": "{member}",
     "HOST:PORT": "{cluster}",
     "NAME": "ann",
     "ID": "import-1",
@@ -28,21 +35,28 @@ READERS_WORDS = {
     "FORMAT": "'%k %v'",
     "PATTERN": "'%v'",
     "SERDE": "value=str",
+    "SQL": "'select 1'",
+    "EXPR": "'partition == `0`'",
     "FILE": "{dir}/two.txt",
-    "DIR": "{dir}",
+    "BEFORE": "{dir}/before.json",
+    "AFTER": "{dir}/after.json",
+    "DIR": "{dir}/new",
     "GLOB": "'bil*'",
     "KEY=VALUE": "client.id=me",
     "K=V": "retention.ms=3600000",
     "OPERATION": "read",
     "K": "retention.ms",
+    "T": "held",
     "A": "billing",
     "B": "another",
-    "N": "1",
+    "-n N": "-n 1",
+    "--num-records N": "--num-records 1",
+    "N": "0",
 }
-"""What somebody writes for the placeholders, in the world of ``error_world``; the first that fits."""
+"""What somebody writes for the placeholders and examples, in the world of ``error_world``; the first that fits."""
 
-_PLACEHOLDER = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, READERS_WORDS))})(?![\w.-])")
-_ENDS = {"-e", "--exit", "-n", "--max-messages", "--tail", "--idle-timeout"}
+_PLACEHOLDER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, READERS_WORDS))})(?![\w.-])")
+_ENDS = {"-e", "--exit", "--tail", "--idle-timeout"}
 _DRY = ["--dry-run"]
 
 
@@ -62,7 +76,11 @@ def _changes(given: list[str]) -> bool:
     if given[0] == "consume":
         return "-g" in given
     command = parsed(given) if given[0] not in ("--version", "--help") and "--help" not in given else None
-    return getattr(command, "changes", False) is not False or given[:1] in (["profile"], ["sandbox"])
+    return getattr(command, "changes", False) is not False or given[:1] in (
+        ["profile"],
+        ["sandbox"],
+        ["pipeline"],
+    )
 
 
 def _end(given: list[str]) -> list[str]:

@@ -1,0 +1,53 @@
+"""A row of the error tables, and what its script may break. Not a test."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kcli.core.protocol.api import Request
+from tests.cli.error_world import World
+from tests.fake.script import FOREVER
+
+Api = type[Request]
+Script = Callable[[World], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``line``: what is typed behind ``kcli``; ``{words}`` are those of the world. ``do`` has to be said in every row.
+
+    ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
+    ``then``: ``CODE: why``, if the remedy's commands do not end with 0 in that situation; ``CODE WORDS: why``
+    for those that begin so. ``mends``: they are done
+    in earnest, and the line succeeds afterwards.
+    """
+
+    line: str
+    code: int
+    what: str
+    why: str
+    do: str
+    script: Script | None = None
+    stdin: bytes = b"a\n"
+    at: str = "{cluster}"
+    env: tuple[tuple[str, str], ...] = ()
+    out: str = ""
+    then: str = ""
+    mends: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.line}"
+
+
+def fails(api: Api, code: int) -> Script:
+    """All requests of an API are refused."""
+    return lambda here: here.cluster.fail(api, code, times=FOREVER)
+
+
+def silent(api: Api, after: int = 0) -> Script:
+    """Requests of an API are never answered."""
+    return lambda here: here.cluster.drop(api, "skip", times=FOREVER, after=after)
+
+
+def member(here: World) -> None:
+    """A group has one."""
+    here.member_of("billing")

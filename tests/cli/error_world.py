@@ -140,7 +140,8 @@ def world(folder: Path) -> Iterator[World]:
         transaction = RawTransaction(stack.enter_context(RawClient(cluster.address(1))), "import-1", topic="held")
         transaction.init()
         transaction.produce(0)
-        words = {"cluster": cluster.bootstrap, "closed": closed_port(), "other": other.bootstrap, "dir": str(folder), "root": str(ROOT)}
+        words = {"cluster": cluster.bootstrap, "other": other.bootstrap, "closed": closed_port()}
+        words |= {"dir": str(folder), "root": str(ROOT)}
         for word in ("silence", "http", "tls", "ssh"):
             words[word] = stack.enter_context(Peer(PEERS[word])).address
         found = World(cluster, words)

@@ -16,9 +16,8 @@ class Row:
     """``line``: what is typed behind ``kcli``; ``{words}`` are those of the world. ``do`` has to be said in every row.
 
     ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
-    ``then``: ``CODE: why``, if the remedy's commands do not end with 0 in that situation; ``CODE WORDS: why``
-    for those that begin so. ``mends``: they are done
-    in earnest, and the line succeeds afterwards.
+    ``then``: ``CODE: why``, if the commands of the remedy do not end with 0 in that situation; ``CODE WORDS: why`` for
+    those with these words. ``mends``: they are done in earnest, and the line succeeds afterwards.
     """
 
     line: str

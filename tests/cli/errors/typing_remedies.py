@@ -6,7 +6,7 @@ What changes something is typed with ``--dry-run``, unless it is to mend; what n
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tests.command import KCLI
@@ -15,7 +15,13 @@ from tests.warm_kcli import WarmPopen
 
 COMMAND = re.compile(r"`((?:[^`]*\| )?kcli [^`]+)`")
 READERS_WORDS = {
+    "profile add NAME -b HOST:PORT --replace": "profile add ann -b h:1 --replace",
+    "profile add NAME": "profile add brandnew",
+    "profile use NAME": "profile use test",
     "topics create TOPIC": "topics create brandnew",
+    "produce NEW": "produce scratch",
+    "replay TOPIC --to TOPIC": "replay scratch --to orders",
+    "--to HOST:PORT": "--to {other}",
     "delete-offsets GROUP -t TOPIC": "delete-offsets billing -t orders",
     "groups import FILE": "groups import {dir}/billing.csv",
     "reassign run FILE": "reassign run {dir}/moves.json",
@@ -57,7 +63,6 @@ READERS_WORDS = {
 
 _PLACEHOLDER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, READERS_WORDS))})(?![\w.-])")
 _ENDS = {"-e", "--exit", "--tail", "--idle-timeout"}
-_DRY = ["--dry-run"]
 
 
 def command_lines(text: str) -> list[str]:
@@ -65,11 +70,11 @@ def command_lines(text: str) -> list[str]:
     return COMMAND.findall(text)
 
 
-def arguments(line: str, words: Mapping[str, str], *, mend: bool = False) -> list[str]:
-    """What follows ``kcli`` when it is typed."""
+def arguments(line: str, words: Mapping[str, str], *, mend: bool = False) -> Iterator[list[str]]:
+    """What follows each ``kcli`` of the line when it is typed."""
     filled = _PLACEHOLDER.sub(lambda found: READERS_WORDS[found[0]].format(**words), line)
-    (given,) = invocations(filled)
-    return [*(["--yes"] if mend else _DRY if _changes(given) else []), *given, *_end(given)]
+    for given in invocations(filled):
+        yield [*(["--yes"] if mend else ["--dry-run"] if _changes(given) else []), *given, *_end(given)]
 
 
 def _changes(given: list[str]) -> bool:

@@ -94,7 +94,9 @@ def show(inv: Invocation, name: str | None) -> int:
         raise ConfigError(
             "no profile is in use",
             why="neither --profile, KCLI_PROFILE nor current names one",
-            do="`kcli profile show NAME`; `kcli profile list` lists them",
+            do="`kcli profile show NAME`; `kcli profile list` lists them"
+            if known
+            else "`kcli profile add NAME -b HOST:PORT` makes one",
         )
     if wanted not in known:
         raise no_profile(wanted, list(known))

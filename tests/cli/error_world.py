@@ -48,6 +48,8 @@ bootstrap.servers = "h:1"
 [profiles.ann]
 bootstrap.servers = "h:1"
 """,
+    "unused/kcli/config.toml": '[profiles.ann]\nbootstrap.servers = "h:1"\n',
+    "spoilt/_kcli_manifest.json": "{",
     "billing.csv": "billing,orders,0,3\n",
     "moves.json": '{"version":1,"partitions":[{"topic":"scratch","partition":0,"replicas":[1]}]}',
     "two.txt": "small\n" + "x" * 3000 + "\n",
@@ -125,12 +127,13 @@ def world(folder: Path) -> Iterator[World]:
         (folder / name).write_text(json.dumps(report))
     with ExitStack() as stack:
         cluster = stack.enter_context(
-            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1, "scratch": 1, "held": 1})
+            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1, "scratch": 1, "held": 1, "compacted": 1})
         )
         for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("payments", 0), ("cut", 0)):
             put(cluster, topic, partition)
         cluster.delete_records("cut", 0, 5)
         cluster.configure("small", max_message_bytes="1000")
+        cluster.configure("compacted", cleanup_policy="compact")
         orders, payments, cut = (TopicPartition(name, 0) for name in ("orders", "payments", "cut"))
         commit(cluster, "billing", {orders: OffsetAndMetadata(10)})
         commit(cluster, "mixed", {orders: OffsetAndMetadata(5), payments: OffsetAndMetadata(5)})

@@ -25,7 +25,7 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.cli.error_world import World, world
-from tests.cli.errors import habits
+from tests.cli.errors import admin, habits, local
 from tests.cli.errors.row import Row, fails, member, silent
 from tests.cli.errors.typing_remedies import arguments, command_lines, run_to_end
 from tests.command import environment
@@ -55,7 +55,7 @@ SPELLING = [
         "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
     ),
     Row("groups describe ''", 2, "GROUP is not valid", "name is empty", "--help`"),
-    Row("produce 'my topic'", 2, "is not a valid topic name", "letters, digits, dots", "`kcli topics list`"),
+    Row("produce 'my topic'", 2, "is not a valid topic name", "letters, digits, dots", "`kcli topics list` lists the topics"),
     Row(
         "topics create orders/eu",
         2,
@@ -63,8 +63,8 @@ SPELLING = [
         "letters, digits, dots",
         "write orders.eu or orders-eu",
     ),
-    Row("produce", 2, "missing argument TOPIC", "it is required", "kcli produce TOPIC"),
-    Row("consume", 2, "missing argument TOPIC", "it is required", "kcli consume TOPIC"),
+    Row("produce", 2, "missing argument TOPIC", "it is required", "name one: `kcli produce TOPIC`, or"),
+    Row("consume", 2, "missing argument TOPIC", "it is required", "name one: `kcli consume TOPIC`, or"),
 ]
 
 HABITS = [
@@ -106,7 +106,7 @@ NOT_OURS = [
         2,
         "unexpected argument 'b'",
         "named by options",
-        "kcli mirror --from HOST:PORT --to HOST:PORT",
+        "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
     ),
     Row(
         "schema Grup", 2, "no kind 'Grup'", "no JSON that kcli prints is of this kind", "`kcli schema Group`"
@@ -130,14 +130,14 @@ NOT_OURS = [
         2,
         "no profile 'prod' (from --profile)",
         "there are none",
-        "kcli profile add",
+        "`kcli profile add NAME -b HOST:PORT` makes one",
     ),
     Row(
         "topics list --context prod",
         2,
         "no profile 'prod' (from --profile)",
         "there are none",
-        "kcli profile add",
+        "`kcli profile add NAME -b HOST:PORT` makes one",
     ),
 ]
 
@@ -199,7 +199,7 @@ NOT_YET = [
     ),
     Row(
         "groups delete billing", 2, "no profile 'prod' (from KCLI_PROFILE)", "there are none",
-        "kcli profile add", env=(("KCLI_PROFILE", "prod"),),
+        "`kcli profile add NAME -b HOST:PORT` makes one", env=(("KCLI_PROFILE", "prod"),),
     ),
     Row(
         "groups list", 2, "no profile 'prod' (from current in {dir}/xdg/kcli/config.toml:1)",
@@ -239,7 +239,7 @@ NOT_YET = [
     ),
     Row(
         "topics list -X read_only=true", 2, "read_only (-X) is no option of a client", "it marks a profile",
-        "[profiles.NAME]",
+        "`kcli profile add NAME -b HOST:PORT -X KEY=VALUE` does",
     ),
     Row(
         "topics list -X ssl.cipher.suites=x", 2, "ssl.cipher.suites (-X) is not supported yet", "1.2 and newer",
@@ -292,7 +292,8 @@ UNUSED = [
 ]  # fmt: skip
 
 CONFIGURATION = [
-    Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
+    Row("topics list", 2, "no broker is named", "kcli never guesses",
+        "or in a profile: `kcli profile add NAME -b HOST:PORT`; or start one here: `kcli sandbox up`", at=""),
     Row("topics list -b ''", 2, "-b names no broker", "perhaps a variable is not set", "give HOST:PORT"),
     Row("topics list -b h:99999", 2, "not the address of a broker", "from 1 to 65535", "-b broker1:9092"),
     Row("topics list -b fe80::1:9092", 2, "not the address", "must be in brackets", "write [fe80::1]:9092"),
@@ -374,7 +375,7 @@ GROUPS = [
     Row("groups rewind billing --from-file {dir}/broken.csv", 2, "line 1", "it has 2 columns", "correct it"),
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
     Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
-    Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
+    Row("groups export", 2, "missing argument GROUP", "required without --all", "or give --all; `kcli groups list`"),
     Row("groups describe --all billing", 2, "--all with names", "--all means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "PreparingRebalance, ", "did you mean Stable?"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
@@ -392,22 +393,24 @@ NOT_THERE = [
     Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
     Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
     Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.3.1"),
-    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
-    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
+    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders` shows its partitions"),
+    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders` shows its partitions"),
     Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "or none that this client may describe",
-        "`kcli topics list`"),
+        "`kcli topics list` lists the topics"),
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "describe billing"),
-    Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id", "describe billing --members`"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "`kcli groups describe billing` shows its offsets"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id",
+        "`kcli groups describe billing --members` lists the members"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
-    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in", "rewind --journal`"),
+    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in",
+        "`kcli groups rewind --journal` lists the rewinds"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "other topics", "without --topic"),
-    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name", "`kcli sandbox up nope`"),
+    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name", "`kcli sandbox up nope` starts it, `kcli sandbox status`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
@@ -450,7 +453,7 @@ UNREACHABLE = [
     Row(f"topics list {QUICK}", 3, "listing topics", UNTIL, "--timeout", silent(MetadataRequest, after=1)),
     Row(
         f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing are not confirmed", UNTIL,
-        "--undo takes it back", silent(OffsetCommitRequest),
+        "or may yet be: `kcli groups describe GROUP` shows it, --undo", silent(OffsetCommitRequest),
     ),
     Row(
         f"topics create x {QUICK}", 3, "could not create topic x: gave up after", "REQUEST_TIMED_OUT (7)", "overloaded",
@@ -473,11 +476,12 @@ UNREACHABLE = [
         fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     Row(
-        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
+        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders` shows its replicas",
         lambda here: here.without_leader("orders"), then="6: the offsets of that partition remain unknown",
     ),
     Row(
-        f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
+        f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)",
+        "records can be lost; `kcli topics describe TOPIC` shows which replicas are in sync",
         fails(ProduceRequest, Code.NOT_ENOUGH_REPLICAS),
     ),
     Row(
@@ -569,7 +573,8 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "has members (1)",
         "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
     ),
-    Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
+    Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)",
+        "`kcli groups remove-members billing MEMBER` removes one that has died", member),
     Row(
         "groups delete-offsets billing -t orders --yes", 7, "were not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
         "stop them first", member,
@@ -582,8 +587,10 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
         "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
-    Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
-    Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed", "`kcli groups rewind"),
+    Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS",
+        "use --if-not-exists to accept a topic that already exists; `kcli topics describe TOPIC` shows it"),
+    Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed",
+        "`kcli groups rewind billing --to SPEC` moves them"),
     Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: there is no committed offset", "", "--to"),
     Row(
         "consume orders -g g -X group.instance.id=i -e", 7, "taken over group.instance.id i", "FENCED_INSTANCE_ID",
@@ -608,14 +615,14 @@ REFUSED = [
 ]  # fmt: skip
 
 CHECKS = [
-    Row("groups lag billing --max-lag 1", 8, "10 records behind", "--max-lag allows at most 1", "--watch`"),
+    Row("groups lag billing --max-lag 1", 8, "10 records behind", "--max-lag allows at most 1", "`kcli groups lag billing --watch` shows"),
     Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5m", "--watch`"),
 ]
 
 TABLE = [
     *SPELLING, *HABITS, *NOT_OURS, *COUNTS, *NOT_YET, *UNUSED, *CONFIGURATION,
     *CONSUME, *PRODUCE, *GROUPS, *NOT_THERE, *UNREACHABLE, *FORBIDDEN, *DATA,
-    *PARTLY, *REFUSED, *CHECKS, *habits.ROWS,
+    *PARTLY, *REFUSED, *CHECKS, *habits.ROWS, *local.ROWS, *admin.ROWS,
 ]  # fmt: skip
 
 

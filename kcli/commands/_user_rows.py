@@ -79,7 +79,7 @@ def without_credentials(user: str, known: Collection[str]) -> NotFoundError:
     near = nearest(user, [name for name in known if name != user])
     return NotFoundError(
         f"user {user} has no SCRAM credentials",
-        why="" if known else "the cluster has none of any user",
+        why="none was set for that name" if known else "the cluster has none of any user",
         do=f"did you mean {near}?" if near else SEE,
     )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tests.cli.test_doctor import ROWS
 from tests.cli.test_error_table import TABLE
 from tests.command_lines import in_text, problem
 
@@ -75,7 +76,7 @@ def is_part(part: str, text: str) -> bool:
 
 def typed() -> Iterable[str]:
     """The parts of remedies that tests declare."""
-    yield from (row.do.replace("{cluster}", "127.0.0.1:9092") for row in TABLE)
+    yield from (row.do for row in (*TABLE, *ROWS))
     for path in (ROOT / "tests").rglob("test_*.py"):
         source = path.read_text(encoding="utf-8")
         if "type_remedy(" in source:

@@ -23,6 +23,7 @@ from tests.unit.flows.perf.made_up_runs import made_up_item
 
 SCRAM_SHA_512 = 2
 
+TOPICS = {"orders": 3, "payments": 1, "cut": 1, "small": 1, "scratch": 1, "held": 1, "compacted": 1}
 FILES = {
     "broken.csv": "orders,0\n",
     "one.csv": "orders,0,3\n",
@@ -50,6 +51,7 @@ bootstrap.servers = "h:1"
 """,
     "unused/kcli/config.toml": '[profiles.ann]\nbootstrap.servers = "h:1"\n',
     "spoilt/_kcli_manifest.json": "{",
+    "rpk.yaml": "profiles:\n  - name: there\n    kafka_api:\n      brokers: [h:1]\n",
     "billing.csv": "billing,orders,0,3\n",
     "moves.json": '{"version":1,"partitions":[{"topic":"scratch","partition":0,"replicas":[1]}]}',
     "two.txt": "small\n" + "x" * 3000 + "\n",
@@ -127,7 +129,7 @@ def world(folder: Path) -> Iterator[World]:
         (folder / name).write_text(json.dumps(report))
     with ExitStack() as stack:
         cluster = stack.enter_context(
-            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1, "scratch": 1, "held": 1, "compacted": 1})
+            FakeCluster(1, topics=TOPICS)
         )
         for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("payments", 0), ("cut", 0)):
             put(cluster, topic, partition)
@@ -138,7 +140,7 @@ def world(folder: Path) -> Iterator[World]:
         commit(cluster, "billing", {orders: OffsetAndMetadata(10)})
         commit(cluster, "mixed", {orders: OffsetAndMetadata(5), payments: OffsetAndMetadata(5)})
         commit(cluster, "old", {cut: OffsetAndMetadata(1)})
-        other = stack.enter_context(FakeCluster(1, topics={"scratch": 1}))
+        other = stack.enter_context(FakeCluster(1, topics={"scratch": 1}, cluster_id="other-cluster-id"))
         cluster.scram.changed["ann", SCRAM_SHA_512] = Credential.of_password("sha512", b"salt", 4096, "pw")
         transaction = RawTransaction(stack.enter_context(RawClient(cluster.address(1))), "import-1", topic="held")
         transaction.init()

@@ -29,6 +29,7 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.certificates import Authority, now
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -113,6 +114,7 @@ class Row:
     detail: str
     why: str
     do: str
+    then: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -319,11 +321,13 @@ ROWS = [
     Row("no controller", no_controller, "", 3, "cluster", "controller", "failed",
         "no active controller", "no leader is elected", "start the controllers"),
     Row("a broker not online", lambda h: h.cluster.stop(2, fail_over=True) or h.cluster.address(1), "", 0,
-        "cluster", "brokers", "warning", "1 of 2 are not online: 2 (fenced)", "lost contact", "kcli cluster"),
+        "cluster", "brokers", "warning", "1 of 2 are not online: 2 (fenced)", "lost contact",
+        "start them and read their logs; `kcli cluster describe` shows what they host"),
     Row("offline", offline, "", 3,
-        "cluster", "offline partitions", "failed", "single", "no leader", "start the brokers"),
+        "cluster", "offline partitions", "failed", "single", "no leader",
+        "start the brokers that host their replicas; `kcli cluster describe` shows which are missing"),
     Row("under-replicated", followers_gone, "", 0, "cluster", "under-replicated partitions", "warning",
-        "1: t-0", "not in sync", "--under-replicated"),
+        "1: t-0", "not in sync", "and check that they keep up: `kcli topics describe --under-replicated`"),
     Row("below min ISR", below_min_isr, "", 3, "cluster", "min.insync.replicas", "failed",
         "t-0", "NOT_ENOUGH_REPLICAS", "start the brokers"),
     Row("no topics", lambda h: h.stack.enter_context(FakeCluster(1)).address(1), "", 0, "cluster", "partitions", "ok",
@@ -335,16 +339,17 @@ ROWS = [
     Row("no such topic", nothing, "--topic tt", 1, "topic tt", "exists", "failed", "does not exist", "", "mean t?"),
     Row("a topic's rights", nothing, "--topic t", 0, "topic t", "permissions", "ok", "DESCRIBE, READ, WRITE", "", ""),
     Row("may not write", may(1 << 3 | 1 << 8), "--topic t", 0, "topic t", "permissions", "warning",
-        "without WRITE", "may not produce", "kcli acls create --principal User:NAME --operation write --topic t"),
+        "without WRITE", "may not produce", "if it should: `kcli acls create --principal User:NAME --operation write --topic t`"),
     Row("may only describe", may(1 << 8), "--topic t", 4, "topic t", "permissions", "failed",
         "without READ, WRITE", "may not consume it or produce", "--operation read --operation write"),
     Row("a topic's min ISR", below_min_isr, "--topic t", 3, "topic t", "min.insync.replicas", "failed",
         "fewer than 2 replicas in sync: partition 0", "acks=all", "start the brokers"),
     Row("min ISR above the replicas", lambda h: h.cluster.configure("t", min_insync_replicas="9"), "--topic t",
-        7, "topic t", "configuration", "failed", "min.insync.replicas is 9", "always refused", "kcli topics alter t"),
+        7, "topic t", "configuration", "failed", "min.insync.replicas is 9", "always refused",
+        "`kcli topics alter t --set min.insync.replicas=1`, or add replicas"),
     # a group
     Row("no such group", nothing, "--group billling", 1, "group billling", "exists", "failed",
-        "does not exist", "", "kcli groups list"),
+        "does not exist", "", "`kcli groups list` lists the groups"),
     Row("not authorized", fails(DescribeGroupsRequest, Code.GROUP_AUTHORIZATION_FAILED), "--group g", 4, "group g",
         "exists", "failed", "group g", "GROUP_AUTHORIZATION_FAILED", "kcli acls create"),
     Row("a group's lag", billing, "--group billing", 0, "group billing", "lag", "ok",
@@ -352,12 +357,13 @@ ROWS = [
     Row("lost records", behind, "--group billing", 0, "group billing", "lag", "warning",
         "below the start of the log: t-0", "deleted before the group read them", "auto.offset.reset"),
     Row("held back", held, "--group billing", 1, "group billing", "transactions", "failed",
-        "holds readers of committed records back: t-0", "last stable offset, 5", "kcli txn abort --topic t -p 0"),
+        "holds readers of committed records back: t-0", "last stable offset, 5",
+        "`kcli txn abort --topic t -p 0` ends it"),
     # transactions
     Row("hanging", lambda h: h.hang("t"), "", 1, "transactions", "hanging", "failed",
-        "in t-0", "no coordinator ends", "kcli txn abort --topic t -p 0"),
+        "in t-0", "no coordinator ends", "`kcli txn abort --topic t -p 0`"),
     Row("hanging before 3.0", before_3_0, "", 1, "transactions", "hanging", "failed",
-        "in t-0", "no coordinator ends", "kcli txn abort --topic t -p 0"),
+        "in t-0", "no coordinator ends", "`kcli txn abort --topic t -p 0`"),
     Row("not to be known before 2.8", before_2_8, "", 0, "transactions", "hanging", "skipped",
         "not checked", "before Kafka 2.8", ""),
     Row("no right to see producers",
@@ -384,6 +390,8 @@ def test_what_is_wrong_is_found_with_its_cause_and_remedy(here: Here, row: Row) 
     for key in ("why", "do"):
         assert getattr(row, key) in (matching[0][key] or ""), matching[0]
     assert code == row.code, items
+    if "`" in row.do:
+        type_remedy(row.do, matching[0]["do"], here.cluster.address(1), then=row.then)
     if row.status == "failed":
         assert matching[0]["do"], "a failure has a remedy"
         assert matching[0]["code"] in (1, 2, 3, 4, 7)

@@ -27,7 +27,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.cli.error_world import World, world
 from tests.cli.errors import admin, habits, local
 from tests.cli.errors.row import Row, fails, member, silent
-from tests.cli.errors.typing_remedies import arguments, command_lines, run_to_end
+from tests.cli.errors.typing_remedies import command_lines, type_lines
 from tests.command import environment
 from tests.fake.codes import Code
 from tests.warm_kcli import WarmKcli
@@ -665,14 +665,10 @@ def test_sixty_rows_and_every_code() -> None:
 
 def check_remedy(kcli: WarmKcli, here: World, row: Row, folder: Path, said: str) -> None:
     """Types each command of what is to be done, in the same situation."""
+    if row.first is not None:
+        row.first(here)
     lines = [line for _, _, do in errors(said) for line in command_lines(do)]
-    failing, _, beginning = row.then.partition(":")[0].partition(" ")
-    for line in dict.fromkeys(lines):
-        expected = int(failing or 0) if beginning in line else 0
-        for given in arguments(line, here.words, mend=row.mends):
-            code, answer = run_to_end(given, variables_of(here, row, folder), folder)
-            assert code == expected, f"{given}: {code} {answer}"
-            assert "defect of kcli" not in answer
+    type_lines(lines, here.words, variables_of(here, row, folder), folder, then=row.then, mend=row.mends)
     if row.mends:
         assert lines
         assert run(kcli, here, row, folder)[0] == 0

@@ -17,7 +17,8 @@ class Row:
 
     ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
     ``then``: ``CODE: why``, if the commands of the remedy do not end with 0 in that situation; ``CODE WORDS: why`` for
-    those with these words. ``mends``: they are done in earnest, and the line succeeds afterwards.
+    those with these words. ``mends``: they are done in earnest, and the line succeeds afterwards. ``first``: what the
+    remedy asks for before its commands.
     """
 
     line: str
@@ -32,6 +33,7 @@ class Row:
     out: str = ""
     then: str = ""
     mends: bool = False
+    first: Script | None = None
 
     def __str__(self) -> str:
         return f"{self.code} {self.line}"

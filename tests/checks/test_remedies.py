@@ -79,11 +79,9 @@ def typed() -> Iterable[str]:
     yield from (row.do for row in (*TABLE, *ROWS))
     for path in (ROOT / "tests").rglob("test_*.py"):
         source = path.read_text(encoding="utf-8")
-        if "type_remedy(" in source:
-            for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "type_remedy":
-                    (part,) = (one.value for one in node.args if isinstance(one, ast.Constant))
-                    yield str(part)
+        for node in ast.walk(ast.parse(source)) if "type_remedy(" in source else ():
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "type_remedy":
+                yield from texts(f"print({ast.unparse(node.args[0])})")
 
 
 def command_lines(source: str) -> Iterator[list[str]]:

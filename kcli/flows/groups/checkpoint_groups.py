@@ -25,4 +25,4 @@ def only_checkpoint_groups(glob: str | None) -> bool:
 def checkpoint_group_note(group: str) -> str:
     """A description for a note."""
     name = group.removeprefix(PREFIX)
-    return f"not a consumer group: stores the progress of `kcli produce --checkpoint` for transactional id {name}"
+    return f"not a consumer group: stores the progress of produce --checkpoint for transactional id {name}"

@@ -74,10 +74,13 @@ def command_lines(text: str) -> list[str]:
 
 
 def type_remedy(part: str, said: str, bootstrap: str = "", *, then: str = "", **words: str) -> None:
-    """For tests beside the tables: ``part`` of what was said, with all commands in it. ``then`` as in a row."""
+    """For tests beside the tables: ``part`` of what was said, with all commands in it. ``then`` as in a row.
+
+    ``words``: placeholders, and those of ``READERS_WORDS``; ``state`` is the folder of kcli's state.
+    """
     assert part in said, said
     with TemporaryDirectory() as name:
-        variables = environment(bootstrap, XDG_STATE_HOME=name, XDG_CONFIG_HOME=name)
+        variables = environment(bootstrap, XDG_STATE_HOME=words.pop("state", name), XDG_CONFIG_HOME=name)
         known = {"cluster": bootstrap, "other": bootstrap, "dir": name, **words}
         type_lines(command_lines(part), known, variables, Path(name), then=then)
 
@@ -107,7 +110,7 @@ def type_lines(
 
 def arguments(line: str, words: Mapping[str, str], *, mend: bool = False) -> Iterator[list[str]]:
     """What follows each ``kcli`` of the line when it is typed."""
-    filled = _PLACEHOLDER.sub(lambda found: READERS_WORDS[found[0]].format(**words), line)
+    filled = _PLACEHOLDER.sub(lambda found: words.get(found[0], READERS_WORDS[found[0]]).format(**words), line)
     for given in invocations(filled):
         yield [*(["--yes"] if mend else ["--dry-run"] if _changes(given) else []), *given, *_end(given)]
 

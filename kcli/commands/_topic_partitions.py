@@ -90,7 +90,7 @@ class AddedPartitions:
     def read_back(self, admin: Admin, timeout: float) -> KcliError | None:
         """Waits until the broker shows them."""
         until = monotonic() + min(VISIBLE_WITHIN, timeout)
-        shows = f"`kcli topics describe {self.topic.name}` shows them"
+        shows = f"`kcli topics describe {self.topic.name}` shows its partitions"
         while True:
             topic = admin.describe_topics([self.topic.name])[self.topic.name]
             if isinstance(topic, KcliError):

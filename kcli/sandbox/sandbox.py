@@ -275,7 +275,7 @@ class Sandbox:
             raise SandboxError(
                 f"there is no sandbox {self.name}",
                 why="none of that name was started, or it was deleted",
-                do=f"start it: `kcli sandbox up {self.name}`",
+                do=f"`kcli sandbox up {self.name}` starts it, `kcli sandbox status` lists all",
             )
         return state
 

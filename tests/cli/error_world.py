@@ -85,6 +85,16 @@ class World:
         self.cluster.move_leader(topic, 0, -1)
         self._mends.append(lambda: self.cluster.move_leader(topic, 0, 1))
 
+    def internal(self, topic: str) -> None:
+        """There is this topic of Kafka's own."""
+        self.cluster.create_topic(topic, 1)
+        self._mends.append(lambda: self.cluster.delete_topic(topic))
+
+    def broken_config(self, there: bool) -> None:
+        """A folder that is called like the file of profiles, in the folder ``broken``."""
+        path = Path(self.words["dir"]) / "broken/kcli/config.toml"
+        path.mkdir(parents=True) if there else path.rmdir()
+
     def cap(self, api: type[Request], version: int) -> None:
         """The broker offers no newer one."""
         self.cluster.cap_versions({api: version})
@@ -128,9 +138,7 @@ def world(folder: Path) -> Iterator[World]:
         report = {"kind": "PerfReport", "api": "kcli/v1", "items": [made_up_item(Random(1))], "warnings": []}
         (folder / name).write_text(json.dumps(report))
     with ExitStack() as stack:
-        cluster = stack.enter_context(
-            FakeCluster(1, topics=TOPICS)
-        )
+        cluster = stack.enter_context(FakeCluster(1, topics=TOPICS))
         for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("payments", 0), ("cut", 0)):
             put(cluster, topic, partition)
         cluster.delete_records("cut", 0, 5)
@@ -142,7 +150,9 @@ def world(folder: Path) -> Iterator[World]:
         commit(cluster, "old", {cut: OffsetAndMetadata(1)})
         other = stack.enter_context(FakeCluster(1, topics={"scratch": 1}, cluster_id="other-cluster-id"))
         cluster.scram.changed["ann", SCRAM_SHA_512] = Credential.of_password("sha512", b"salt", 4096, "pw")
-        transaction = RawTransaction(stack.enter_context(RawClient(cluster.address(1))), "import-1", topic="held")
+        transaction = RawTransaction(
+            stack.enter_context(RawClient(cluster.address(1))), "import-1", topic="held"
+        )
         transaction.init()
         transaction.produce(0)
         words = {"cluster": cluster.bootstrap, "other": other.bootstrap, "closed": closed_port()}

@@ -27,7 +27,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.cli.error_world import World, world
 from tests.cli.errors import admin, habits, local
 from tests.cli.errors.row import Row, fails, member, silent
-from tests.cli.errors.typing_remedies import command_lines, type_lines
+from tests.cli.errors.typing_remedies import command_lines, type_lines, type_remedy
 from tests.command import environment
 from tests.fake.codes import Code
 from tests.warm_kcli import WarmKcli
@@ -55,7 +55,13 @@ SPELLING = [
         "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
     ),
     Row("groups describe ''", 2, "GROUP is not valid", "name is empty", "--help`"),
-    Row("produce 'my topic'", 2, "is not a valid topic name", "letters, digits, dots", "`kcli topics list` lists the topics"),
+    Row(
+        "produce 'my topic'",
+        2,
+        "is not a valid topic name",
+        "letters, digits, dots",
+        "`kcli topics list` lists the topics",
+    ),
     Row(
         "topics create orders/eu",
         2,
@@ -70,7 +76,13 @@ SPELLING = [
 HABITS = [
     Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
     Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
-    Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP --to SPEC`"),
+    Row(
+        "groups lag --reset-offsets",
+        2,
+        "no option --reset-offsets",
+        "",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
     Row("groups describe --all-groups", 2, "no option --all-groups", "", "`kcli groups describe --all`"),
     Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
@@ -83,9 +95,7 @@ HABITS = [
     Row("consume orders --limit 5", 2, "no option --limit", "nothing was run", "-n N, --max-messages N"),
     Row("consume orders -K :", 2, "no option -K", "nothing was run", "-f FORMAT prints keys"),
     Row("topics create orders -p 3", 2, "no option -p", "nothing was run", "--partitions N"),
-
     Row("profile create prod", 2, "no command 'create'", "other tools", "`kcli profile add NAME"),
-
     Row(
         "consume orders -o beginning",
         2,
@@ -99,8 +109,20 @@ HABITS = [
 NOT_OURS = [
     Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe GROUP`"),
     Row("group offsets", 2, "no command 'offsets'", "other tools", "`kcli groups lag GROUP`"),
-    Row("groups reset billing", 2, "no command 'reset'", "nothing was run", "`kcli groups rewind GROUP --to SPEC`"),
-    Row("groups seek billing", 2, "no command 'seek'", "nothing was run", "`kcli groups rewind GROUP --to SPEC`"),
+    Row(
+        "groups reset billing",
+        2,
+        "no command 'reset'",
+        "nothing was run",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
+    Row(
+        "groups seek billing",
+        2,
+        "no command 'seek'",
+        "nothing was run",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
     Row(
         "mirror a b",
         2,
@@ -109,13 +131,16 @@ NOT_OURS = [
         "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
     ),
     Row(
-        "schema Grup", 2, "no kind 'Grup'", "no JSON that kcli prints is of this kind", "`kcli schema Group`"
+        "schema Grup",
+        2,
+        "no kind 'Grup'",
+        "no JSON that kcli prints is of this kind",
+        "did you mean `kcli schema Group`? ",
     ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
     Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
     Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC --set K=V`"),
     Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set K=V`"),
-
     Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
     Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
     Row(
@@ -393,8 +418,10 @@ NOT_THERE = [
     Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
     Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
     Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.3.1"),
-    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders` shows its partitions"),
-    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders` shows its partitions"),
+    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions",
+        "`kcli topics describe orders` shows its partitions"),
+    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions",
+        "`kcli topics describe orders` shows its partitions"),
     Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "or none that this client may describe",
         "`kcli topics list` lists the topics"),
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
@@ -402,7 +429,8 @@ NOT_THERE = [
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "`kcli groups describe billing` shows its offsets"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders",
+        "`kcli groups describe billing` shows its offsets"),
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id",
         "`kcli groups describe billing --members` lists the members"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
@@ -410,7 +438,8 @@ NOT_THERE = [
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in",
         "`kcli groups rewind --journal` lists the rewinds"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "other topics", "without --topic"),
-    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name", "`kcli sandbox up nope` starts it, `kcli sandbox status`"),
+    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name",
+        "`kcli sandbox up nope` starts it, `kcli sandbox status`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
@@ -476,7 +505,8 @@ UNREACHABLE = [
         fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     Row(
-        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders` shows its replicas",
+        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader",
+        "`kcli topics describe orders` shows its replicas",
         lambda here: here.without_leader("orders"), then="6: the offsets of that partition remain unknown",
     ),
     Row(
@@ -615,7 +645,13 @@ REFUSED = [
 ]  # fmt: skip
 
 CHECKS = [
-    Row("groups lag billing --max-lag 1", 8, "10 records behind", "--max-lag allows at most 1", "`kcli groups lag billing --watch` shows"),
+    Row(
+        "groups lag billing --max-lag 1",
+        8,
+        "10 records behind",
+        "--max-lag allows at most 1",
+        "`kcli groups lag billing --watch` shows",
+    ),
     Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5m", "--watch`"),
 ]
 
@@ -654,6 +690,11 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
     assert any(what in e[0] and why in e[1] and do in e[2] for e in errors(said)), said
     assert all(all(lines) for lines in errors(said)), f"an error lacks a line: {said}"
     assert row.do, "what is to be done?"
+
+
+def test_a_note_names_a_command_that_works(here: World, kcli: WarmKcli, tmp_path: Path) -> None:
+    _, said = run(kcli, here, Row("sandbox status", 0, "", "", ""), tmp_path)
+    type_remedy("there is no sandbox; `kcli sandbox up` starts one", said, here.words["cluster"])
 
 
 @pytest.mark.case("R15")

@@ -165,6 +165,8 @@ def test_undo_of_what_is_not_there_is_1_and_of_another_group_2(cluster: FakeClus
     (journal,) = rewind.journals()
     said = rewind("u", f"--undo={journal.stem}", code=2).stderr
     assert "is of group g" in said
+    unjudged = rewind("g", f"--check={journal.stem}", code=7).stderr
+    type_remedy("see what is committed now: `kcli groups describe g --offsets`", unjudged, cluster.bootstrap)
     type_remedy(
         f"`kcli groups rewind g --undo={journal.stem}`", said, cluster.bootstrap, state=str(rewind.state)
     )

@@ -392,9 +392,7 @@ def test_a_marker_that_does_not_show_is_a_failure(world: World) -> None:
     done = world("abort --topic t -p 1 --yes --timeout 300ms -o json", 7)
     assert [row["status"] for row in done.items] == ["failed"]
     assert "its marker did not show" in done.err
-    type_remedy(
-        "are running; `kcli txn describe --topic t -p 1` shows its state", done.err, world.cluster.bootstrap
-    )
+    type_remedy("`kcli txn describe --topic t -p 1` shows its state", done.err, world.cluster.bootstrap)
 
 
 # --- brokers that lack something ----------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ _GROUP_VERBS = {
     "--list": "`kcli groups list` does that",
     "--delete": "`kcli groups delete GROUP` does that",
     "--delete-offsets": "`kcli groups delete-offsets GROUP -t TOPIC` does that",
-    "--reset-offsets": "`kcli groups rewind GROUP --to SPEC` does that; Kafka's --to-earliest, --to-datetime and the others work too",
-    "--all-groups": "`kcli groups rewind --all-groups --all-topics --to SPEC`, `kcli groups describe --all`, `kcli groups export --all`; "
-    "`kcli groups lag` and `kcli groups list` show all groups unless some are named",
+    "--reset-offsets": "`kcli groups rewind GROUP --to SPEC` does that; Kafka's --to-earliest, --to-datetime, … work too",
+    "--all-groups": "`kcli groups rewind --all-groups --all-topics --to SPEC`, `kcli groups describe --all`, "
+    "`kcli groups export --all`; `kcli groups lag` and `kcli groups list` show all groups unless some are named",
     "--state": "`kcli groups describe GROUP --state`, or `kcli groups list --state STATE`",
     "--members": "`kcli groups describe GROUP --members`",
     "--offsets": "`kcli groups describe GROUP --offsets`",
@@ -44,8 +44,10 @@ _USER_VERBS = {
 
 _EVERYWHERE = {
     "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
-    "--property": "`kcli consume TOPIC -f FORMAT` chooses what is printed of a record, `kcli produce TOPIC -f PATTERN` what is read",
-    "--formatter": "`kcli consume TOPIC -s SERDE` decodes keys and values, `kcli consume TOPIC -f FORMAT` chooses what is printed",
+    "--property": "`kcli consume TOPIC -f FORMAT` chooses what is printed of a record, `kcli produce TOPIC -f PATTERN` "
+    "what is read",
+    "--formatter": "`kcli consume TOPIC -s SERDE` decodes keys and values, `kcli consume TOPIC -f FORMAT` chooses what "
+    "is printed",
     "--group-id": "a group is named with -g in `kcli consume TOPIC -g GROUP`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
     "--zookeeper": "brokers are named with -b HOST:PORT; Kafka clients no longer use ZooKeeper",
@@ -115,7 +117,7 @@ _ADD_CONFIG = {
 }
 _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
 _CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
-_ENTITY = "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` chooses whose quotas, as --client-id and --ip do"
+_ENTITY = "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` says whose, as --client-id and --ip do"
 
 _LOAD = {
     **dict.fromkeys(("--messages", "--count", "--num-messages", "-n"), "--num-records N"),
@@ -123,7 +125,8 @@ _LOAD = {
         ("--producer-props", "--consumer-props", "--props"), "a client option is given with -X KEY=VALUE"
     ),
     **dict.fromkeys(
-        ("--size", "--message-size"), "--record-size SIZE, as in `kcli perf produce -t TOPIC --num-records N --record-size 1KiB`"
+        ("--size", "--message-size"),
+        "--record-size SIZE, as in `kcli perf produce -t TOPIC --num-records N --record-size 1KiB`",
     ),
     "--threads": "--processes N sends or reads from several processes",
 }
@@ -175,17 +178,23 @@ _OTHER_TOOLS = {
         ),
         **dict.fromkeys(("lag", "lags"), "`kcli groups lag`"),
         **dict.fromkeys(
-            ("reset", "reset-offsets", "reset-offset", "rewind", "seek"), "`kcli groups rewind GROUP --to SPEC`"
+            ("reset", "reset-offsets", "reset-offset", "rewind", "seek"),
+            "`kcli groups rewind GROUP --to SPEC`",
         ),
         "offsets": "`kcli topics offsets TOPIC` for a topic's, `kcli groups describe GROUP` for a group's",
         "version": "`kcli --version`",
         **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
         **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
-        **dict.fromkeys(("security", "permissions"), "`kcli acls list`, `kcli acls create --principal User:NAME --operation read --topic TOPIC`"),
+        **dict.fromkeys(
+            ("security", "permissions"),
+            "`kcli acls list`, `kcli acls create --principal User:NAME --operation read --topic TOPIC`",
+        ),
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
-        **dict.fromkeys(("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"),
+        **dict.fromkeys(
+            ("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"
+        ),
         "consumer-perf-test": "`kcli perf consume -t TOPIC`",
         **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
@@ -225,7 +234,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
             ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
-            "`{path} alter TOPIC --set K=V` changes settings, `{path} alter TOPIC --partitions N` the number of partitions",
+            "`{path} alter TOPIC --set K=V` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),
         **dict.fromkeys(
             ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
@@ -244,14 +253,21 @@ _OTHER_TOOLS = {
     },
     "kcli acls": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
-        **dict.fromkeys(("add", "new", "grant", "allow", "set"), "`{path} create --principal User:NAME --operation read --topic TOPIC`"),
+        **dict.fromkeys(
+            ("add", "new", "grant", "allow", "set"),
+            "`{path} create --principal User:NAME --operation read --topic TOPIC`",
+        ),
         **dict.fromkeys(("rm", "remove", "revoke"), "`{path} delete --principal User:NAME`"),
         "deny": "`{path} create --principal User:NAME --operation read --topic TOPIC --deny`",
     },
     "kcli quotas": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
-        **dict.fromkeys(("set", "add", "create", "update"), "`{path} alter --user NAME --set producer_byte_rate=1MB/s`"),
-        **dict.fromkeys(("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset producer_byte_rate`"),
+        **dict.fromkeys(
+            ("set", "add", "create", "update"), "`{path} alter --user NAME --set producer_byte_rate=1MB/s`"
+        ),
+        **dict.fromkeys(
+            ("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset producer_byte_rate`"
+        ),
     },
     "kcli reassign": {
         "generate": "`{path} plan FILE`",

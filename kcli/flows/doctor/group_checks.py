@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import rights
@@ -50,7 +51,7 @@ def state(facts: GroupFacts) -> Iterator[Finding]:
     elif found.state == "Dead":
         yield failed(
             facts.target, "state", "the group does not exist", why="its state is Dead",
-            do="`kcli groups list` lists the groups; a group exists from its first commit or member on", code=1,
+            do=THERE_ARE, code=1,
         )  # fmt: skip
     else:
         yield warning(
@@ -87,7 +88,7 @@ def lag(facts: GroupFacts) -> Iterator[Finding]:
         tp, note = next(iter(unread.items()))
         yield warning(
             facts.target, "lag", f"unknown in {len(unread)} of {len(rows)} partitions",
-            why=f"{tp}: {note}", do=f"`kcli groups describe {quote(facts.name)}` shows them",
+            why=f"{tp}: {note}", do=f"`kcli groups describe {quote(facts.name)}` shows its offsets",
         )  # fmt: skip
     if lost:
         yield warning(

@@ -42,6 +42,9 @@ PROFILES = [
     Row("profile show", 2, "no profile is in use", "neither", "`kcli profile add NAME -b HOST:PORT` makes one"),
     Row("profile show", 2, "no profile is in use", "neither",
         "`kcli profile show NAME`; `kcli profile list` lists them", env=(("XDG_CONFIG_HOME", "{dir}/unused"),)),
+    Row("profile list", 2, "config.toml", "", "move it away, then `kcli profile add NAME -b HOST:PORT` writes a new one",
+        lambda here: here.broken_config(True), env=(("XDG_CONFIG_HOME", "{dir}/broken"),),
+        first=lambda here: here.broken_config(False)),
     Row("profile add one", 2, "would be empty", "no option", "`kcli profile add one -b HOST:PORT`"),
     Row("profile import rpk", 2, "no file of rpk", "looked for",
         "name the file: `kcli profile import FILE --format rpk`"),
@@ -50,7 +53,13 @@ PROFILES = [
 ]  # fmt: skip
 
 SANDBOX = [
-    Row("sandbox up 'a b'", 2, "'a b' is not a valid sandbox name", "a name has", "as in `kcli sandbox up test`"),
+    Row(
+        "sandbox up 'a b'",
+        2,
+        "'a b' is not a valid sandbox name",
+        "a name has",
+        "as in `kcli sandbox up test`",
+    ),
 ]
 
 FILES = [

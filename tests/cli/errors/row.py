@@ -44,6 +44,11 @@ def fails(api: Api, code: int) -> Script:
     return lambda here: here.cluster.fail(api, code, times=FOREVER)
 
 
+def once(api: Api, code: int, after: int) -> Script:
+    """One request of an API is refused, after so many."""
+    return lambda here: here.cluster.fail(api, code, after=after)
+
+
 def silent(api: Api, after: int = 0) -> Script:
     """Requests of an API are never answered."""
     return lambda here: here.cluster.drop(api, "skip", times=FOREVER, after=after)

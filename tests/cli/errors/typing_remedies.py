@@ -24,6 +24,7 @@ READERS_WORDS = {
     "produce NEW": "produce scratch",
     "replay TOPIC --to TOPIC": "replay scratch --to orders",
     "--to HOST:PORT": "--to {other}",
+    "--operation OPERATION --cluster": "--operation describe --cluster",
     "delete-offsets GROUP -t TOPIC": "delete-offsets billing -t orders",
     "groups import FILE": "groups import {dir}/billing.csv",
     "reassign run FILE": "reassign run {dir}/moves.json",
@@ -94,7 +95,7 @@ def type_lines(
     then: str = "",
     mend: bool = False,
 ) -> None:
-    """Types each of them, with what the placeholders stand for; a command after a pipe reads what the one before wrote."""
+    """Types each of them, placeholders filled; a command after a pipe reads what the one before wrote."""
     failing, _, beginning = then.partition(":")[0].partition(" ")
     for line in dict.fromkeys(lines):
         expected = int(failing or 0) if beginning in line else 0
@@ -110,7 +111,9 @@ def type_lines(
 
 def arguments(line: str, words: Mapping[str, str], *, mend: bool = False) -> Iterator[list[str]]:
     """What follows each ``kcli`` of the line when it is typed."""
-    filled = _PLACEHOLDER.sub(lambda found: words.get(found[0], READERS_WORDS[found[0]]).format(**words), line)
+    filled = _PLACEHOLDER.sub(
+        lambda found: words.get(found[0], READERS_WORDS[found[0]]).format(**words), line
+    )
     for given in invocations(filled):
         yield [*(["--yes"] if mend else ["--dry-run"] if _changes(given) else []), *given, *_end(given)]
 
@@ -136,7 +139,9 @@ def run_to_end(given: list[str], variables: Mapping[str, str], folder: Path) -> 
     """Exit status and stderr; what watches is interrupted once it has shown something, which is its success."""
     files = [(folder / name) for name in ("typed-in", "typed-out", "typed-err")]
     with files[0].open("rb") as stdin, files[1].open("wb") as out, files[2].open("wb") as err:
-        process = WarmPopen([*KCLI, *given], env=dict(variables), stdin=stdin, stdout=out, stderr=err)
+        process = WarmPopen(
+            [*KCLI, *given], env=dict(variables), stdin=stdin, stdout=out, stderr=err, cwd=folder
+        )
         if "--watch" in given:
             _wait(lambda: files[1].stat().st_size or process.poll() is not None)
             process.send_signal(signal.SIGINT)

@@ -130,7 +130,7 @@ def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
     if not count:
         inv.talk.warn(
             f"no partition was checked: the cluster has no topics, {OR_HIDDEN} "
-            f"({inv.with_user(grant_command('DESCRIBE', [on_topic('DESCRIBE', 'TOPIC')]))})"
+            f"(`{inv.with_user(grant_command('DESCRIBE', [on_topic('DESCRIBE', 'TOPIC')]))}`)"
         )
         return
     state = "has a leader" if unclean else "is led by its preferred replica"

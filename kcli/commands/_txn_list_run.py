@@ -51,7 +51,7 @@ def list_transactions(
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(
-            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic T -p N`"
+            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"
         )
     return inv.finish(done=True)
 

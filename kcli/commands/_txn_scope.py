@@ -42,7 +42,7 @@ def check_scope(
         raise usage(
             f"txn {command}: no transaction is selected",
             why="a transactional id, or a topic whose partitions are held back, is needed",
-            do=f"as in `kcli txn {command} --topic orders -p 3`; `kcli txn list` shows what is open",
+            do=f"as in `kcli txn {command} --topic orders -p 0`; `kcli txn list` shows what is open",
         )
     if topic is not None:
         check_topic_name(topic, f"txn {command}")

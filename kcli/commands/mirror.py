@@ -136,7 +136,7 @@ def mirror(
         raise usage(
             f"kcli mirror: unexpected argument {words[-1]!r}",
             why="clusters and topics are named by options; the only argument is status",
-            do="kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC",
+            do="`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
         )
     if not target:
         raise usage(

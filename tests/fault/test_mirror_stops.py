@@ -68,7 +68,9 @@ def test_killed_at_a_random_moment_nothing_is_lost_and_little_is_there_twice(
     done = mirrored(source, target, "--yes")
     assert done.code == 0, done
     found = copied(target)
-    before = len(found) - len(EXPECTED[position:])  # with what was on its way to the target when the process was killed
+    before = len(found) - len(
+        EXPECTED[position:]
+    )  # with what was on its way to the target when the process was killed
     assert done.rows[T0]["from_offset"] == position <= before
     assert found == EXPECTED[:before] + EXPECTED[position:]
     assert before - position <= 2 * RATE, "more than one interval"

@@ -192,7 +192,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         return NotPossibleError(
             f"group {plan.group} already exists",
             why=f"it has committed offsets of {counted(count, 'partition')}",
-            do=f"`kcli groups rewind {group_argument(plan.group)}` moves them",
+            do=f"`kcli groups rewind {group_argument(plan.group)} --to SPEC` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
         return None

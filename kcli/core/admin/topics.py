@@ -23,7 +23,7 @@ from kcli.core.error_codes import (
     UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, NotValidatedError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_cluster, on_topic
 from kcli.core.protocol.api import Request
@@ -202,7 +202,8 @@ def create_topics(
             cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
         )
     except UnsupportedError as error:
-        if not defaults or CreateTopicsRequest.api_name not in error.what:
+        unchecked = isinstance(error, NotValidatedError)
+        if unchecked or not defaults or CreateTopicsRequest.api_name not in error.what:
             raise
         raise UnsupportedError(
             f"{_named('could not create topic', defaults)}: brokers before 2.4 have no default number of partitions and "

@@ -29,10 +29,12 @@ from kcli.core.errors import (
     NotFoundError,
     ProducerFencedError,
     TransactionUnknownError,
+    UnsupportedError,
 )
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.producer.producer import Producer
+from kcli.core.producer.requests import NOT_IDEMPOTENT
 from kcli.core.types import TopicPartition
 from kcli.flows.checkpoint import locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
@@ -348,12 +350,14 @@ class _Run:
         deliveries = Deliveries(transactional=flags["exactly_once"])
         with Producer(options, hooks=inv.hooks, on_delivery=deliveries) as producer:
             topics = _targets(plan.copies)
-            with inv.first_contact(self.target.servers):
-                producer.connect(
-                    topics if flags["checkpoint"] is not None else [*topics, STATE_TOPIC],
-                    inv.timeout,
-                    _CREATED_PATIENCE,
-                )
+            needed = topics if flags["checkpoint"] is not None else [*topics, STATE_TOPIC]
+            try:
+                with inv.first_contact(self.target.servers):
+                    producer.connect(needed, inv.timeout, _CREATED_PATIENCE)
+            except UnsupportedError as error:
+                if error.do == NOT_IDEMPOTENT:  # which no option of a mirror changes
+                    error.do = "the target of a mirror needs brokers of Kafka 0.11 or later"
+                raise
             if flags["exactly_once"]:
                 producer.init_transactions(max(_INIT_PATIENCE, inv.timeout))
                 self._follow_earlier_run(state.job, plan, consumer)

@@ -263,7 +263,13 @@ class BrokerError(KcliError):
         return _EXIT_BY_CODE.get(self.code, 1)
 
 
-class RecordRefusedError(BrokerError):
+class RefusedError(BrokerError):
+    """A broker refused records for what they are, whatever its code: nothing that is stored is damaged."""
+
+    exit_code = 1
+
+
+class RecordRefusedError(RefusedError):
     """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
 
 

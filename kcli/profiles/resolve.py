@@ -123,7 +123,6 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     strong = [pair for pairs in ranked[1:] for pair in pairs if is_registry_key(pair.key)]
     registry, registry_origins = parsed_registry(strong, report)
     brokers = [pair for pairs in ranked for pair in pairs if pair.key in BROKERS]
-    named = any(pair.text for pair in brokers)
     if need_broker and not brokers and found.profile is None:
         ranked = [_of_sandbox(sources), *ranked]
     check_protocol(ranked, report)
@@ -143,7 +142,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if not values.get("bootstrap_servers"):
         values.pop("bootstrap_servers", None)
         if need_broker:
-            report(no_broker(found.profile, brokers[-1] if brokers and not named else None))
+            report(no_broker(found.profile, brokers[-1] if brokers else None))
     else:
         _check_addresses(values["bootstrap_servers"], origins["bootstrap_servers"], report)
     return Resolved(

@@ -101,6 +101,19 @@ def test_the_remedies_of_produce_help(
     assert cluster.log("t", 0).values() == [b"line"]
 
 
+@pytest.mark.parametrize(
+    ("more", "do"), [((), "target of a mirror needs"), (("--exactly-once",), "transactions need")]
+)
+def test_mirror_proposes_no_option_that_it_refuses(
+    cluster: FakeCluster, more: tuple[str, ...], do: str
+) -> None:
+    cluster.hide(InitProducerIdRequest)
+    with FakeCluster(nodes=1, topics={"t": 1}, cluster_id="source") as source:
+        line = ("--from", source.bootstrap, "--to", cluster.bootstrap, "-t", "t", "--until-caught-up")
+        done = command("mirror", *line, *more)
+    assert (done.code, do in done.err, "-X" in done.err) == (7, True, False), done.err
+
+
 @pytest.mark.parametrize("kind", ["produce", "e2e"])
 def test_perf_refuses_before_it_sends(cluster: FakeCluster, kind: str) -> None:
     cluster.hide(InitProducerIdRequest)

@@ -13,10 +13,11 @@ from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.producer.report import Report
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
-from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
 from kcli.core.types import ProducerRecord
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fake.script import FOREVER
 from tests.fault.mirror_command import arguments, command
 from tests.fault.producing import PATIENCE, quick, sent_batches, values
 from tests.unit.core.producer.rows import each_row
@@ -27,6 +28,7 @@ NO_KEY = "Compacted topic cannot accept message without key in topic partition c
 COUNT = 12
 BAD = (0, 3, 4, 11)
 GOOD = [row for row in range(COUNT) if row not in BAD]
+LINES = b"a:1\nno key\nb:2\nneither\n"
 Send = Callable[[Producer], object]
 
 
@@ -199,14 +201,30 @@ def test_a_transaction_with_a_refused_record_is_aborted_for_that_record(cluster:
 # --- brokers that name no record ------------------------------------------------------------------------------------
 
 
+def before_2_4(cluster: FakeCluster) -> None:
+    """INVALID_TIMESTAMP of Produce v7 names no record."""
+    cluster.cap_versions({ProduceRequest: 7})
+
+
+def names(*found: int) -> Callable[[FakeCluster], object]:
+    """A broker that is not Apache Kafka's: it names none of the records that it refuses, or some that there are not."""
+
+    def edit(_request: object, answer: ProduceResponse) -> None:
+        for part in (part for topic in answer.responses for part in topic.partition_responses):
+            if part.error_code:
+                part.record_errors = [BatchIndexAndErrorMessage(batch_index=at) for at in found]
+
+    return lambda cluster: cluster.replace(ProduceRequest, edit)
+
+
 @pytest.mark.parametrize("bad", [(), (0,), (7,), (99,), (20, 21, 60)])
 @pytest.mark.parametrize("transactional", [False, True])
-def test_brokers_before_record_errors_are_asked_until_the_record_is_alone(
-    bad: tuple[int, ...], *, transactional: bool
+@pytest.mark.parametrize("age", [before_2_4, names(), names(-1, 100)], ids=["before 2.4", "none", "others"])
+def test_brokers_that_name_no_record_are_asked_until_it_is_alone(
+    age: Callable[[FakeCluster], object], bad: tuple[int, ...], *, transactional: bool
 ) -> None:
-    """INVALID_TIMESTAMP of Produce v7 names no record."""
     with FakeCluster(nodes=1, topics={"t": 1}, transaction_version=0) as cluster:
-        cluster.cap_versions({ProduceRequest: 7})
+        age(cluster)
         _search(cluster, bad, transactional=transactional)
 
 
@@ -258,18 +276,27 @@ def test_a_search_ends_where_nothing_is_ever_stored(cluster: FakeCluster) -> Non
     assert len(sent_batches(cluster)) < 300
 
 
-def test_a_batch_that_is_refused_as_a_whole_does_not_blame_one_record(cluster: FakeCluster) -> None:
-    cluster.fail(ProduceRequest, Code.INVALID_RECORD)
+def test_where_nothing_is_ever_stored_no_record_is_blamed(cluster: FakeCluster) -> None:
+    cluster.fail(ProduceRequest, Code.INVALID_RECORD, times=FOREVER)
     with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
-        futures = [producer.send(ProducerRecord("t", b"v")) for _ in range(3)]
+        futures = [producer.send(ProducerRecord("t", b"v")) for _ in range(200)]
         assert producer.flush(PATIENCE)
-    assert "at least one of 3 records, the broker does not say which" in str(futures[0].error)
+    assert "records, the broker does not say which" in str(futures[-1].error)
+
+
+@pytest.mark.parametrize(("lines", "code"), [(LINES, 6), (b"no key\n" * 300, 1)], ids=["some", "all"])
+def test_a_record_that_old_brokers_call_corrupt_is_no_damage(
+    cluster: FakeCluster, tmp_path: Path, lines: bytes, code: int
+) -> None:
+    before_2_4(cluster)
+    (tmp_path / "in").write_bytes(lines)
+    done = command("produce", "c", str(tmp_path / "in"), "-K", ":", "-b", cluster.bootstrap)
+    assert (done.code, "CORRUPT_MESSAGE" in done.err) == (code, True), done.err
 
 
 # --- commands -----------------------------------------------------------------------------------------------------
 
 
-LINES = b"a:1\nno key\nb:2\nneither\n"
 ROWS = (
     b'{"key":"a","value":"1"}\n{"value":"no key"}\n{"key":"b","value":"2"}\n{"key":"c","value":"late","timestamp":%d}\n'
     % ((int(time.time()) + 86_400) * 1000)

@@ -204,7 +204,8 @@ def create_topics(
     except NotValidatedError:
         raise
     except UnsupportedError as error:
-        if not defaults or CreateTopicsRequest.api_name not in error.what:
+        unchecked = isinstance(error, NotValidatedError)
+        if unchecked or not defaults or CreateTopicsRequest.api_name not in error.what:
             raise
         raise UnsupportedError(
             f"{_named('could not create topic', defaults)}: brokers before 2.4 have no default number of partitions and "
@@ -274,8 +275,8 @@ def order_of_controller(
 ) -> Outcome:
     """Sends a request to the controller. Retries only names with retriable errors: the controller may move.
 
-    ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost.
-    ``operation`` is the one on the topic that must be permitted.
+    ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost; NONE where
+    the request changes nothing. ``operation`` is the one on the topic that must be permitted.
     """
     order = _Order(names, doing, already, operation)
     started = cluster.loop.now()
@@ -292,6 +293,8 @@ def order_of_controller(
             attempt, lambda response: order.record_results(codes(response)), deadline, _named(doing, names)
         )
     except KcliError as error:
+        if order.may_be_done:
+            error.why += "; the controller may have done it nevertheless"
         if not order.outcome:
             raise
         seconds = cluster.loop.now() - started
@@ -307,7 +310,11 @@ def _named(doing: str, names: Sequence[str]) -> str:
 def _of_one(what: str, error: KcliError, seconds: float) -> KcliError:
     """The error of one name when others succeeded: ``error`` is about all names of the request."""
     cause = error.__cause__
-    return given_up(what, cause, seconds) if isinstance(cause, KcliError) else error
+    if not isinstance(cause, KcliError):
+        return error
+    late = given_up(what, cause, seconds)
+    late.why = error.why
+    return late
 
 
 class _Order:
@@ -321,10 +328,19 @@ class _Order:
         self._operation = operation
         self._unsure: set[str] = set()
 
+    @property
+    def may_be_done(self) -> bool:
+        """Whether what is left may have been done without a response that says so."""
+        return self._already != NONE and (bool(self._unsure) or self._is_lost(self.tries))
+
+    @staticmethod
+    def _is_lost(tries: Sequence[Future[Any]]) -> bool:
+        return any(one.error is not None and outcome_is_ambiguous(one.error) for one in tries)
+
     def record_results(self, codes: Codes) -> Outcome:
         """The results of all names; raises a retriable error if names are left."""
         again: BrokerError | None = None
-        if any(one.error is not None and outcome_is_ambiguous(one.error) for one in self.tries[:-1]):
+        if self._is_lost(self.tries[:-1]):
             self._unsure.update(self.left)
         for name in list(self.left):
             code, message = codes.get(name, (UNKNOWN_SERVER_ERROR, "the response does not contain it"))

@@ -18,7 +18,7 @@ from kcli.core.error_codes import (
     error_code,
 )
 from kcli.core.error_remedies import REMEDIES
-from kcli.core.errors import BatchRefusedError, BrokerError, RecordRefusedError
+from kcli.core.errors import BatchRefusedError, BrokerError, RecordRefusedError, RefusedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_topic
 from kcli.core.producer.batch import ProducerBatch
@@ -65,7 +65,7 @@ class Refusals:
         """The error of records that the broker named, with its reason (KIP-467)."""
         return RecordRefusedError(code_of_record(code, reason), f"produce to {tp}", message=reason)
 
-    def of_batch(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
+    def of_batch(self, batch: ProducerBatch, code: int, message: str | None) -> RefusedError:
         """The error of a batch with a record that the broker refused without naming it."""
         do = ""
         if code == CORRUPT_MESSAGE:
@@ -75,7 +75,7 @@ class Refusals:
             return RecordRefusedError(code, f"produce to {batch.tp}", message=message or "", do=do)
         reason = message or error_code(code).text
         message = f"{reason} (at least one of {batch.count:,} records, the broker does not say which)"
-        return BrokerError(code, f"produce to {batch.tp}", message=message, do=do)
+        return RefusedError(code, f"produce to {batch.tp}", message=message, do=do)
 
     def of_companion(self, tp: TopicPartition, code: int, reason: str) -> BatchRefusedError:
         """The error of records whose batch was refused for another one."""

@@ -507,9 +507,9 @@ class Sender:
                 self._fail(part, part.last_error)
 
     def _may_search(self, batch: ProducerBatch) -> bool:
-        """Brokers before 2.4 name no record: parts are sent until it is alone, unless nothing else is ever stored."""
-        if self._names_records(batch):
-            return False
+        """Brokers before 2.4, and some that are not Apache Kafka's, name no record: parts are sent until it is alone,
+        unless nothing else is ever stored.
+        """
         self._searches[batch.tp] += 1
         return self._searches[batch.tp] <= _MOST_SEARCHES
 

@@ -224,6 +224,11 @@ def test_a_profile_without_brokers_never_leads_to_a_sandbox(chosen: dict[str, An
             "bootstrap.servers names no broker (from u:2)",
         ),
         ("", {"properties": ["bootstrap.servers="]}, "bootstrap.servers names no broker (from -X)"),
+        (
+            '[profiles.e]\nbootstrap.servers = "b:1"',
+            {"profile": "e", "properties": ["bootstrap.servers="]},
+            "bootstrap.servers names no broker (from -X)",
+        ),
         ('[defaults]\nbootstrap.servers = ""', {}, "bootstrap.servers names no broker (from u:2)"),
     ],
 )

@@ -6,7 +6,14 @@ import pytest
 
 from kcli.core.admin.topics import create_topics, delete_topics, describe_topics, id_text
 from kcli.core.cluster.metadata import unknown_topic
-from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    NotFoundError,
+    OutcomeUnknownError,
+    TimedOutError,
+)
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -134,6 +141,31 @@ def test_topics_without_a_response_are_named(
         cluster, _, clock = rig(monkeypatch, *[codes(**dict.fromkeys(names, 41))] * 50)
         with pytest.raises(TimedOutError, match=f"^could not {done} {said} after"):
             call(cluster, clock, *names)
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b")])
+@pytest.mark.parametrize("lost", [[7, 41], [7], [OutcomeUnknownError("lost"), 41]], ids=str)
+def test_what_the_controller_may_have_done_is_not_called_failed_only(
+    monkeypatch: pytest.MonkeyPatch, lost: list[Any], names: tuple[str, ...]
+) -> None:
+    """Error 7, and a connection that breaks, leave it open, whatever the attempts after them are answered."""
+    for call, codes in ((create, created), (delete, deleted)):
+        script = [codes(a=one, **dict.fromkeys(names[1:], 0)) if isinstance(one, int) else one for one in lost]
+        cluster, _, clock = rig(monkeypatch, *script, *[codes(a=lost[-1], **dict.fromkeys(names[1:], 0))] * 50)
+        with pytest.raises(KcliError) as caught:
+            error = call(cluster, clock, *names)["a"]
+            raise error
+        assert caught.value.why.endswith("; the controller may have done it nevertheless")
+
+
+@pytest.mark.parametrize(("code", "how"), [(41, {}), (7, {"validate_only": True})])
+def test_what_was_refused_or_only_validated_was_not_done(
+    monkeypatch: pytest.MonkeyPatch, code: int, how: dict[str, Any]
+) -> None:
+    cluster, _, clock = rig(monkeypatch, *[created(a=code)] * 50)
+    with pytest.raises(KcliError) as caught:
+        create(cluster, clock, "a", **how)
+    assert "nevertheless" not in caught.value.why
 
 
 def test_topics_are_deleted_by_name_in_every_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import command
+from tests.fake.raw_client import batch
+from tests.fault.administering import Member
+from tests.fault.mirror_command import command, mirrored
 
 Age = Callable[[FakeCluster], object]
 
@@ -123,3 +132,92 @@ def test_topics_are_created_with_defaults_only_where_brokers_have_some(
     assert not cluster.seen(CreateTopicsRequest)
     both = ("--partitions", "1", "--replication-factor", "1")
     assert command("topics", "create", "new", *both, *dry_run, "-b", cluster.bootstrap).code == 0
+
+
+def without_group_deletion(cluster: FakeCluster) -> None:
+    cluster.hide(DeleteGroupsRequest)
+
+
+def without_offset_deletion(cluster: FakeCluster) -> None:
+    cluster.hide(OffsetDeleteRequest)
+
+
+def without_elections(cluster: FakeCluster) -> None:
+    cluster.hide(ElectLeadersRequest)
+
+
+def without_unclean_elections(cluster: FakeCluster) -> None:
+    cluster.cap_versions({ElectLeadersRequest: 0})
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "--yes", ""])
+@pytest.mark.parametrize(
+    ("age", "line", "what"),
+    [
+        (without_group_deletion, "groups delete g", "does not offer DeleteGroups"),
+        (without_group_deletion, "groups delete --match g*", "does not offer DeleteGroups"),
+        (without_offset_deletion, "groups delete-offsets g -t t", "does not offer OffsetDelete"),
+        (without_elections, "elect-leaders", "does not offer ElectLeaders"),
+        (without_elections, "elect-leaders --unclean", "does not offer ElectLeaders"),
+        (without_unclean_elections, "elect-leaders --unclean", "cannot do what this ElectLeaders requests"),
+    ],
+)
+def test_a_plan_is_refused_before_it_is_shown_where_brokers_lack_the_act(
+    age: Age, line: str, what: str, how: str
+) -> None:
+    """These requests have no ``validateOnly``: a plan that no broker can carry out would end with 0 in a dry run."""
+    with FakeCluster(2, topics={"t": 3}) as cluster:
+        commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(0)})
+        cluster.move_leader("t", 0, 2)
+        cluster.move_leader("t", 2, -1 if "unclean" in line else 2)
+        age(cluster)
+        done = command(*line.split(), *how.split(), "-b", cluster.bootstrap)
+    assert (done.code, done.out) == (7, ""), done
+    assert what in done.err.splitlines()[0]
+
+
+@pytest.mark.parametrize("dry_run", ["--dry-run", "--yes"])
+def test_a_group_that_brokers_cannot_hold_is_refused_by_the_plan(
+    cluster: FakeCluster, tmp_path: Path, dry_run: str
+) -> None:
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(0)})
+    cluster.append("t", 0, batch(b"record"))
+    Member(cluster, "g")
+    cluster.cap_versions({JoinGroupRequest: 3})
+    rewind = ("groups", "rewind", "g", "--to", "latest", "--all-topics", "-b", cluster.bootstrap)
+    done = command(*rewind, "--live", dry_run)
+    assert done.code == 7, done
+    assert "kcli: group g cannot be rewound while it runs" in done.err
+    assert "cannot do what this JoinGroup requests" in done.err
+    assert "Undo afterwards" not in done.out + done.err
+    stopping = command(*rewind, dry_run)
+    assert (stopping.code, "--live" in stopping.err) == (7, False), stopping
+    assert "do: stop them and try again" in stopping.err
+    (tmp_path / "g.csv").write_text("g,t,0,1\n")
+    done = command("groups", "import", str(tmp_path / "g.csv"), dry_run, "-b", cluster.bootstrap)
+    assert "do: stop its members and try again" in done.err
+    assert (done.code, "--live" in done.err) == (7, False), done
+
+
+@pytest.mark.parametrize("dry_run", ["--dry-run", "--yes"])
+def test_an_undo_that_would_delete_commits_is_refused_where_brokers_keep_them(
+    cluster: FakeCluster, dry_run: str
+) -> None:
+    assert (
+        command("groups", "create", "g", "-t", "t", "--from", "latest", "--yes", "-b", cluster.bootstrap).code
+        == 0
+    )
+    without_offset_deletion(cluster)
+    done = command("groups", "rewind", "g", "--undo", dry_run, "-b", cluster.bootstrap)
+    assert done.code == 7, done
+    assert "does not offer OffsetDelete" in done.err
+
+
+def test_groups_are_synced_from_brokers_that_cannot_wait_for_transactions(cluster: FakeCluster) -> None:
+    """Before 2.5. What they return is never ahead of the group."""
+    cluster.append("t", 0, batch(b"record"))
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(1)})
+    cluster.cap_versions({OffsetFetchRequest: 6})
+    with FakeCluster(1, topics={}, cluster_id="there") as target:
+        done = mirrored(cluster, target, "--sync-groups", "g")
+        assert (done.code, "1 of 1 committed offset set" in done.err) == (0, True), done

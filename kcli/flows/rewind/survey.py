@@ -85,12 +85,18 @@ def survey(
         for name in commits
     }
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
+    unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
     plans = []
     for name, partitions in chosen.items():
         found = [
             _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
             for tp in partitions
         ]
+        if undeletable is not None:
+            found = [
+                refused_item(item.tp, undeletable, item.committed) if item.action == "delete" else item
+                for item in found
+            ]
         there = {tp.topic for tp in partitions}
         failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
@@ -103,6 +109,7 @@ def survey(
             described,
             live=request.live,
             remedies=request.remedies,
+            unheld=unheld,
         )
         plans.append(
             replace(

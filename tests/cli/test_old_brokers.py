@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -18,7 +22,9 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.raw_client import batch
+from tests.fake.script import FOREVER
 from tests.fault.administering import Member
 from tests.fault.mirror_command import command, mirrored
 
@@ -221,3 +227,39 @@ def test_groups_are_synced_from_brokers_that_cannot_wait_for_transactions(cluste
     with FakeCluster(1, topics={}, cluster_id="there") as target:
         done = mirrored(cluster, target, "--sync-groups", "g")
         assert (done.code, "1 of 1 committed offset set" in done.err) == (0, True), done
+
+
+def without_sources(cluster: FakeCluster) -> None:
+    """Kafka 0.11 and 1.0: their DescribeConfigs says not where a value comes from."""
+    cluster.cap_versions({DescribeConfigsRequest: (0, 0)})
+
+
+def without_sizes(cluster: FakeCluster) -> None:
+    cluster.hide(DescribeLogDirsRequest)
+
+
+@pytest.mark.parametrize(
+    ("age", "line", "what"),
+    [
+        (without_sources, "topics describe t", "share no version of DescribeConfigs"),
+        (without_sizes, "topics list --with-size", "does not offer DescribeLogDirs"),
+        (without_sizes, "cluster describe --log-dirs", "does not offer DescribeLogDirs"),
+    ],
+)
+def test_what_is_shown_without_the_part_that_brokers_lack_is_partly_done(
+    cluster: FakeCluster, age: Age, line: str, what: str
+) -> None:
+    age(cluster)
+    done = command(*line.split(), "-b", cluster.bootstrap)
+    assert (done.code, what in done.err) == (6, True), done
+    assert done.out
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_topic_that_is_never_deleted_says_what_enables_that(cluster: FakeCluster, old: bool) -> None:
+    """Before Kafka 1.0 brokers accept the request, do nothing and answer at its deadline, by default."""
+    if old:
+        cluster.hide(CreatePartitionsRequest)
+    cluster.fail(DeleteTopicsRequest, Code.REQUEST_TIMED_OUT, times=FOREVER)
+    done = command("topics", "delete", "t", "--yes", "--timeout", "1s", "-b", cluster.bootstrap)
+    assert (done.code, "delete.topic.enable=true" in done.err) == (3, old), done

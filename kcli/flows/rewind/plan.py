@@ -201,7 +201,7 @@ def not_possible(
 def _cannot_be_held(group: GroupDescription, unheld: KcliError | None) -> KcliError | None:
     what = f"group {group.group_id} cannot be rewound while it runs"
     if unheld is not None:
-        return NotPossibleError(what, why=f"{unheld}; {unheld.why}", do="stop its members and try again")
+        return NotPossibleError(what, why=str(unheld), do="stop its members and try again")
     if group.assignor == STREAMS:
         return NotPossibleError(
             what,

@@ -93,10 +93,7 @@ def survey(
             for tp in partitions
         ]
         if undeletable is not None:
-            found = [
-                refused_item(item.tp, undeletable, item.committed) if item.action == "delete" else item
-                for item in found
-            ]
+            found = [_undeletable(item, undeletable) if item.action == "delete" else item for item in found]
         there = {tp.topic for tp in partitions}
         failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
@@ -190,6 +187,15 @@ def _item(
         return plan_item(tp, target, logs.state(tp, committed))
     except KcliError as error:
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
+
+
+def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
+    refusal = NotPossibleError(
+        f"the commit of {item.tp} cannot be deleted",
+        why=str(error),
+        do="set it to an offset, as with --to earliest",
+    )
+    return refused_item(item.tp, refusal, item.committed)
 
 
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:

@@ -187,14 +187,18 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
         ends = _ends(admin, found.values())
         _warn_of_unknown(inv, ends)
         agreed = _agreed(inv, found, ends)
-        for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
+        try:
+            outcome = admin.delete_topics(agreed) if agreed else {}
+        except TimedOutError as late:
+            if admin.lacks("enabled_deletion") is not None:
+                late.do = _DISABLED
+            raise
+        for name, error in outcome.items():
             if error is None:
                 done = True
                 inv.talk.note(f"deleted topic {name}")
-                continue
-            if error.exit_code == TimedOutError.exit_code and admin.lacks("enabled_deletion") is not None:
-                error.do = _DISABLED
-            inv.failed(error)
+            else:
+                inv.failed(error)
     return inv.finish(done=done)
 
 

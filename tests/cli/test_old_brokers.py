@@ -263,3 +263,15 @@ def test_a_topic_that_is_never_deleted_says_what_enables_that(cluster: FakeClust
     cluster.fail(DeleteTopicsRequest, Code.REQUEST_TIMED_OUT, times=FOREVER)
     done = command("topics", "delete", "t", "--yes", "--timeout", "1s", "-b", cluster.bootstrap)
     assert (done.code, "delete.topic.enable=true" in done.err) == (3, old), done
+
+
+def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_record(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(b"line\n")
+    cluster.cap_versions({OffsetFetchRequest: 6})
+    line = ("produce", "t", str(tmp_path / "in"), "--transactional-id", "x", "-b", cluster.bootstrap)
+    done = command(*line, "--checkpoint", str(tmp_path / "checkpoint"))
+    assert (done.code, "do: leave out one of them" in done.err) == (7, True), done
+    assert not cluster.seen(ProduceRequest)
+    assert command(*line).code == 0

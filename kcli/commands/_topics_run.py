@@ -16,7 +16,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError, TimedOutError
+from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError, OutcomeUnknownError, TimedOutError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
@@ -189,7 +189,7 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
         agreed = _agreed(inv, found, ends)
         try:
             outcome = admin.delete_topics(agreed) if agreed else {}
-        except TimedOutError as late:
+        except (TimedOutError, OutcomeUnknownError) as late:
             if admin.lacks("enabled_deletion") is not None:
                 late.do = _DISABLED
             raise

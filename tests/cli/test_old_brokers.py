@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -275,3 +277,25 @@ def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_rec
     assert (done.code, "do: leave out one of them" in done.err) == (7, True), done
     assert not cluster.seen(ProduceRequest)
     assert command(*line).code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["configs describe groups g", "configs alter groups g --set consumer.session.timeout.ms=50000 --yes"],
+)
+def test_a_kind_of_configuration_that_brokers_do_not_know_is_refused_at_once(
+    cluster: FakeCluster, line: str
+) -> None:
+    """Kafka 1.1 and 2.0 return the resource with the kind 0."""
+
+    def forget(_request: object, answer: Any) -> None:
+        for row in answer.results:
+            row.resource_type, row.error_code, row.configs = 0, Code.INVALID_REQUEST, []
+
+    def without_features(_request: object, answer: Any) -> None:
+        answer.supported_features = []
+
+    cluster.replace(ApiVersionsRequest, without_features, times=FOREVER)
+    cluster.replace(DescribeConfigsRequest, forget, times=FOREVER)
+    done = command(*line.split(), "--timeout", "1s", "-b", cluster.bootstrap)
+    assert (done.code, "has no configuration on these brokers" in done.err) == (7, True), done

@@ -99,6 +99,8 @@ def _confirm_and_elect(
     def remarks() -> None:
         _report_failures(inv, refused, partly=bool(todo))
 
+    if todo:
+        admin.require("elect_unclean" if unclean else "elect_leaders")
     text = _text(elections, todo, unclean=unclean)
     if inv.dry_run or not todo:
         if elections:

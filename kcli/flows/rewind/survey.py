@@ -85,12 +85,15 @@ def survey(
         for name in commits
     }
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
+    unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
     plans = []
     for name, partitions in chosen.items():
         found = [
             _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
             for tp in partitions
         ]
+        if undeletable is not None:
+            found = [_undeletable(item, undeletable) if item.action == "delete" else item for item in found]
         there = {tp.topic for tp in partitions}
         failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
@@ -103,6 +106,7 @@ def survey(
             described,
             live=request.live,
             remedies=request.remedies,
+            unheld=unheld,
         )
         plans.append(
             replace(
@@ -183,6 +187,15 @@ def _item(
         return plan_item(tp, target, logs.state(tp, committed))
     except KcliError as error:
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
+
+
+def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
+    refusal = NotPossibleError(
+        f"the commit of {item.tp} cannot be deleted",
+        why=str(error),
+        do="set it to an offset, as with --to earliest",
+    )
+    return refused_item(item.tp, refusal, item.committed)
 
 
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:

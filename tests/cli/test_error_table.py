@@ -349,7 +349,7 @@ CONSUME = [
         2,
         "is not valid at column 8",
         "expected a field",
-        "kcli help filters",
+        "as in --where 'value.status == 500 and key'; `kcli help filters` has more",
     ),
     Row(
         "consume orders --where 'value.n = 1'",

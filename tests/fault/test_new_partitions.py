@@ -12,6 +12,7 @@ from kcli.core.protocol.messages.create_partitions import CreatePartitionsReques
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.types import TopicSpec
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.in_process import Done, kcli
@@ -88,6 +89,12 @@ def test_what_is_missing_in_the_end_is_6(cluster: FakeCluster, line: str, edit: 
     assert f"broker 2 {lacks}" in done.err
     assert "broker 1" not in done.err
     assert f"topic {name}, but not all brokers showed it" in done.err
+    cluster.heal()
+    type_remedy(
+        f"`kcli topics describe {name}` shows the leaders of its partitions: wait for them",
+        done.err,
+        cluster.bootstrap,
+    )
 
 
 @pytest.mark.parametrize("line", [CREATE, GROW])

@@ -34,7 +34,7 @@ STATES = [
     Row("topics trim __consumer_offsets --before latest --yes", 7, "are not deleted", "",
         "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
         lambda here: here.internal("__consumer_offsets")),
-    Row("groups rewind idle --to 1 --yes", 1, "idle", "", "`kcli groups describe idle` shows its members",
+    Row("groups rewind billing --to-group idle --yes", 1, "idle", "", "`kcli groups describe idle` shows its members",
         lambda here: here.member_of("idle")),
     Row("topics offsets orders --timeout 500ms", 3, "", "LEADER_NOT_AVAILABLE",
         "try again in a moment; `kcli topics describe TOPIC` shows leaders and replicas",

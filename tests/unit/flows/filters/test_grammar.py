@@ -356,6 +356,7 @@ def test_a_timestamp_of_null_is_none(null: str) -> None:
         ("key in topic", 8, "expected a list", ""),
         ("key in ()", 9, "expected a field", ""),
         ("key in ('a' 'b')", 13, "expected ','", ""),
+        ("value | not()", 9, "no function not()", ""),
         ("lenght(key)", 1, "no function lenght()", "did you mean length()?"),
         ("key || starts_with(key)", 8, "starts_with() expects 2 arguments, not 1", ""),
         ('"length"(key)', 1, "expected the name of a function", ""),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import Parser
@@ -64,6 +64,7 @@ WORDS = (
 WORD = st.sampled_from(WORDS.split(" "))
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])  # most texts of these words are no JMESPath
 @given(st.lists(WORD, min_size=1, max_size=9), st.sampled_from(["", " "]))
 def test_what_jmespath_reads_means_the_same_inside_a_value(words: list[str], gap: str) -> None:
     text = "value | " + gap.join(words)

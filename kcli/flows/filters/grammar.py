@@ -237,7 +237,8 @@ class _Parser:
     def _named(self, token: Token) -> Node:
         here, text = self._here, token.text
         begins = here.kind not in ("sign", "end") or here.is_sign("(", "@", "!", "{", "*", "&")
-        if text == "not" and begins:
+        call_of_not = here.is_sign("(") and self._next.is_sign(")")
+        if text == "not" and begins and not call_of_not:
             return _node("not_expression", self._expression(_NOT))
         if text in _WORDS and not here.is_sign("("):
             if self._at_root:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import Parser
@@ -64,6 +64,7 @@ WORDS = (
 WORD = st.sampled_from(WORDS.split(" "))
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])  # most texts of these words are no JMESPath
 @given(st.lists(WORD, min_size=1, max_size=9), st.sampled_from(["", " "]))
 def test_what_jmespath_reads_means_the_same_inside_a_value(words: list[str], gap: str) -> None:
     text = "value | " + gap.join(words)
@@ -356,6 +357,7 @@ def test_a_timestamp_of_null_is_none(null: str) -> None:
         ("key in topic", 8, "expected a list", ""),
         ("key in ()", 9, "expected a field", ""),
         ("key in ('a' 'b')", 13, "expected ','", ""),
+        ("value | not()", 9, "no function not()", ""),
         ("lenght(key)", 1, "no function lenght()", "did you mean length()?"),
         ("key || starts_with(key)", 8, "starts_with() expects 2 arguments, not 1", ""),
         ('"length"(key)', 1, "expected the name of a function", ""),

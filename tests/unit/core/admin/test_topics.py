@@ -150,12 +150,17 @@ def test_what_the_controller_may_have_done_is_not_called_failed_only(
 ) -> None:
     """Error 7, and a connection that breaks, leave it open, whatever the attempts after them are answered."""
     for call, codes in ((create, created), (delete, deleted)):
-        script = [codes(a=one, **dict.fromkeys(names[1:], 0)) if isinstance(one, int) else one for one in lost]
-        cluster, _, clock = rig(monkeypatch, *script, *[codes(a=lost[-1], **dict.fromkeys(names[1:], 0))] * 50)
-        with pytest.raises(KcliError) as caught:
+        script = [
+            codes(a=one, **dict.fromkeys(names[1:], 0)) if isinstance(one, int) else one for one in lost
+        ]
+        cluster, _, clock = rig(
+            monkeypatch, *script, *[codes(a=lost[-1], **dict.fromkeys(names[1:], 0))] * 50
+        )
+        try:
             error = call(cluster, clock, *names)["a"]
-            raise error
-        assert caught.value.why.endswith("; the controller may have done it nevertheless")
+        except KcliError as caught:  # of all names
+            error = caught
+        assert error.why.endswith("; the controller may have done it nevertheless")
 
 
 @pytest.mark.parametrize(("code", "how"), [(41, {}), (7, {"validate_only": True})])

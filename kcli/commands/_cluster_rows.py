@@ -127,7 +127,9 @@ def print_state(
                 f"… and {len(trouble) - len(shown):,} more: kcli topics describe --unavailable --under-replicated\n"
             )
     if with_features and not tables[0][1]:
-        inv.talk.note("no broker reports features (before Kafka 2.7)")
+        inv.talk.note(
+            "no broker reports features: there are none before Kafka 2.7, with ZooKeeper, or with KRaft before 3.3"
+        )
 
 
 def heading(cluster: str, state: ClusterState, brokers: Sequence[BrokerState]) -> str:

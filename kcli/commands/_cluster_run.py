@@ -1,17 +1,15 @@
 """What ``kcli cluster describe`` does. Columns and rows are in ``_cluster_rows.py``."""
 
 from kcli.commands import _cluster_rows as view
-from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.cluster import connect, open_admin, part_missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.brokers import LogDir
-from kcli.core.errors import AuthError, KcliError
+from kcli.core.errors import KcliError
 from kcli.flows.cluster_state import ONLINE, broker_states, observe
 
 LogDirs = dict[int, list[LogDir]]
-
-_NO_PERMISSION = 4
 
 
 def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
@@ -30,7 +28,7 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
         brokers = broker_states(state.description, state.topics)
         directories = _log_dirs(inv, admin) if log_dirs else None
     for error in state.errors:
-        _failed(inv, error)
+        part_missing(inv, error)
     for topic in state.topics:
         if topic.error is not None:
             inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
@@ -51,18 +49,12 @@ def _log_dirs(inv: Invocation, admin: Admin) -> LogDirs:
     found: LogDirs = {}
     for number, directories in admin.describe_log_dirs().items():
         if isinstance(directories, KcliError):
-            _failed(inv, directories)
+            part_missing(inv, directories)
             continue
         found[number] = directories
         for directory in directories:
             if directory.error is not None:
                 error = directory.error
                 error.what = f"broker {number}: {error.what}"
-                _failed(inv, error)
+                part_missing(inv, error)
     return found
-
-
-def _failed(inv: Invocation, error: KcliError) -> None:
-    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4."""
-    denied = isinstance(error, AuthError) or error.exit_code == _NO_PERMISSION
-    inv.failed(error, partly=not denied)

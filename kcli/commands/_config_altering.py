@@ -87,7 +87,9 @@ class Alteration:
             if plans and (inv.dry_run or len(refused) < len(plans)):
                 rows = [row for plan in plans.values() for row in self._rows(plan)]
                 columns = view.columns(self.named, status=False)
-                show_plan_only(inv, self._text(plans), columns, rows, self.cluster, kind=f"{self.kind}Plan")
+                dangers = [f"{plan.danger}." for plan in todo.values() if plan.danger is not None]
+                shown = "\n".join([self._text(plans), *dangers])
+                show_plan_only(inv, shown, columns, rows, self.cluster, kind=f"{self.kind}Plan")
             remarks()
         else:
             self._ask(todo, remarks)

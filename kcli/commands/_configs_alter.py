@@ -12,6 +12,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.errors import KcliError
+from kcli.core.own_names import own_group_danger
 from kcli.flows.config_changes import plan
 
 
@@ -56,9 +57,10 @@ def _of_a_broker(inv: Invocation, admin: Admin, resource: ConfigResource) -> lis
 
 
 def _dangers(admin: Admin, found: dict[ConfigResource, list[ConfigEntry]]) -> dict[ConfigResource, str]:
-    """Why ``--yes`` is not sufficient: for internal topics."""
+    """Why ``--yes`` is not sufficient: for internal topics, and groups of kcli's own."""
     topics = [resource.name for resource in found if resource.kind is ConfigKind.TOPIC]
-    dangers = {}
+    groups = [resource for resource in found if resource.kind is ConfigKind.GROUP]
+    dangers = {group: danger for group in groups if (danger := own_group_danger(group.name))}
     for name, topic in (admin.describe_topics(topics) if topics else {}).items():
         purpose = None if isinstance(topic, KcliError) else _topic_rows.purpose(topic)
         if purpose is not None:

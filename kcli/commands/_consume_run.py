@@ -45,7 +45,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
         raise usage(
             "kcli consume: missing argument TOPIC",
             why="it is required",
-            do="name one: kcli consume TOPIC, or -t TOPIC",
+            do="name one: `kcli consume TOPIC`, or -t TOPIC",
         )
     flags["group"] = group_of(inv, flags)
     policy = reset_policy(inv, flags)

@@ -99,6 +99,8 @@ def _confirm_and_elect(
     def remarks() -> None:
         _report_failures(inv, refused, partly=bool(todo))
 
+    if todo:
+        admin.require("elect_unclean" if unclean else "elect_leaders")
     text = _text(elections, todo, unclean=unclean)
     if inv.dry_run or not todo:
         if elections:
@@ -130,7 +132,7 @@ def _say_why_nothing(inv: Invocation, count: int, *, unclean: bool) -> None:
     if not count:
         inv.talk.warn(
             f"no partition was checked: the cluster has no topics, {OR_HIDDEN} "
-            f"({inv.with_user(grant_command('DESCRIBE', [on_topic('DESCRIBE', 'TOPIC')]))})"
+            f"(`{inv.with_user(grant_command('DESCRIBE', [on_topic('DESCRIBE', 'TOPIC')]))}`)"
         )
         return
     state = "has a leader" if unclean else "is led by its preferred replica"

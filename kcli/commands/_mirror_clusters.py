@@ -18,7 +18,7 @@ O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 _LIMIT = "max_decompressed_batch_bytes"
 _FROM_FLAGS = dict.fromkeys(
     own_option_names(ConsumerOptions) - {_LIMIT},
-    ("it is a consumer option", "leave it out; `kcli consume` takes it"),
+    ("it is a consumer option", "leave it out; `kcli consume TOPIC` takes it"),
 )
 """The options of a consumer that follow from a mirror's flags: all but the limit of a decompressed batch."""
 

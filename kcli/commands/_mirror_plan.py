@@ -57,7 +57,8 @@ def may_begin(
             why="; ".join(finding.what for finding in findings.denied),
             do=f"have {'it' if len(findings.denied) == 1 else 'them'} granted, or leave these topics out: "
             + "; ".join(
-                grant_commands(
+                f"`{command}`"
+                for command in grant_commands(
                     findings.denied,
                     Login(names.source_option, names.source.user),
                     Login(names.target_option, names.target.user),

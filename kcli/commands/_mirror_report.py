@@ -163,7 +163,8 @@ def _report_comparisons(inv: Invocation, comparisons: Sequence[Comparison]) -> N
                 MismatchError(
                     f"{source} of the source and {target} of the target differ from {at}{both} on",
                     why=one.difference.what,
-                    do="find out what else writes to the target; `kcli consume --offset` shows both records",
+                    do="find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both "
+                    "records",
                 )
             )
         elif not one.equal:

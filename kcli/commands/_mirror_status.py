@@ -43,7 +43,7 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
         raise NotFoundError(
             f"mirror job {job} does not exist",
             why=f"this cluster has {len(jobs)} jobs",
-            do="kcli mirror status",
+            do="`kcli mirror status --to HOST:PORT` lists the jobs",
         )
     now = wall_ms()
     rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))

@@ -82,7 +82,7 @@ def _topic_and_files(
         raise usage(
             "kcli produce: missing argument TOPIC",
             why="it is required",
-            do="name one: kcli produce TOPIC, or -t TOPIC",
+            do="name one: `kcli produce TOPIC`, or -t TOPIC",
         )
     return first, files
 

@@ -53,7 +53,7 @@ def add(inv: Invocation, name: str, *, replace: bool) -> int:
         raise usage(
             "profile add: the profile would be empty",
             why="no option is given",
-            do=f"kcli profile add {name} -b HOST:PORT",
+            do=f"`kcli profile add {name} -b HOST:PORT`",
         )
     _check(inv, pairs)
     with edited(inv) as change:

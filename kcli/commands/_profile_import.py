@@ -129,7 +129,7 @@ def _file_of(source: str, form: str | None) -> tuple[str, str | None]:
     raise ConfigError(
         f"there is no file of {source}",
         why=f"looked for {', '.join(paths)}",
-        do=f"name the file: kcli profile import FILE --format {source}",
+        do=f"name the file: `kcli profile import FILE --format {source}`",
     )
 
 

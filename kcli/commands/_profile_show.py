@@ -41,7 +41,7 @@ def list_all(inv: Invocation) -> int:
     found = profiles(configs)
     print_profiles(inv, found.values())
     if not found:
-        inv.talk.note("there are no profiles; add one: kcli profile add NAME -b HOST:PORT")
+        inv.talk.note("there are no profiles; add one: `kcli profile add NAME -b HOST:PORT`")
     return 0
 
 
@@ -95,7 +95,9 @@ def show(inv: Invocation, name: str | None) -> int:
         raise ConfigError(
             "no profile is in use",
             why="neither --profile, KCLI_PROFILE nor current names one",
-            do="kcli profile show NAME; `kcli profile list` lists them",
+            do="`kcli profile show NAME`; `kcli profile list` lists them"
+            if known
+            else "`kcli profile add NAME -b HOST:PORT` makes one",
         )
     if is_sandbox(wanted):
         known[wanted] = sandbox_profile(wanted, options_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from kcli.commands._partition_failures import partition_names
@@ -67,7 +68,7 @@ def status(inv: Invocation, path: str | None, watch: bool) -> int:
             NotMovedError(
                 f"{partition_names(wrong)}: the replicas are not those of {shown_name(path or '')}",
                 why="they are not being moved, either",
-                do=f"`kcli reassign run {path}` moves them",
+                do=f"`kcli reassign run {quote(path or '-')}` moves them",
             )
         )
     return inv.finish(done=True, also=[signal])

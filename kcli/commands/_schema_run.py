@@ -39,7 +39,7 @@ def _checked(inv: Invocation, given: str) -> str:
         raise usage(
             f"schema: -o {inv.out.kind} is for the list of kinds",
             why="a schema is a JSON document",
-            do=f"kcli schema {name}",
+            do=f"`kcli schema {name}`",
         )
     return name
 

@@ -233,7 +233,7 @@ def _exists(error: KcliError | None) -> bool:
 def _with_remedy(error: KcliError) -> KcliError:
     if _exists(error) and not error.do:
         error.do = (
-            "use --if-not-exists to accept a topic that already exists; `kcli topics describe` shows it"
+            "use --if-not-exists to accept a topic that already exists; `kcli topics describe TOPIC` shows it"
         )
     return error
 

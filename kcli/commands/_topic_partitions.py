@@ -56,7 +56,7 @@ class AddedPartitions:
                 f"topic {self.topic.name} has {counted(self.has, 'partition')}, it cannot have {self.count:,}",
                 why="Kafka cannot remove partitions of a topic: their records would be lost",
                 do="create another topic with fewer partitions, and copy the records with "
-                "`kcli consume -o ndjson` and `kcli produce -i ndjson`",
+                "`kcli consume TOPIC -e -o ndjson | kcli produce NEW -i ndjson`",
             )
         if not self.needed:
             return None

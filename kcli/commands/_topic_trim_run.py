@@ -146,7 +146,7 @@ def _check_may_be_trimmed(admin: Admin, topic: TopicInfo) -> None:
             why=purpose,
             do="Kafka compacts it by itself"
             if is_own_topic(topic.name)
-            else "Kafka compacts it by itself; `kcli groups delete-offsets` deletes committed offsets",
+            else "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
         )
     (entries,) = admin.describe_configs(
         [ConfigResource(ConfigKind.TOPIC, topic.name)], keys=["cleanup.policy"]

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from kcli.commands import _topic_creation as creation
 from kcli.commands import _topic_rows as view
 from kcli.commands._topic_partitions import many_partitions
-from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.cluster import connect, open_admin, part_missing, unique, without_errors
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import PARTLY, Invocation
 from kcli.commands.shared.params import check_topic_name
@@ -16,12 +16,17 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError
+from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError, OutcomeUnknownError, TimedOutError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
 from kcli.output.progress import counted
+
+_DISABLED = (
+    "set delete.topic.enable=true on the brokers and restart them: it is false by default before Kafka 1.0, and a "
+    "deletion then waits without end"
+)
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -61,7 +66,8 @@ def describe_topics(
         _warn_of_incomplete(inv, found.values())
         ends = _ends(admin, found.values())
         unknown = _warn_of_unknown(inv, ends)
-        configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
+        answers = admin.describe_topic_configs(list(found)) if found else {}
+        configs = without_errors(inv, answers, part_missing)
         nodes = admin.connect().nodes
     if not found and (whole or not names):
         inv.talk.remark(
@@ -181,7 +187,13 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
         ends = _ends(admin, found.values())
         _warn_of_unknown(inv, ends)
         agreed = _agreed(inv, found, ends)
-        for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
+        try:
+            outcome = admin.delete_topics(agreed) if agreed else {}
+        except (TimedOutError, OutcomeUnknownError) as late:
+            if admin.lacks("enabled_deletion") is not None:
+                late.do = _DISABLED
+            raise
+        for name, error in outcome.items():
             if error is None:
                 done = True
                 inv.talk.note(f"deleted topic {name}")
@@ -220,7 +232,7 @@ def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[st
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
     sizes, errors = topic_sizes(admin, found)
     for error in errors:
-        inv.failed(error)
+        part_missing(inv, error)
     return sizes
 
 

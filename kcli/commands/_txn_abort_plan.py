@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._txn_rows import age, known
@@ -251,5 +252,5 @@ def _being_ended(transaction: TransactionDescription) -> KcliError:
         f"the transaction of {transaction.transactional_id} is not aborted",
         why=f"its state is {transaction.state}: it was told to {word}, and its coordinator is writing the markers",
         do="wait a moment; if it lasts, check that the leaders of all its partitions are running: "
-        f"`kcli txn describe {transaction.transactional_id}`",
+        f"`kcli txn describe {quote(transaction.transactional_id)}`",
     )

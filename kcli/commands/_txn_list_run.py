@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kcli.commands import _txn_rows as view
-from kcli.commands._txn_scope import check_scope, failed, log_reader, partitions_of, surveyed
-from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
+from kcli.commands.shared.cluster import connect, open_admin, part_missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
@@ -28,7 +28,7 @@ def list_transactions(
     reported = {str(error) for error in found.coordinated.errors}
     for error in coordinated.errors:
         if str(error) not in reported:
-            failed(inv, error)
+            part_missing(inv, error)
     now = wall_ms()
     scope: set[TopicPartition] | None = None if topic is None else set(chosen)
     rows = [
@@ -51,7 +51,7 @@ def list_transactions(
     hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(
-            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic T -p N`"
+            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"
         )
     return inv.finish(done=True)
 

@@ -155,7 +155,7 @@ def _remedy(holders: Sequence[PartitionTransaction]) -> str:
     where = f"{first.tp.topic}-{numbers}"
     producer = f"producer {first.producer.producer_id}"
     name = first.transaction.transactional_id if first.transaction is not None else None
-    command = f"kcli txn abort --topic {first.tp.topic} -p {numbers}"
+    command = f"`kcli txn abort --topic {first.tp.topic} -p {numbers}`"
     if first.state == OPEN:
         ends = f"at {time_text(first.ends_ms)}" if first.ends_ms >= 0 else "at its timeout"
         return f"{where}: its coordinator aborts the transaction of {name} {ends}; to end it now: {command}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kcli.commands.shared.cluster import part_missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.errors import AuthError, KcliError, PartlyFailedError
+from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
@@ -18,8 +19,6 @@ from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.core.admin.transactions import TransactionDescription
-
-_NO_PERMISSION = 4
 
 
 def check_scope(
@@ -42,7 +41,7 @@ def check_scope(
         raise usage(
             f"txn {command}: no transaction is selected",
             why="a transactional id, or a topic whose partitions are held back, is needed",
-            do=f"as in `kcli txn {command} --topic orders -p 3`; `kcli txn list` shows what is open",
+            do=f"as in `kcli txn {command} --topic orders -p 0`; `kcli txn list` shows what is open",
         )
     if topic is not None:
         check_topic_name(topic, f"txn {command}")
@@ -77,7 +76,7 @@ def report_failures(
 ) -> None:
     """Reports coordinators that could not be queried, and the partitions that could not be read, by cause."""
     for error in errors:
-        failed(inv, error)
+        part_missing(inv, error)
     by_cause: dict[tuple[type, str], list[PartitionState]] = {}
     for state in partitions:
         if state.error is not None:
@@ -87,13 +86,7 @@ def report_failures(
         first = alike[0].error
         assert first is not None
         more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
-        failed(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
-
-
-def failed(inv: Invocation, error: KcliError) -> None:
-    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4."""
-    denied = isinstance(error, AuthError) or error.exit_code == _NO_PERMISSION
-    inv.failed(error, partly=not denied)
+        part_missing(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
 
 
 def log_reader(inv: Invocation) -> ReadLog:

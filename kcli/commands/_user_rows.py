@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from kcli.commands.shared.usage import nearest
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
+from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.output.tables import Column
 
@@ -16,8 +16,6 @@ CREDENTIAL = (USER, MECHANISM, Column("iterations", "number"))
 
 Iterations = Mapping[ScramMechanism | int, int]
 """Of the credentials that a user has."""
-
-SEE = "`kcli users list` shows the credentials"
 
 
 class UnknownChangeError(KcliError):
@@ -79,7 +77,7 @@ def without_credentials(user: str, known: Collection[str]) -> NotFoundError:
     near = nearest(user, [name for name in known if name != user])
     return NotFoundError(
         f"user {user} has no SCRAM credentials",
-        why="" if known else "the cluster has none of any user",
+        why="none was set for that name" if known else "the cluster has none of any user",
         do=f"did you mean {near}?" if near else SEE,
     )
 

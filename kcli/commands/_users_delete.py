@@ -13,7 +13,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.users import ScramCredential, ScramMechanism, mechanism_name
+from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -65,7 +65,7 @@ def _existing(admin: Admin, name: str, wanted: Sequence[ScramMechanism]) -> rows
         raise NotFoundError(
             f"user {name} has no {' and no '.join(missing)} credential",
             why=f"there is {' and '.join(map(mechanism_name, rows.in_order(found)))}; nothing was done",
-            do=rows.SEE,
+            do=SEE,
         )
     return found
 
@@ -108,7 +108,7 @@ def _deleted(inv: Invocation, admin: Admin, keys: Sequence[ScramCredential]) -> 
         return NotDeletedError(
             f"{key} was deleted, and is there again",
             why="another client has set it since, or the broker has not received the deletion yet",
-            do=rows.SEE,
+            do=SEE,
         )
 
     return read_back(inv, admin, status, away, _DELETED, is_there, not_deleted)

@@ -8,7 +8,7 @@ from kcli.commands import _user_rows as rows
 from kcli.commands._read_back import wait_until_empty
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.users import ScramCredential, mechanism_name
+from kcli.core.admin.users import SEE, ScramCredential, mechanism_name
 from kcli.core.errors import KcliError
 from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
@@ -41,7 +41,7 @@ def read_back(
         bad = wait_until_empty(inv, admin, wrong)
     except KcliError as error:
         what = f"{counted(len(changed), 'credential')} of user {user} {done}, but not read back"
-        inv.failed(ReadBackError(what, why=str(error), do=rows.SEE))
+        inv.failed(ReadBackError(what, why=str(error), do=SEE))
         return {**status, **dict.fromkeys(changed, UNKNOWN)}
     for key in bad:
         inv.failed(error_of(key))

@@ -15,6 +15,7 @@ from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import (
+    SEE,
     ScramCredential,
     ScramMechanism,
     check_encrypted,
@@ -141,7 +142,7 @@ def _set(
         return NotSetError(
             f"{key} was set, and is not there with {iterations} iterations",
             why="another client has changed it since, or the broker has not received it yet",
-            do=rows.SEE,
+            do=SEE,
         )
 
     return read_back(inv, admin, status, made, _SET, is_wrong, not_set)

@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_RANGE, RATE
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 from kcli.commands.shared.usage import usage
+from kcli.core.own_names import own_group_note
 
 
 def _changes(flags: Mapping[str, Any]) -> bool:
@@ -136,7 +137,7 @@ def mirror(
         raise usage(
             f"kcli mirror: unexpected argument {words[-1]!r}",
             why="clusters and topics are named by options; the only argument is status",
-            do="kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC",
+            do="`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
         )
     if not target:
         raise usage(
@@ -173,6 +174,9 @@ def mirror(
             why="the records of the copy have one header more than those of the source",
             do="leave one of them out",
         )
+    for group in flags["groups"]:
+        if note := own_group_note(group):
+            raise usage(f"kcli mirror: --sync-groups {group}", why=f"it is {note}", do="leave it out")
     if flags["exactly_once"] and flags["checkpoint"]:
         raise usage(
             "kcli mirror: --exactly-once with --checkpoint",

@@ -22,13 +22,26 @@ _COORDINATOR = (
 )
 _REPLICAS = (
     "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
-    "`kcli topics describe` shows which replicas are in sync"
+    "`kcli topics describe TOPIC` shows which replicas are in sync"
 )
 # Without an operation: which one is missing is known where the request is made (``BrokerError.needs``), not here.
-_GRANT = "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION"
+_GRANT_TOPIC = (
+    "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION --topic TOPIC`: read to "
+    "consume, write to produce, describe to see it, create, delete (also its records), alter to add partitions, "
+    "describe_configs and alter_configs for its configuration"
+)
+_GRANT_GROUP = (
+    "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION --group GROUP`: read to "
+    "consume and to commit, describe to see it, delete"
+)
+_GRANT_CLUSTER = (
+    "have the operation granted: `kcli acls create --principal User:NAME --operation OPERATION --cluster`: describe to "
+    "see the cluster, create for topics, describe_configs and alter_configs for brokers and quotas, alter for ACLs, "
+    "users, leaders and replicas; a producer needs no permission for the cluster if it has write for a topic"
+)
 
 REMEDIES = {
-    LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe` shows leaders and replicas",
+    LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe TOPIC` shows leaders and replicas",
     REQUEST_TIMED_OUT: "try again, check whether the brokers are overloaded, or wait longer with --timeout",
     COORDINATOR_LOAD_IN_PROGRESS: _COORDINATOR,
     COORDINATOR_NOT_AVAILABLE: _COORDINATOR,
@@ -36,13 +49,9 @@ REMEDIES = {
     NOT_ENOUGH_REPLICAS: _REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     REBALANCE_IN_PROGRESS: "try again when the rebalance is over",
-    TOPIC_AUTHORIZATION_FAILED: f"{_GRANT} --topic TOPIC`: read to consume, write to produce, describe to see it, "
-    "create, delete (also its records), alter to add partitions, describe_configs and alter_configs for its "
-    "configuration",
-    30: f"{_GRANT} --group GROUP`: read to consume and to commit, describe to see it, delete",
-    31: f"{_GRANT} --cluster`: describe to see the cluster, create for topics, describe_configs and alter_configs for "
-    "brokers and quotas, alter for ACLs, users, leaders and replicas; a producer needs no permission for the cluster if "
-    "it has write for a topic",
+    TOPIC_AUTHORIZATION_FAILED: _GRANT_TOPIC,
+    30: _GRANT_GROUP,
+    31: _GRANT_CLUSTER,
     INVALID_RECORD: "a record of a compacted topic (cleanup.policy=compact) needs a key; the log of the broker names any "
     "other reason",
     INVALID_TIMESTAMP: "correct the timestamp, or widen message.timestamp.before.max.ms and "

@@ -13,16 +13,16 @@ STATE_TOPIC = "__kcli_mirror"
 """Holds the state of all jobs of ``kcli mirror`` that write to a cluster."""
 
 _GROUPS: Mapping[str, str] = {
-    CHECKPOINTS: "stores the progress of `kcli produce --checkpoint` for transactional id {}",
-    IMPORTS: "stores the positions of `kcli pipeline import`, job {}",
-    MIRRORS: "stores the positions of `kcli pipeline mirror`, job {}",
-    REPLAYS: "stores the positions of `kcli pipeline replay`, job {}",
+    CHECKPOINTS: "stores the progress of produce --checkpoint for transactional id {}",
+    IMPORTS: "stores the positions of pipeline import, job {}",
+    MIRRORS: "stores the positions of pipeline mirror, job {}",
+    REPLAYS: "stores the positions of pipeline replay, job {}",
     "__kcli.": "stores the positions of a job of kcli, {}",
 }
 """By the beginning of the name: what it is for, with the rest of the name. The last one has those of other versions."""
 
 _TOPICS: Mapping[str, str] = {
-    STATE_TOPIC: "the positions and offset maps of all jobs of `kcli mirror` that write to this cluster",
+    STATE_TOPIC: "the positions and offset maps of all jobs of mirror that write to this cluster",
     "__kcli_": "state of kcli's own",
 }
 

@@ -34,7 +34,7 @@ class Permission(NamedTuple):
     @property
     def grant(self) -> str:
         """The remedy: the command that grants it to ``SOME_USER``."""
-        return f"have it granted: {grant_command(self.operation, [self])}{_INCLUDED.get(self[:2], '')}"
+        return f"have it granted: `{grant_command(self.operation, [self])}`{_INCLUDED.get(self[:2], '')}"
 
     @property
     def option(self) -> str:

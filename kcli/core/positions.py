@@ -107,8 +107,16 @@ def read_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> Instant:
 
     A bare integer is an epoch in s, ms, µs or ns by its digits, at most 100 years from now; ``3h`` and ``-3h`` are three
     hours ago, ``+3h`` in three hours; ``10:30`` is today; ISO dates and times without a zone are in ``tz``. Of a local
-    time that is there twice the first one is taken, and of one that is skipped what the clock shows instead.
+    time that is there twice the first one is taken, and of one that is skipped what the clock shows instead. What is
+    before 1970 is 1970: requests have other meanings for negative timestamps (-1 is the end).
     """
+    found = _instant(text, now_ms, tz)
+    if found.ms >= 0:
+        return found
+    return Instant(0, f"{text.strip()} is before 1970-01-01T00:00Z, where timestamps begin, which was taken")
+
+
+def _instant(text: str, now_ms: int, tz: tzinfo | None) -> Instant:
     trimmed = text.strip().removeprefix("@")
     word = trimmed.lower()
     if word in DAY_WORDS:

@@ -158,7 +158,10 @@ _FILTERS = (
         (
             "The fields are key, value (parsed JSON), headers, topic, partition, offset and timestamp.",
             ("value.a > 80", "numbers, true, false and null as they are"),
-            ("value.c == 'DE'", "text in single quotes; in double quotes too, but after a dot and inside [?…]"),
+            (
+                "value.c == 'DE'",
+                "text in single quotes; in double quotes too, but after a dot and inside [?…]",
+            ),
             ('value."unit price"', "a name with other signs than letters, digits and _"),
             ("value.items[?qty > 5]", "lists; any JMESPath"),
             ("in ('a', 'b')", "one of these; also not in, and in value.list"),

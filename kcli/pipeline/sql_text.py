@@ -163,7 +163,7 @@ def _check_query(tokens: Sequence[Token]) -> None:
         raise ConfigError(
             f"the SQL begins with {tokens[0].text}",
             why="queries only read: they begin with select, with, from, values or explain",
-            do="`kcli pipeline replay` and `kcli produce` write records",
+            do="`kcli pipeline replay TOPIC --to TOPIC` and `kcli produce TOPIC` write records",
         )
     for token in tokens:
         if token.text == ";":

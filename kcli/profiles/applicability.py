@@ -14,8 +14,8 @@ Unused = tuple[str, str]
 """Why an option has no effect, and what to do instead."""
 
 _OWNERS: tuple[tuple[type[ClientOptions], Unused], ...] = (
-    (ProducerOptions, ("it is a producer option", "leave it out; `kcli produce` takes it")),
-    (ConsumerOptions, ("it is a consumer option", "leave it out; `kcli consume` takes it")),
+    (ProducerOptions, ("it is a producer option", "leave it out; `kcli produce TOPIC` takes it")),
+    (ConsumerOptions, ("it is a consumer option", "leave it out; `kcli consume TOPIC` takes it")),
 )
 
 _WITHOUT_TLS: Unused = (

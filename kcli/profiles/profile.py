@@ -10,7 +10,7 @@ MARKS = {
     "color": f"colour of headings and prompts: {', '.join(COLORS)}",
     "read_only": "true refuses every command that changes the cluster",
     "protected": "true requires --confirm NAME in place of --yes",
-    "description": "shown by `kcli profile list -o wide`",
+    "description": "shown by kcli profile list -o wide",
 }
 """Keys of a profile that are no options of a client, with their meaning. ``cluster_id`` is one: cluster.id."""
 

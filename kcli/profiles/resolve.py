@@ -198,7 +198,7 @@ def no_broker(profile: Profile | None, empty: Pair | None) -> NoBrokerError:
         "no broker is named",
         why="kcli never guesses an address, and no sandbox is running",
         do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F, "
-        "or in a profile: kcli profile add NAME -b HOST:PORT; or start one here: kcli sandbox up",
+        "or in a profile: `kcli profile add NAME -b HOST:PORT`; or start one here: `kcli sandbox up`",
     )
 
 
@@ -228,7 +228,7 @@ def _client_option(key: str, origin: str) -> "dataclasses.Field[Any]":
         raise ConfigError(
             f"{mark} ({origin}) is no option of a client",
             why="it marks a profile",
-            do="write it below [profiles.NAME]; `kcli profile add NAME -X …` does",
+            do="write it below [profiles.NAME]; `kcli profile add NAME -b HOST:PORT -X KEY=VALUE` does",
         )
     near = near_names(key, [*MARKS, *spellings()])
     if mark in MARKS or (near and near[0] in MARKS):

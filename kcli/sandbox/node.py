@@ -89,6 +89,6 @@ class Node:
             raise SandboxError(
                 f"node {self.node_id} of sandbox {self.sandbox.name} is not running",
                 why="it was stopped, or has ended",
-                do="`kcli sandbox logs` shows why it ended",
+                do=f"`kcli sandbox logs {self.sandbox.name}` shows why it ended",
             )
         return found

@@ -163,7 +163,7 @@ class Sandbox:
             raise RefusedError(
                 f"sandbox {self.name} is already up with other settings",
                 why="requested: " + ", ".join(differing),
-                do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
+                do=f"stop it first (`kcli sandbox down {self.name}`), or give this one another name",
             )
 
     def _start(
@@ -277,7 +277,7 @@ class Sandbox:
             raise SandboxError(
                 f"there is no sandbox {self.name}",
                 why="none of that name was started, or it was deleted",
-                do=f"start it: `kcli sandbox up {self.name}`",
+                do=f"`kcli sandbox up {self.name}` starts it, `kcli sandbox status` lists all",
             )
         return state
 

@@ -113,7 +113,7 @@ def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
         raise RefusedError(
             f"sandbox {kept.name} keeps data that does not fit",
             why=problem,
-            do=f"leave the option out, or throw the data away: kcli sandbox down {kept.name} --delete",
+            do=f"leave the option out, or throw the data away: `kcli sandbox down {kept.name} --delete`",
         )
 
 

@@ -11,6 +11,7 @@ from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import kcli, ok, shell
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -116,6 +117,12 @@ def test_a_fenced_broker_is_not_an_unknown_one(line: str) -> None:
     with FakeCluster(3) as cluster:
         cluster.stop(2, fail_over=True)
         refused(cluster, line, 7, "broker 2 is fenced", "kcli cluster describe")
+        said = run(cluster, line).stderr.decode()
+        type_remedy(
+            "`kcli cluster describe` shows it; `kcli configs describe brokers default` shows the default",
+            said,
+            cluster.address(1),
+        )
 
 
 @pytest.mark.parametrize(

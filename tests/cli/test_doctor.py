@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -29,6 +30,7 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.certificates import Authority, now
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -71,9 +73,26 @@ class Here:
         file.chmod(0o600)
         return file
 
+    @property
+    def unused(self) -> Path:
+        """A file with an option that only other clients have."""
+        file = self.authority.folder / "unused.properties"
+        file.write_text("enable.partition.eof=true\n")
+        return file
+
     def peer(self, name: str) -> str:
         """A peer that is no broker; its address."""
         return self.stack.enter_context(Peer(PEERS[name])).address
+
+    def open(self, topic: str) -> None:
+        """A transaction with a record in partition 0."""
+        coordinator = self.cluster.coordinator("transaction", "pay")
+        with RawClient(self.cluster.address(coordinator)) as client:
+            pay = RawTransaction(client, "pay", topic=topic)
+            assert pay.init() == 0
+        with RawClient(self.cluster.address(self.cluster.leader(topic, 0))) as client:
+            pay.client = client
+            assert pay.produce(0, b"x") == 0
 
     def hang(self, topic: str) -> None:
         """A record of a transaction that its coordinator does not have, in partition 0."""
@@ -113,6 +132,7 @@ class Row:
     detail: str
     why: str
     do: str
+    then: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -223,6 +243,27 @@ def held(here: Here) -> None:
     put(here.cluster, "t", 0, 2)
 
 
+def waiting(here: Here) -> None:
+    """The group has read up to an open transaction."""
+    billing(here)
+    here.open("t")
+
+
+def old_transaction(here: Here) -> None:
+    here.open("t")
+    here.stack.enter_context(patch("kcli.flows.doctor.transaction_checks.LONG", -1.0))
+
+
+def rebalancing(here: Here) -> None:
+    billing(here)
+
+    def edit(_request: Any, answer: Any) -> None:
+        for group in answer.groups:
+            group.group_state = "PreparingRebalance"
+
+    here.cluster.replace(DescribeGroupsRequest, edit, times=FOREVER)
+
+
 def behind(here: Here) -> None:
     billing(here)
     put(here.cluster, "t", 0, 9)
@@ -319,11 +360,13 @@ ROWS = [
     Row("no controller", no_controller, "", 3, "cluster", "controller", "failed",
         "no active controller", "no leader is elected", "start the controllers"),
     Row("a broker not online", lambda h: h.cluster.stop(2, fail_over=True) or h.cluster.address(1), "", 0,
-        "cluster", "brokers", "warning", "1 of 2 are not online: 2 (fenced)", "lost contact", "kcli cluster"),
+        "cluster", "brokers", "warning", "1 of 2 are not online: 2 (fenced)", "lost contact",
+        "start them and read their logs; `kcli cluster describe` shows what they host"),
     Row("offline", offline, "", 3,
-        "cluster", "offline partitions", "failed", "single", "no leader", "start the brokers"),
+        "cluster", "offline partitions", "failed", "single", "no leader",
+        "start the brokers that host their replicas; `kcli cluster describe` shows which are missing"),
     Row("under-replicated", followers_gone, "", 0, "cluster", "under-replicated partitions", "warning",
-        "1: t-0", "not in sync", "--under-replicated"),
+        "1: t-0", "not in sync", "and check that they keep up: `kcli topics describe --under-replicated`"),
     Row("below min ISR", below_min_isr, "", 3, "cluster", "min.insync.replicas", "failed",
         "t-0", "NOT_ENOUGH_REPLICAS", "start the brokers"),
     Row("no topics", lambda h: h.stack.enter_context(FakeCluster(1)).address(1), "", 0, "cluster", "partitions", "ok",
@@ -335,16 +378,36 @@ ROWS = [
     Row("no such topic", nothing, "--topic tt", 1, "topic tt", "exists", "failed", "does not exist", "", "mean t?"),
     Row("a topic's rights", nothing, "--topic t", 0, "topic t", "permissions", "ok", "DESCRIBE, READ, WRITE", "", ""),
     Row("may not write", may(1 << 3 | 1 << 8), "--topic t", 0, "topic t", "permissions", "warning",
-        "without WRITE", "may not produce", "kcli acls create --principal User:NAME --operation write --topic t"),
+        "without WRITE", "may not produce",
+        "if it should: `kcli acls create --principal User:NAME --operation write --topic t`"),
     Row("may only describe", may(1 << 8), "--topic t", 4, "topic t", "permissions", "failed",
         "without READ, WRITE", "may not consume it or produce", "--operation read --operation write"),
     Row("a topic's min ISR", below_min_isr, "--topic t", 3, "topic t", "min.insync.replicas", "failed",
         "fewer than 2 replicas in sync: partition 0", "acks=all", "start the brokers"),
     Row("min ISR above the replicas", lambda h: h.cluster.configure("t", min_insync_replicas="9"), "--topic t",
-        7, "topic t", "configuration", "failed", "min.insync.replicas is 9", "always refused", "kcli topics alter t"),
+        7, "topic t", "configuration", "failed", "min.insync.replicas is 9", "always refused",
+        "`kcli topics alter t --set min.insync.replicas=1`, or add replicas"),
+    Row("unclean elections", lambda h: h.cluster.configure("t", unclean_leader_election_enable="true"), "--topic t",
+        0, "topic t", "configuration", "warning", "", "",
+        "`kcli topics alter t --set unclean.leader.election.enable=false`"),
+    Row("one replica", lambda h: h.cluster.create_topic("single", 2, replication=1) and None, "--topic single",
+        0, "topic single", "configuration", "warning", "", "",
+        "add replicas: `kcli reassign plan --topic single --replication-factor 2 moves.json`"),
+    Row("a topic's offline partitions", offline, "--topic single", 3, "topic single", "partitions", "failed",
+        "without a leader", "", "start them: `kcli topics describe single --unavailable` shows which",
+        then="6: the offsets of that partition remain unknown"),
     # a group
+    Row("waiting for an open transaction", waiting, "--group billing", 0, "group billing", "transactions", "warning",
+        "holds readers of committed records back: t-0", "last stable offset, 5",
+        "`kcli txn describe --topic t -p 0` shows when it ends"),
+    Row("rebalancing", rebalancing, "--group billing", 0, "group billing", "state", "warning", "PreparingRebalance",
+        "read nothing", "a member joins and leaves over and over: `kcli groups describe billing`"),
+    Row("open for long", old_transaction, "", 0, "transactions", "open for long", "warning",
+        "t-0: that of pay", "wait at offset", "check its client, or end it: `kcli txn abort pay`"),
+    Row("options of other clients", nothing, "-F {unused}", 0, "client", "configuration", "warning",
+        "options without effect", "other clients", "leave them out, if they were meant for kcli; `kcli help options`"),
     Row("no such group", nothing, "--group billling", 1, "group billling", "exists", "failed",
-        "does not exist", "", "kcli groups list"),
+        "does not exist", "", "`kcli groups list` lists the groups"),
     Row("not authorized", fails(DescribeGroupsRequest, Code.GROUP_AUTHORIZATION_FAILED), "--group g", 4, "group g",
         "exists", "failed", "group g", "GROUP_AUTHORIZATION_FAILED", "kcli acls create"),
     Row("a group's lag", billing, "--group billing", 0, "group billing", "lag", "ok",
@@ -352,12 +415,13 @@ ROWS = [
     Row("lost records", behind, "--group billing", 0, "group billing", "lag", "warning",
         "below the start of the log: t-0", "deleted before the group read them", "auto.offset.reset"),
     Row("held back", held, "--group billing", 1, "group billing", "transactions", "failed",
-        "holds readers of committed records back: t-0", "last stable offset, 5", "kcli txn abort --topic t -p 0"),
+        "holds readers of committed records back: t-0", "last stable offset, 5",
+        "`kcli txn abort --topic t -p 0` ends it"),
     # transactions
     Row("hanging", lambda h: h.hang("t"), "", 1, "transactions", "hanging", "failed",
-        "in t-0", "no coordinator ends", "kcli txn abort --topic t -p 0"),
+        "in t-0", "no coordinator ends", "`kcli txn abort --topic t -p 0`"),
     Row("hanging before 3.0", before_3_0, "", 1, "transactions", "hanging", "failed",
-        "in t-0", "no coordinator ends", "kcli txn abort --topic t -p 0"),
+        "in t-0", "no coordinator ends", "`kcli txn abort --topic t -p 0`"),
     Row("not to be known before 2.8", before_2_8, "", 0, "transactions", "hanging", "skipped",
         "not checked", "before Kafka 2.8", ""),
     Row("no right to see producers",
@@ -370,7 +434,7 @@ ROWS = [
 def test_what_is_wrong_is_found_with_its_cause_and_remedy(here: Here, row: Row) -> None:
     bootstrap = row.prepare(here)
     code, items = here(
-        row.line.format(ca=here.authority.ca, scram=here.scram),
+        row.line.format(ca=here.authority.ca, scram=here.scram, unused=here.unused),
         bootstrap if isinstance(bootstrap, str) else "",
     )
     matching = [
@@ -384,6 +448,8 @@ def test_what_is_wrong_is_found_with_its_cause_and_remedy(here: Here, row: Row) 
     for key in ("why", "do"):
         assert getattr(row, key) in (matching[0][key] or ""), matching[0]
     assert code == row.code, items
+    if "`" in row.do:
+        type_remedy(row.do, matching[0]["do"], here.cluster.address(1), then=row.then)
     if row.status == "failed":
         assert matching[0]["do"], "a failure has a remedy"
         assert matching[0]["code"] in (1, 2, 3, 4, 7)

@@ -8,6 +8,7 @@ import pytest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.flows import leader_elections
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -99,7 +100,9 @@ def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Command) -> Non
     done = elect("--yes -o json", 6)
     assert "no leader was elected for t-0" in done.err
     assert rows(done.items, "status") == [("t", 0, 2, None, "failed"), ("u", 0, 3, 1, "done")]
-    assert "the replica on broker 1 is not in sync" in elect("--topic t --dry-run", 7).err
+    err = elect("--topic t --dry-run", 7).err
+    assert "the replica on broker 1 is not in sync" in err
+    type_remedy("wait until it is; `kcli topics describe --under-replicated`", err, elect.cluster.bootstrap)
     elect.cluster.stop(1, fail_over=True)
     assert "broker 1 is not alive" in elect("--topic t --yes", 7).err
 
@@ -108,6 +111,9 @@ def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE)
     done = elect("--topic t --yes -o json", 7)
     assert "PREFERRED_LEADER_NOT_AVAILABLE" in done.err
+    type_remedy(
+        "its replica is in sync; `kcli topics describe --under-replicated`", done.err, elect.cluster.bootstrap
+    )
     assert [item["status"] for item in done.items] == ["failed"]
 
 

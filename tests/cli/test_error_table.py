@@ -1,18 +1,16 @@
 """What people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
 
 Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
-parts of the three lines of an error; what somebody has to type next is in ``do``, or there is no remedy.
+parts of the three lines of an error; what somebody has to type next is in ``do``, or there is no remedy. The commands in
+it are typed too. More rows are in ``errors``.
 """
 
-import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import split
 
 import pytest
 
-from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -27,51 +25,14 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.cli.error_world import World, world
-from tests.command import KCLI, environment
+from tests.cli.errors import admin, habits, local
+from tests.cli.errors.row import Row, fails, member, silent
+from tests.cli.errors.typing_remedies import command_lines, type_lines, type_remedy
+from tests.command import environment
 from tests.fake.codes import Code
-from tests.fake.script import FOREVER
 from tests.warm_kcli import WarmKcli
 
-Api = type[Request]
-Script = Callable[[World], object]
 FULL = "/dev/full"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """``line``: what is typed behind ``kcli``; ``{words}`` are those of the world. ``do`` has to be said in every row.
-
-    ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
-    """
-
-    line: str
-    code: int
-    what: str
-    why: str
-    do: str
-    script: Script | None = None
-    stdin: bytes = b"a\n"
-    at: str = "{cluster}"
-    env: tuple[tuple[str, str], ...] = ()
-    out: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.line}"
-
-
-def fails(api: Api, code: int) -> Script:
-    """All requests of an API are refused."""
-    return lambda here: here.cluster.fail(api, code, times=FOREVER)
-
-
-def silent(api: Api, after: int = 0) -> Script:
-    """Requests of an API are never answered."""
-    return lambda here: here.cluster.drop(api, "skip", times=FOREVER, after=after)
-
-
-def member(here: World) -> None:
-    """A group has one."""
-    here.member_of("billing")
 
 
 # --- 2: what is typed makes no sense --------------------------------------------------------------------------
@@ -94,7 +55,13 @@ SPELLING = [
         "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
     ),
     Row("groups describe ''", 2, "GROUP is not valid", "name is empty", "--help`"),
-    Row("produce 'my topic'", 2, "is not a valid topic name", "letters, digits, dots", "`kcli topics list`"),
+    Row(
+        "produce 'my topic'",
+        2,
+        "is not a valid topic name",
+        "letters, digits, dots",
+        "`kcli topics list` lists the topics",
+    ),
     Row(
         "topics create orders/eu",
         2,
@@ -102,14 +69,20 @@ SPELLING = [
         "letters, digits, dots",
         "write orders.eu or orders-eu",
     ),
-    Row("produce", 2, "missing argument TOPIC", "it is required", "kcli produce TOPIC"),
-    Row("consume", 2, "missing argument TOPIC", "it is required", "kcli consume TOPIC"),
+    Row("produce", 2, "missing argument TOPIC", "it is required", "name one: `kcli produce TOPIC`, or"),
+    Row("consume", 2, "missing argument TOPIC", "it is required", "name one: `kcli consume TOPIC`, or"),
 ]
 
 HABITS = [
     Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
     Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
-    Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP`"),
+    Row(
+        "groups lag --reset-offsets",
+        2,
+        "no option --reset-offsets",
+        "",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
     Row("groups describe --all-groups", 2, "no option --all-groups", "", "`kcli groups describe --all`"),
     Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
@@ -122,9 +95,7 @@ HABITS = [
     Row("consume orders --limit 5", 2, "no option --limit", "nothing was run", "-n N, --max-messages N"),
     Row("consume orders -K :", 2, "no option -K", "nothing was run", "-f FORMAT prints keys"),
     Row("topics create orders -p 3", 2, "no option -p", "nothing was run", "--partitions N"),
-    Row("sandbox start", 2, "no command 'start'", "other tools", "`kcli sandbox up`"),
     Row("profile create prod", 2, "no command 'create'", "other tools", "`kcli profile add NAME"),
-    Row("config view", 2, "no command 'view'", "other tools", "`kcli config show`"),
     Row(
         "consume orders -o beginning",
         2,
@@ -138,23 +109,38 @@ HABITS = [
 NOT_OURS = [
     Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe GROUP`"),
     Row("group offsets", 2, "no command 'offsets'", "other tools", "`kcli groups lag GROUP`"),
-    Row("groups reset billing", 2, "no command 'reset'", "nothing was run", "`kcli groups rewind GROUP`"),
-    Row("groups seek billing", 2, "no command 'seek'", "nothing was run", "`kcli groups rewind GROUP`"),
+    Row(
+        "groups reset billing",
+        2,
+        "no command 'reset'",
+        "nothing was run",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
+    Row(
+        "groups seek billing",
+        2,
+        "no command 'seek'",
+        "nothing was run",
+        "`kcli groups rewind GROUP --to SPEC`",
+    ),
     Row(
         "mirror a b",
         2,
         "unexpected argument 'b'",
         "named by options",
-        "kcli mirror --from HOST:PORT --to HOST:PORT",
+        "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
     ),
     Row(
-        "schema Grup", 2, "no kind 'Grup'", "no JSON that kcli prints is of this kind", "`kcli schema Group`"
+        "schema Grup",
+        2,
+        "no kind 'Grup'",
+        "no JSON that kcli prints is of this kind",
+        "did you mean `kcli schema Group`? ",
     ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
     Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
-    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC`"),
-    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC`"),
-    Row("topics ls", 2, "no command 'ls'", "other tools", "`kcli topics list`"),
+    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC --set K=V`"),
+    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set K=V`"),
     Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
     Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
     Row(
@@ -169,14 +155,14 @@ NOT_OURS = [
         2,
         "no profile 'prod' (from --profile)",
         "there are none",
-        "kcli profile add",
+        "`kcli profile add NAME -b HOST:PORT` makes one",
     ),
     Row(
         "topics list --context prod",
         2,
         "no profile 'prod' (from --profile)",
         "there are none",
-        "kcli profile add",
+        "`kcli profile add NAME -b HOST:PORT` makes one",
     ),
 ]
 
@@ -238,7 +224,7 @@ NOT_YET = [
     ),
     Row(
         "groups delete billing", 2, "no profile 'prod' (from KCLI_PROFILE)", "there are none",
-        "kcli profile add", env=(("KCLI_PROFILE", "prod"),),
+        "`kcli profile add NAME -b HOST:PORT` makes one", env=(("KCLI_PROFILE", "prod"),),
     ),
     Row(
         "groups list", 2, "no profile 'prod' (from current in {dir}/xdg/kcli/config.toml:1)",
@@ -278,7 +264,7 @@ NOT_YET = [
     ),
     Row(
         "topics list -X read_only=true", 2, "read_only (-X) is no option of a client", "it marks a profile",
-        "[profiles.NAME]",
+        "`kcli profile add NAME -b HOST:PORT -X KEY=VALUE` does",
     ),
     Row(
         "topics list -X ssl.cipher.suites=x", 2, "ssl.cipher.suites (-X) is not supported yet", "1.2 and newer",
@@ -288,8 +274,8 @@ NOT_YET = [
 ]  # fmt: skip
 
 UNUSED = [
-    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "producer option", "`kcli produce` takes it"),
-    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "consumer option", "`kcli consume` takes it"),
+    Row("topics list -X linger.ms=1", 2, "linger.ms has no effect", "producer option", "`kcli produce TOPIC` takes it"),
+    Row("produce orders -X group.id=g", 2, "group.id has no effect", "consumer option", "`kcli consume TOPIC` takes it"),
     Row("consume orders -X session.timeout.ms=1", 2, "session.timeout.ms has no effect", "members", "give -g GROUP"),
     Row("consume orders -X max.poll.records=1", 2, "max.poll.records has no effect", "whole batches", "-n N stops"),
     Row(
@@ -331,7 +317,8 @@ UNUSED = [
 ]  # fmt: skip
 
 CONFIGURATION = [
-    Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
+    Row("topics list", 2, "no broker is named", "kcli never guesses",
+        "or in a profile: `kcli profile add NAME -b HOST:PORT`; or start one here: `kcli sandbox up`", at=""),
     Row("topics list -b ''", 2, "-b names no broker", "perhaps a variable is not set", "give HOST:PORT"),
     Row("topics list -b h:99999", 2, "not the address of a broker", "from 1 to 65535", "-b broker1:9092"),
     Row("topics list -b fe80::1:9092", 2, "not the address", "must be in brackets", "write [fe80::1]:9092"),
@@ -357,8 +344,20 @@ CONFIGURATION = [
 CONSUME = [
     Row("consume orders --grep 'v:('", 2, "is not a filter", "missing ), unterminated", "--grep v:error"),
     Row("consume orders --grep value", 2, "is not a filter", "names no field: k:REGEX", "--grep v:error"),
-    Row("consume orders --where 'value.['", 2, "is not valid at column 8", "expected a field", "kcli help filters"),
-    Row("consume orders --where 'value.n = 1'", 2, "is not valid at column 9", "or the end, not '='", "written =="),
+    Row(
+        "consume orders --where 'value.['",
+        2,
+        "is not valid at column 8",
+        "expected a field",
+        "kcli help filters",
+    ),
+    Row(
+        "consume orders --where 'value.n = 1'",
+        2,
+        "is not valid at column 9",
+        "or the end, not '='",
+        "written ==",
+    ),
     Row(
         "consume orders --where 'status == `5`'",
         2,
@@ -414,7 +413,7 @@ GROUPS = [
     Row("groups rewind billing --from-file {dir}/broken.csv", 2, "line 1", "it has 2 columns", "correct it"),
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
     Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
-    Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
+    Row("groups export", 2, "missing argument GROUP", "required without --all", "or give --all; `kcli groups list`"),
     Row("groups describe --all billing", 2, "--all with names", "--all means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "PreparingRebalance, ", "did you mean Stable?"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
@@ -432,22 +431,28 @@ NOT_THERE = [
     Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
     Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
     Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.3.1"),
-    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
-    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
+    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions",
+        "`kcli topics describe orders` shows its partitions"),
+    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions",
+        "`kcli topics describe orders` shows its partitions"),
     Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "or none that this client may describe",
-        "`kcli topics list`"),
+        "`kcli topics list` lists the topics"),
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders", "describe billing"),
-    Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id", "describe billing --members`"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders",
+        "`kcli groups describe billing` shows its offsets"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "instance id",
+        "`kcli groups describe billing --members` lists the members"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
-    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in", "rewind --journal`"),
+    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in",
+        "`kcli groups rewind --journal` lists the rewinds"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "other topics", "without --topic"),
-    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name", "`kcli sandbox up nope`"),
+    Row("sandbox down nope", 1, "there is no sandbox nope", "of that name",
+        "`kcli sandbox up nope` starts it, `kcli sandbox status`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
@@ -490,7 +495,7 @@ UNREACHABLE = [
     Row(f"topics list {QUICK}", 3, "listing topics", UNTIL, "--timeout", silent(MetadataRequest, after=1)),
     Row(
         f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing are not confirmed", UNTIL,
-        "--undo takes it back", silent(OffsetCommitRequest),
+        "or may yet be: `kcli groups describe GROUP` shows it, --undo", silent(OffsetCommitRequest),
     ),
     Row(
         f"topics create x {QUICK}", 3, "could not create topic x: gave up after", "REQUEST_TIMED_OUT (7)", "overloaded",
@@ -513,11 +518,13 @@ UNREACHABLE = [
         fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     Row(
-        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
-        lambda here: here.without_leader("orders"),
+        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader",
+        "`kcli topics describe orders` shows its replicas",
+        lambda here: here.without_leader("orders"), then="6: the offsets of that partition remain unknown",
     ),
     Row(
-        f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
+        f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)",
+        "records can be lost; `kcli topics describe TOPIC` shows which replicas are in sync",
         fails(ProduceRequest, Code.NOT_ENOUGH_REPLICAS),
     ),
     Row(
@@ -609,7 +616,8 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "has members (1)",
         "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
     ),
-    Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
+    Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)",
+        "`kcli groups remove-members billing MEMBER` removes one that has died", member),
     Row(
         "groups delete-offsets billing -t orders --yes", 7, "were not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
         "stop them first", member,
@@ -622,8 +630,10 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
         "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
-    Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
-    Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed", "`kcli groups rewind"),
+    Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS",
+        "use --if-not-exists to accept a topic that already exists; `kcli topics describe TOPIC` shows it"),
+    Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed",
+        "`kcli groups rewind billing --to SPEC` moves them"),
     Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: there is no committed offset", "", "--to"),
     Row(
         "consume orders -g g -X group.instance.id=i -e", 7, "taken over group.instance.id i", "FENCED_INSTANCE_ID",
@@ -648,14 +658,20 @@ REFUSED = [
 ]  # fmt: skip
 
 CHECKS = [
-    Row("groups lag billing --max-lag 1", 8, "10 records behind", "--max-lag allows at most 1", "--watch`"),
+    Row(
+        "groups lag billing --max-lag 1",
+        8,
+        "10 records behind",
+        "--max-lag allows at most 1",
+        "`kcli groups lag billing --watch` shows",
+    ),
     Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5m", "--watch`"),
 ]
 
 TABLE = [
     *SPELLING, *HABITS, *NOT_OURS, *COUNTS, *NOT_YET, *UNUSED, *CONFIGURATION,
     *CONSUME, *PRODUCE, *GROUPS, *NOT_THERE, *UNREACHABLE, *FORBIDDEN, *DATA,
-    *PARTLY, *REFUSED, *CHECKS,
+    *PARTLY, *REFUSED, *CHECKS, *habits.ROWS, *local.ROWS, *admin.ROWS,
 ]  # fmt: skip
 
 
@@ -678,6 +694,7 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
         row.script(here)
     try:
         code, said = run(kcli, here, row, tmp_path)
+        check_remedy(kcli, here, row, tmp_path, said)
     finally:
         here.tidy()
     assert code == row.code, said
@@ -688,6 +705,11 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
     assert row.do, "what is to be done?"
 
 
+def test_a_note_names_a_command_that_works(here: World, kcli: WarmKcli, tmp_path: Path) -> None:
+    _, said = run(kcli, here, Row("sandbox status", 0, "", "", ""), tmp_path)
+    type_remedy("there is no sandbox; `kcli sandbox up` starts one", said, here.words["cluster"])
+
+
 @pytest.mark.case("R15")
 def test_sixty_rows_and_every_code() -> None:
     assert len(TABLE) >= 60
@@ -695,16 +717,26 @@ def test_sixty_rows_and_every_code() -> None:
     assert len({(row.line, row.why, row.script, row.env) for row in TABLE}) == len(TABLE)
 
 
-def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:
-    """The command of a row to its end: exit status and stderr. A row with variables of its own starts Python anew."""
-    arguments = [word.format(**here.words) for word in split(row.line)]
+def check_remedy(kcli: WarmKcli, here: World, row: Row, folder: Path, said: str) -> None:
+    """Types each command of what is to be done, in the same situation."""
+    if row.first is not None:
+        row.first(here)
+    lines = [line for _, _, do in errors(said) for line in command_lines(do)]
+    type_lines(lines, here.words, variables_of(here, row, folder), folder, then=row.then, mend=row.mends)
+    if row.mends:
+        assert lines
+        assert run(kcli, here, row, folder)[0] == 0
+
+
+def variables_of(here: World, row: Row, folder: Path) -> dict[str, str]:
     variables = {name: value.format(**here.words) for name, value in row.env}
-    variables = environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
-    if row.env:
-        done = subprocess.run(
-            [*KCLI, *arguments], capture_output=True, timeout=60, check=False, env=variables
-        )
-        return done.returncode, done.stderr.decode()
+    return environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
+
+
+def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:
+    """The command of a row to its end: exit status and stderr."""
+    arguments = [word.format(**here.words) for word in split(row.line)]
+    variables = variables_of(here, row, folder)
     (folder / "in").write_bytes(row.stdin)
     files = {"stdin": str(folder / "in"), "out": row.out or str(folder / "out"), "err": str(folder / "err")}
     code = kcli.run(arguments, variables, **files)

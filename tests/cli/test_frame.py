@@ -166,11 +166,21 @@ def test_usage_errors_are_three_lines_and_2(arguments: list[str], what: str, do:
     assert do in said[2]
 
 
-@pytest.mark.parametrize("word", ["beginning", "end", "-5", "10", "s@1700000000000"])
-def test_kcats_o_option_is_explained(word: str) -> None:
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [
+        ("beginning", "--offset beginning"),
+        ("end", "--offset end"),
+        ("-5", "--offset -5"),
+        ("10", "--offset 10"),
+        ("s@1700000000000", "--since 1700000000000"),
+        ("e@1700000000000", "--until 1700000000000"),
+    ],
+)
+def test_kcats_o_option_is_explained(word: str, option: str) -> None:
     done = kcli("consume", "orders", "-o", word)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--offset" in lines_of(done)[2]
+    assert option in lines_of(done)[2]
     assert ("--from-beginning" in done.stderr) == (word == "beginning")
 
 

@@ -342,7 +342,7 @@ def test_create(arguments: tuple[str, ...], expected: list[int], cluster: FakeCl
     assert offsets(cluster, "new") == expected
     again = kcli("create", "new", *arguments, "--yes", code=7)
     assert "group new already exists" in again.stderr
-    assert "do: `kcli groups rewind new` moves them" in again.stderr
+    assert "do: `kcli groups rewind new --to SPEC` moves them" in again.stderr
     kcli("rewind", "new", "--undo", "--yes")
     assert offsets(cluster, "new") == []
 

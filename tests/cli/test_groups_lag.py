@@ -20,6 +20,7 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import KCLI, environment, kcli, ok, run, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -201,6 +202,11 @@ def test_of_many_groups_that_exceed_a_limit_the_worst_are_named(cluster: FakeClu
     done = kcli("groups", "lag", "--max-lag", "0", bootstrap=cluster.bootstrap)
     assert done.returncode == 8
     (line,) = [line for line in done.stderr.decode().splitlines() if "behind" in line]
+    type_remedy(
+        "see the lag of each group above; `kcli groups lag --watch` shows",
+        done.stderr.decode(),
+        cluster.bootstrap,
+    )
     assert "6 groups are too far behind, the furthest of them: late-0 10 records, late-1 9 records, " in line
     assert b"--max-lag allows at most 0" in done.stderr
 

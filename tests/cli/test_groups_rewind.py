@@ -19,6 +19,7 @@ from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
@@ -159,11 +160,17 @@ def test_undo_reverts_the_last_commit_of_a_group_and_redo_restores_it(
     assert offsets(cluster, "new") == [0, 0, 0]
 
 
-def test_undo_of_what_is_not_there_is_1_and_of_another_group_2(rewind: Kcli) -> None:
+def test_undo_of_what_is_not_there_is_1_and_of_another_group_2(cluster: FakeCluster, rewind: Kcli) -> None:
     assert "no rewind of group g" in rewind("g", "--undo", code=1).stderr
     rewind("g", "--to", "earliest", "--yes")
     (journal,) = rewind.journals()
-    assert "is of group g" in rewind("u", f"--undo={journal.stem}", code=2).stderr
+    said = rewind("u", f"--undo={journal.stem}", code=2).stderr
+    assert "is of group g" in said
+    unjudged = rewind("g", f"--check={journal.stem}", code=7).stderr
+    type_remedy("see what is committed now: `kcli groups describe g --offsets`", unjudged, cluster.bootstrap)
+    type_remedy(
+        f"`kcli groups rewind g --undo={journal.stem}`", said, cluster.bootstrap, state=str(rewind.state)
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,32 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import command
+from tests.fake.codes import Code
+from tests.fake.raw_client import batch
+from tests.fake.script import FOREVER
+from tests.fault.administering import Member
+from tests.fault.mirror_command import command, mirrored
 
 Age = Callable[[FakeCluster], object]
 
@@ -136,3 +153,162 @@ def test_topics_are_created_with_defaults_only_where_brokers_have_some(
     assert not cluster.seen(CreateTopicsRequest)
     both = ("--partitions", "1", "--replication-factor", "1")
     assert command("topics", "create", "new", *both, *dry_run, "-b", cluster.bootstrap).code == 0
+
+
+def without_group_deletion(cluster: FakeCluster) -> None:
+    cluster.hide(DeleteGroupsRequest)
+
+
+def without_offset_deletion(cluster: FakeCluster) -> None:
+    cluster.hide(OffsetDeleteRequest)
+
+
+def without_elections(cluster: FakeCluster) -> None:
+    cluster.hide(ElectLeadersRequest)
+
+
+def without_unclean_elections(cluster: FakeCluster) -> None:
+    cluster.cap_versions({ElectLeadersRequest: 0})
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "--yes", ""])
+@pytest.mark.parametrize(
+    ("age", "line", "what"),
+    [
+        (without_group_deletion, "groups delete g", "does not offer DeleteGroups"),
+        (without_group_deletion, "groups delete --match g*", "does not offer DeleteGroups"),
+        (without_offset_deletion, "groups delete-offsets g -t t", "does not offer OffsetDelete"),
+        (without_elections, "elect-leaders", "does not offer ElectLeaders"),
+        (without_elections, "elect-leaders --unclean", "does not offer ElectLeaders"),
+        (without_unclean_elections, "elect-leaders --unclean", "cannot do what this ElectLeaders requests"),
+    ],
+)
+def test_a_plan_is_refused_before_it_is_shown_where_brokers_lack_the_act(
+    age: Age, line: str, what: str, how: str
+) -> None:
+    """These requests have no ``validateOnly``: a plan that no broker can carry out would end with 0 in a dry run."""
+    with FakeCluster(2, topics={"t": 3}) as cluster:
+        commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(0)})
+        cluster.move_leader("t", 0, 2)
+        cluster.move_leader("t", 2, -1 if "unclean" in line else 2)
+        age(cluster)
+        done = command(*line.split(), *how.split(), "-b", cluster.bootstrap)
+    assert (done.code, done.out) == (7, ""), done
+    assert what in done.err.splitlines()[0]
+
+
+@pytest.mark.parametrize("dry_run", ["--dry-run", "--yes"])
+def test_a_group_that_brokers_cannot_hold_is_refused_by_the_plan(
+    cluster: FakeCluster, tmp_path: Path, dry_run: str
+) -> None:
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(0)})
+    cluster.append("t", 0, batch(b"record"))
+    Member(cluster, "g")
+    cluster.cap_versions({JoinGroupRequest: 3})
+    rewind = ("groups", "rewind", "g", "--to", "latest", "--all-topics", "-b", cluster.bootstrap)
+    done = command(*rewind, "--live", dry_run)
+    assert done.code == 7, done
+    assert "kcli: group g cannot be rewound while it runs" in done.err
+    assert "cannot do what this JoinGroup requests" in done.err
+    assert "Undo afterwards" not in done.out + done.err
+    stopping = command(*rewind, dry_run)
+    assert (stopping.code, "--live" in stopping.err) == (7, False), stopping
+    assert "do: stop them and try again" in stopping.err
+    (tmp_path / "g.csv").write_text("g,t,0,1\n")
+    done = command("groups", "import", str(tmp_path / "g.csv"), dry_run, "-b", cluster.bootstrap)
+    assert "do: stop its members and try again" in done.err
+    assert (done.code, "--live" in done.err) == (7, False), done
+
+
+@pytest.mark.parametrize("dry_run", ["--dry-run", "--yes"])
+def test_an_undo_that_would_delete_commits_is_refused_where_brokers_keep_them(
+    cluster: FakeCluster, dry_run: str
+) -> None:
+    assert (
+        command("groups", "create", "g", "-t", "t", "--from", "latest", "--yes", "-b", cluster.bootstrap).code
+        == 0
+    )
+    without_offset_deletion(cluster)
+    done = command("groups", "rewind", "g", "--undo", dry_run, "-b", cluster.bootstrap)
+    assert done.code == 7, done
+    assert "does not offer OffsetDelete" in done.err
+
+
+def test_groups_are_synced_from_brokers_that_cannot_wait_for_transactions(cluster: FakeCluster) -> None:
+    """Before 2.5. What they return is never ahead of the group."""
+    cluster.append("t", 0, batch(b"record"))
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(1)})
+    cluster.cap_versions({OffsetFetchRequest: 6})
+    with FakeCluster(1, topics={}, cluster_id="there") as target:
+        done = mirrored(cluster, target, "--sync-groups", "g")
+        assert (done.code, "1 of 1 committed offset set" in done.err) == (0, True), done
+
+
+def without_sources(cluster: FakeCluster) -> None:
+    """Kafka 0.11 and 1.0: their DescribeConfigs says not where a value comes from."""
+    cluster.cap_versions({DescribeConfigsRequest: (0, 0)})
+
+
+def without_sizes(cluster: FakeCluster) -> None:
+    cluster.hide(DescribeLogDirsRequest)
+
+
+@pytest.mark.parametrize(
+    ("age", "line", "what"),
+    [
+        (without_sources, "topics describe t", "share no version of DescribeConfigs"),
+        (without_sizes, "topics list --with-size", "does not offer DescribeLogDirs"),
+        (without_sizes, "cluster describe --log-dirs", "does not offer DescribeLogDirs"),
+    ],
+)
+def test_what_is_shown_without_the_part_that_brokers_lack_is_partly_done(
+    cluster: FakeCluster, age: Age, line: str, what: str
+) -> None:
+    age(cluster)
+    done = command(*line.split(), "-b", cluster.bootstrap)
+    assert (done.code, what in done.err) == (6, True), done
+    assert done.out
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_topic_that_is_never_deleted_says_what_enables_that(cluster: FakeCluster, old: bool) -> None:
+    """Before Kafka 1.0 brokers accept the request, do nothing and answer at its deadline, by default."""
+    if old:
+        cluster.hide(CreatePartitionsRequest)
+    cluster.fail(DeleteTopicsRequest, Code.REQUEST_TIMED_OUT, times=FOREVER)
+    done = command("topics", "delete", "t", "--yes", "--timeout", "1s", "-b", cluster.bootstrap)
+    assert (done.code, "delete.topic.enable=true" in done.err) == (3, old), done
+
+
+def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_record(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(b"line\n")
+    cluster.cap_versions({OffsetFetchRequest: 6})
+    line = ("produce", "t", str(tmp_path / "in"), "--transactional-id", "x", "-b", cluster.bootstrap)
+    done = command(*line, "--checkpoint", str(tmp_path / "checkpoint"))
+    assert (done.code, "do: leave out one of them" in done.err) == (7, True), done
+    assert not cluster.seen(ProduceRequest)
+    assert command(*line).code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["configs describe groups g", "configs alter groups g --set consumer.session.timeout.ms=50000 --yes"],
+)
+def test_a_kind_of_configuration_that_brokers_do_not_know_is_refused_at_once(
+    cluster: FakeCluster, line: str
+) -> None:
+    """Kafka 1.1 and 2.0 return the resource with the kind 0."""
+
+    def forget(_request: object, answer: Any) -> None:
+        for row in answer.results:
+            row.resource_type, row.error_code, row.configs = 0, Code.INVALID_REQUEST, []
+
+    def without_features(_request: object, answer: Any) -> None:
+        answer.supported_features = []
+
+    cluster.replace(ApiVersionsRequest, without_features, times=FOREVER)
+    cluster.replace(DescribeConfigsRequest, forget, times=FOREVER)
+    done = command(*line.split(), "--timeout", "1s", "-b", cluster.bootstrap)
+    assert (done.code, "has no configuration on these brokers" in done.err) == (7, True), done

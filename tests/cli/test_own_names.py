@@ -215,6 +215,7 @@ CHANGES = {
     "delete --match": ("groups", "delete", "--match", "NAME"),
     "delete-offsets": ("groups", "delete-offsets", "NAME", "-t", "one"),
     "consume -g": ("consume", "one", "-e", "-g", "NAME"),
+    "configs alter": ("configs", "alter", "groups", "NAME", "--set", "consumer.session.timeout.ms=50000"),
 }
 
 
@@ -239,6 +240,32 @@ def test_a_change_of_a_group_wants_its_name(
     if name == GROUPS[1]:
         done = kcli(*line, "--confirm", name, bootstrap=changeable.bootstrap)
         assert done.returncode == 0 if change != "consume -g" else done.returncode in (0, 5), done.stderr
+
+
+@pytest.mark.parametrize("change", ["rewind", "import", "copy", "delete", "delete-offsets", "configs alter"])
+def test_the_plan_of_a_dry_run_says_what_a_group_is(
+    change: str, changeable: FakeCluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "offsets.csv"
+    file.write_text("one,0,0\n")
+    for name in (GROUPS[1], "billing"):
+        commit(changeable, name, {T0: OffsetAndMetadata(7)})
+    line = [{"NAME": GROUPS[1], "FILE": str(file)}.get(word, word) for word in CHANGES[change]]
+    if change == "copy":
+        commit(changeable, "billing", {T0: OffsetAndMetadata(0)})
+    done = kcli(*line, "--dry-run", bootstrap=changeable.bootstrap)
+    assert done.returncode == 0, done.stderr
+    assert f"{GROUPS[1]} is kcli's own and {own_group_note(GROUPS[1])}" in done.stdout.decode()
+
+
+def test_the_positions_of_a_job_are_not_translated_as_those_of_a_group(changeable: FakeCluster) -> None:
+    at = changeable.bootstrap
+    line = ("mirror", "--from", at, "--to", at, "-t", "one", "--map-topic", "one=two", "--sync-groups")
+    done = kcli(*line, GROUPS[1], "--until-caught-up", "--yes", bootstrap=at)
+    assert done.returncode == 2
+    assert f"it is {own_group_note(GROUPS[1])}" in done.stderr.decode()
+    with Admin(bootstrap_servers=at) as admin:
+        assert "two" not in {topic.name for topic in admin.list_topics()}
 
 
 def test_several_groups_are_not_changed_with_one_of_kclis_own_among_them(changeable: FakeCluster) -> None:
@@ -267,6 +294,12 @@ def test_a_change_of_a_topic_wants_its_name(line: tuple[str, ...], changeable: F
     assert done.returncode == 2, said
     assert own_topic_purpose(STATE_TOPIC) in said
     assert f"do: give --confirm {STATE_TOPIC}" in said
+
+
+def test_the_plan_of_a_dry_run_says_what_a_topic_is(changeable: FakeCluster) -> None:
+    line = ("topics", "alter", STATE_TOPIC, "--set", "retention.ms=1000", "--dry-run")
+    done = kcli(*line, bootstrap=changeable.bootstrap)
+    assert own_topic_purpose(STATE_TOPIC) in done.stdout.decode()
 
 
 def test_a_topic_of_kclis_own_is_internal_in_json(cluster: FakeCluster) -> None:

@@ -94,7 +94,7 @@ def test_a_missing_permission_is_not_waited_for(cluster: FakeCluster, line: str)
 @pytest.mark.parametrize("line", ["topics describe opem", "consume opem", "produce opem FILE"])
 def test_a_name_that_is_refused_may_be_a_mistake(cluster: FakeCluster, line: str) -> None:
     """With ACLs brokers refuse every name for which there is none, existing or not."""
-    assert "do: did you mean open? If not, have it granted: kcli acls create" in run(cluster, line).err
+    assert "do: did you mean open? If not, have it granted: `kcli acls create" in run(cluster, line).err
 
 
 def test_a_topic_that_does_not_exist_is_still_missing(cluster: FakeCluster) -> None:

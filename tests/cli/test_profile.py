@@ -17,6 +17,7 @@ from kcli.profiles.profile import MARKS
 from kcli.profiles.resolve import resolve
 from kcli.profiles.sources import Sources
 from kcli.sandbox.errors import SeveralSandboxesError
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
@@ -75,9 +76,17 @@ def items(done: Done) -> list[dict[str, object]]:
     return found
 
 
+def test_an_option_that_is_not_imported_names_its_help(kcli: Kcli, home: Path) -> None:
+    file = home / "kafkactl.yml"
+    file.write_text("contexts: {default: {brokers: [h:1], producer: {partitioner: hash}}}")
+    said = kcli("profile", "import", str(file), "--format", "kafkactl").err
+    type_remedy("of another client; see `partitioner` in `kcli help options`", said)
+
+
 def test_profiles_are_added_used_listed_and_removed(kcli: Kcli, home: Path) -> None:
     path = home / "config/kcli/config.toml"
-    assert "there are no profiles" in kcli("profile", "list").err
+    said = kcli("profile", "list").err
+    type_remedy("there are no profiles; add one: `kcli profile add NAME -b HOST:PORT`", said, "h:1")
     added = kcli(
         "profile", "add", "prod", "-b", "h:1,h:2", "-X", "security.protocol=SASL_SSL", "-X", "read_only=true", "-X",
         "sasl.password_command=pass show x", "-X", "cluster_id=Qx", "-X", "request.timeout.ms=5000", "--client-id", "me",
@@ -485,7 +494,7 @@ def test_a_mark_of_a_profile_in_a_variable_is_named_as_one(kcli: Kcli, home: Pat
 )
 def test_plans_say_what_is_known_of_the_user(options: str, said: str) -> None:
     resolved = resolve(Sources(flags={"bootstrap.servers": "h:1"}, properties=options.split()))
-    assert cluster_name(resolved) == ("h:1", said)
+    assert cluster_name(resolved)[:2] == ("h:1", said)
 
 
 def test_a_secret_command_has_the_time_that_is_given(kcli: Kcli, home: Path) -> None:

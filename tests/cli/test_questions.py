@@ -75,6 +75,7 @@ class World:
                 (self.folder / "password").write_text("new")
                 (self.folder / "password").chmod(0o600)
             case _, "groups remove-members":
+                commit(self.cluster, "live", {TopicPartition("t", 0): OffsetAndMetadata(1)})
                 self._stack.enter_context(
                     others(self.cluster.bootstrap, "t", "live", 1, client_id=MEMBER, **QUICK)
                 )

@@ -16,6 +16,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.types import TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -264,7 +265,7 @@ def test_what_is_done_at_once_is_read_back_and_can_be_undone(reassign: Reassign)
     assert [(row["partition"], row["status"]) for row in done.items] == [(0, "done")]
     assert replicas(reassign.cluster) == [[4, 2, 1], [2, 3, 1], [3, 1, 2]]
     assert "moved the replicas of 1 partition, read back" in done.err
-    assert "t-0: `kcli elect-leaders`" in done.err
+    type_remedy("t-0: `kcli elect-leaders` makes", done.err, reassign.cluster.bootstrap)
     undo = done.err.partition("go back with: kcli reassign run ")[2].strip()
     reassign(f"run {undo} --yes")
     assert replicas(reassign.cluster)[0] == [1, 2, 3]
@@ -295,7 +296,12 @@ def test_nothing_is_moved_without_an_answer_or_in_a_dry_run(reassign: Reassign) 
 def test_a_file_that_is_outdated_is_7(reassign: Reassign, moves: dict[str, list[int]], what: str) -> None:
     path = reassign.file({"t-1": [4, 1, 2]} | moves)
     for more in ("--yes", "--dry-run"):
-        assert what in reassign(f"run {path} {more}", 7).err
+        err = reassign(f"run {path} {more}", 7).err
+        assert what in err
+    if "alive" in what:
+        type_remedy("start it, or make a new plan with `kcli reassign plan`", err, reassign.cluster.bootstrap)
+    else:
+        type_remedy("make a new plan with `kcli reassign plan`", err, reassign.cluster.bootstrap)
     assert reassign.moves_sent == 0
 
 
@@ -322,7 +328,10 @@ def test_a_file_that_is_outdated_is_7(reassign: Reassign, moves: dict[str, list[
             "has t-0 twice",
         ),
         ("[" * 100_000, "it is not JSON"),
-        ('{"partitions":[\n{"topic":"t","topic":"u"}]}', "(line 2: partitions[0] has the member 'topic' a second time"),
+        (
+            '{"partitions":[\n{"topic":"t","topic":"u"}]}',
+            "(line 2: partitions[0] has the member 'topic' a second time",
+        ),
         ('{"partitions":[{"topic":"t","partition":' + "9" * 5000 + "}]}", "has no partition"),
     ],
 )
@@ -342,10 +351,15 @@ def test_log_dirs_that_leave_the_choice_to_the_broker_are_accepted(reassign: Rea
 
 
 def test_a_partition_that_is_being_moved_is_not_moved_again(held: Reassign) -> None:
-    held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    begun = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    type_remedy("`kcli reassign status --watch` shows how far", begun.err, held.cluster.bootstrap)
     done = held(f"run {held.file({'t-0': [3, 2, 4]})} --yes", 7)
     assert "it is being moved already" in done.err
-    assert "kcli reassign cancel --topic t" in done.err
+    type_remedy(
+        "wait for it with `kcli reassign status --watch`, or cancel it: `kcli reassign cancel --topic t`",
+        done.err,
+        held.cluster.bootstrap,
+    )
     assert "nothing is to be moved" not in done.err
     same = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes -o json", 7)
     assert "nothing is to be moved" not in same.err
@@ -456,8 +470,10 @@ def test_a_throttle_that_cannot_be_removed_is_said_and_removed_later(held: Reass
     held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 2MB/s --yes")
     held.cluster.finish_reassignment("t", 0)
     held.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, where="t", times=FOREVER)
-    assert "was not removed" in held("status", 6).err
+    done = held("status", 6)
+    assert "was not removed" in done.err
     held.cluster.heal()
+    type_remedy("`kcli reassign status` removes what is left of it", done.err, held.cluster.bootstrap)
     held("status")
     assert held.throttles == {}
 
@@ -513,7 +529,11 @@ def test_a_move_that_another_client_cancels_is_7(held: Reassign) -> None:
         patch.setattr("kcli.commands._reassign_run.VISIBLE_WITHIN", 0.1)
         done = held(f"run {held.file({'t-0': [1, 2, 4]})} --watch --yes -o json", 7)
     other.join()
-    assert "the move was cancelled or replaced by another client" in done.err
+    type_remedy(
+        "the move was cancelled or replaced by another client: `kcli reassign status` shows",
+        done.err,
+        held.cluster.bootstrap,
+    )
     assert [row["status"] for row in done.items] == ["failed"]
 
 
@@ -553,6 +573,9 @@ def test_status_of_a_file_that_was_not_run_is_8(reassign: Reassign) -> None:
     done = reassign(f"status {reassign.file({'t-0': [1, 2, 4], 'none-0': [1]})} -o json", 8)
     assert [row["state"] for row in done.items] == ["missing", "differs"]
     assert "kcli reassign run" in done.err
+    path = reassign.file({"t-0": [1, 2, 4]})
+    done = reassign(f"status {path}", 8)
+    type_remedy(f"`kcli reassign run {path}` moves them", done.err, reassign.cluster.bootstrap)
 
 
 def test_status_can_wait_for_the_end(held: Reassign) -> None:
@@ -602,4 +625,6 @@ def test_a_cancellation_that_does_not_show_is_7(held: Reassign, monkeypatch: pyt
         place.replicas, place.adding, place.removing = [1, 2, 4, 3], [4], [3]
 
     held.cluster.intercept(ListPartitionReassignmentsRequest, again, times=FOREVER)
-    assert "the moves of t-0 were not cancelled" in held("cancel --all --yes", 7).err
+    done = held("cancel --all --yes", 7)
+    assert "the moves of t-0 were not cancelled" in done.err
+    type_remedy("see `kcli reassign status`", done.err, held.cluster.bootstrap)

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.create_partitions import CreatePartitionsReques
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.flows import config_changes
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError
 from tests.fake.script import FOREVER
@@ -336,4 +337,5 @@ def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
     topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=1)
     done = topics("alter orders --set retention.ms=5 --yes -o json", 6)
     assert "topic orders was changed, but not read back" in done.err
+    type_remedy("`kcli configs describe topics orders` shows what is set", done.err, topics.cluster.bootstrap)
     assert [row["status"] for row in done.items] == ["unknown"]

@@ -17,6 +17,7 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kcli.core.types import ProducerRecord
 from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -165,12 +166,24 @@ def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World
     """Brokers leave out of the list what the client may not describe: its live transactions look like hanging ones."""
     world.hang("ghost")
     world.cluster.forget_transaction("ghost")
-    assert [row["state"] for row in world("list --topic t -o json").items] == ["Hanging"]
+    listed = world("list --topic t -o json")
+    assert [row["state"] for row in listed.items] == ["Hanging"]
+    type_remedy(
+        "nothing ends one but `kcli txn abort --topic TOPIC -p N`",
+        listed.err,
+        world.cluster.bootstrap,
+        TOPIC="t",
+        N="1",
+    )
     world.cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
     done = world("list --topic t -o json", 4)
     assert [row["state"] for row in done.items] == ["Unknown"]
     assert "may not describe all transactional ids" in done.err
-    assert "--operation describe --transactional-id '*'" in done.err
+    type_remedy(
+        "have it granted: `kcli acls create --principal User:NAME --operation describe --transactional-id '*'`",
+        done.err,
+        world.cluster.bootstrap,
+    )
     assert [row["state"] for row in world("describe --topic t -p 1 -o json", 4).items] == ["unknown"]
     world("abort --topic t -p 1 --yes", 4)
     assert world.sent(WriteTxnMarkersRequest) == 0
@@ -187,7 +200,7 @@ def test_a_partition_is_explained_with_its_remedy(world: World) -> None:
     assert (row["state"], row["transactional_id"]) == ("open", "pay")
     assert (row["start_offset"], row["last_stable"], row["end"], row["waiting"]) == (3, 3, 7, 4)
     text = world("describe --topic t -p 0")
-    assert "to end it now: kcli txn abort --topic t -p 0" in text.err
+    assert "to end it now: `kcli txn abort --topic t -p 0`" in text.err
     assert row["ends_at"][:16] in text.err
 
 
@@ -323,6 +336,11 @@ def test_a_transaction_that_is_being_ended_is_not_touched(world: World) -> None:
         for line in ("abort pay --yes", "abort --topic t --yes"):
             done = world(line, 7)
             assert "its state is PrepareCommit: it was told to commit" in done.err
+        type_remedy(
+            "check that the leaders of all its partitions are running: `kcli txn describe pay`",
+            done.err,
+            world.cluster.bootstrap,
+        )
         assert [row["state"] for row in world("describe --topic t -p 0 -o json").items] == ["ending"]
     finally:
         pay.client.close()
@@ -374,6 +392,7 @@ def test_a_marker_that_does_not_show_is_a_failure(world: World) -> None:
     done = world("abort --topic t -p 1 --yes --timeout 300ms -o json", 7)
     assert [row["status"] for row in done.items] == ["failed"]
     assert "its marker did not show" in done.err
+    type_remedy("`kcli txn describe --topic t -p 1` shows its state", done.err, world.cluster.bootstrap)
 
 
 # --- brokers that lack something ----------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ DEFAULTS = {
     "max.message.bytes": "1048588",
     "message.timestamp.type": "CreateTime",
     "min.insync.replicas": "1",
+    "unclean.leader.election.enable": "false",
     "retention.bytes": "-1",
     "retention.ms": "604800000",
     "segment.bytes": "1073741824",

@@ -115,10 +115,12 @@ def turns(
             one.poll()
 
 
-def raised_by(one: Member) -> KcliError:
-    """What its polls raise, sooner or later."""
+def raised_by(one: Member, *others: Member) -> KcliError:
+    """What its polls raise, sooner or later; the others are polled, too."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
+        for other in others:
+            other.poll()
         try:
             one.poll()
         except KcliError as error:

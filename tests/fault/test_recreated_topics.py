@@ -16,7 +16,6 @@ from kcli.core import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CommitFailedError, DataLossError, TransactionAbortableError
-from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
@@ -83,8 +82,6 @@ def test_a_run_that_ends_because_of_it_commits_the_other_topics_only(
             assert process.stdout.readline()
         cluster.append("u", 0, batch(b"last"))
         assert process.stdout.readline() == b"last\n"
-        # else a coordinator of KIP-848 may take the old partitions away first, and the run reads the new ones
-        cluster.hold(ConsumerGroupHeartbeatRequest, times=FOREVER)
         recreate(cluster)
         _, err = process.communicate(timeout=40)
     assert process.returncode == 5
@@ -295,6 +292,20 @@ def test_a_commit_by_name_that_is_sent_again_is_not_stored_in_a_topic_that_came_
         assert offsets(cluster) == {}
 
 
+def test_a_commit_by_name_is_not_sent_again_while_brokers_do_not_know_the_topic(cluster: FakeCluster) -> None:
+    """Between two attempts it may be created again; the second one would then be stored for it."""
+    offer(cluster, BY_NAME)
+    with member(cluster, **UNNOTICED) as one:
+        read_all(one)
+        cluster.hold(FetchRequest, times=FOREVER)
+        cluster.delete_topic("t")
+        before = len(cluster.seen(OffsetCommitRequest))
+        waiting = one.consumer.commit_async()
+        one.consumer.poll(1)
+        assert len(cluster.seen(OffsetCommitRequest)) - before <= 1
+        assert not waiting.done
+
+
 @pytest.mark.parametrize(("version", "more"), [(BY_NAME, 1), (BY_ID, 0)])
 def test_only_a_last_commit_by_name_costs_a_request_for_metadata(
     cluster: FakeCluster, version: int, more: int
@@ -373,3 +384,46 @@ def test_offsets_that_wait_for_their_topic_are_not_committed_in_one_that_comes_m
         assert failed
         producer.abort_transaction(PATIENCE)
         assert offsets(cluster, "g2") == {}
+
+
+@pytest.mark.parametrize("count", [2, 1, 3], ids=["as many", "fewer", "more"])
+def test_partitions_that_come_back_are_those_of_another_topic(cluster: FakeCluster, count: int) -> None:
+    """A coordinator of KIP-848 takes away those of a topic that is deleted, and assigns those of the new one."""
+    with member(cluster, group_protocol="consumer") as one:
+        turns(lambda: len(one.read) == 20, one)
+        cluster.delete_topic("t")
+        turns(lambda: not one.partitions, one)
+        cluster.create_topic("t", count)
+        cluster.append("t", 0, batch(*[b"new"] * 20))
+        assert isinstance(raised_by(one), TopicRecreatedError)
+        assert b"new" not in one.values
+        assert one.consumer.metrics().rebalances > 2
+
+
+def test_a_rebalance_hides_no_other_topic(cluster: FakeCluster) -> None:
+    """The partitions are revoked and assigned again before any fetch has shown it."""
+    with (
+        member(cluster, partition_assignment_strategy="range", **UNNOTICED) as one,
+        member(cluster, None, partition_assignment_strategy="range") as other,
+    ):
+        turns(lambda: len(one.read) == 20, one)
+        recreate_unnoticed(cluster)
+        other.subscribe("u")
+        assert isinstance(raised_by(one, other), TopicRecreatedError)
+        assert b"new" not in one.values
+
+
+def test_a_seek_in_the_new_topic_is_remembered_when_its_partitions_come_back(cluster: FakeCluster) -> None:
+    """The application has been told once."""
+    with (
+        member(cluster, partition_assignment_strategy="range") as one,
+        member(cluster, None, partition_assignment_strategy="range") as other,
+    ):
+        turns(lambda: len(one.read) == 20, one)
+        recreate(cluster)
+        assert isinstance(raised_by(one), TopicRecreatedError)
+        for partition in one.partitions:
+            one.consumer.seek(partition, 0)
+        turns(lambda: one.values.count(b"new") == 40, one)
+        other.subscribe("u")
+        turns(lambda: other.partitions and one.values.count(b"new") == 80, one, other)

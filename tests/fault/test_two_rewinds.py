@@ -102,6 +102,28 @@ def test_a_rewind_over_another_one_says_so_and_its_undo_restores_that(
     assert committed(cluster) == theirs
 
 
+def test_a_commit_that_may_have_been_replaced_unseen_makes_a_rewind_unsure(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    """Another client commits, the rewind commits over it, and neither response arrives: the next try finds its own."""
+
+    def ahead(sent: Any) -> bool:
+        return not getattr(sent, "require_stable", False)
+
+    first = Kcli(cluster, tmp_path, "groups", "rewind", "g", "--yes", "-o", "json")
+    held = cluster.hold(OffsetFetchRequest, after=2, when=ahead)
+    cluster.swallow(OffsetFetchRequest, "skip", nth=3, when=ahead)
+    one = first.start("--to", "5")
+    held.wait()
+    commit(cluster, "g", {T0: OffsetAndMetadata(9), T1: OffsetAndMetadata(9)})
+    cluster.swallow(OffsetCommitRequest, "reset")
+    held.release()
+    out, err = one.communicate(timeout=60)
+    assert one.returncode == 6, err
+    assert {item["status"] for item in json.loads(out)["items"]} == {"unknown"}
+    assert "no response" in err
+
+
 @pytest.mark.parametrize("undone", [False, True], ids=["set", "deleted"])
 def test_a_slow_link_does_not_make_a_rewind_unsure(
     cluster: FakeCluster, tmp_path: Path, undone: bool

@@ -19,6 +19,7 @@ from kcli.core.protocol.messages.describe_producers import (
 )
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -105,7 +106,6 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
         (text,) = said(heard)
         assert text.startswith(f"t-0: {WAITS} 1 since 20")
         assert f"for producer {number} (epoch 0) whose transaction is open since offset 1" in text
-        assert "`kcli txn describe --topic t -p 0` shows" in text
         wrote = cluster.log("t", 0).batches[1].max_timestamp
         assert consumer.waiting() == {
             T0: OpenTransaction(1, 1, 3, consumer.waiting()[T0].since_ms, number, 0, wrote)
@@ -118,6 +118,13 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
         assert consumer.waiting() == {}
     asked = cluster.seen(DescribeProducersRequest)
     assert [seen.node for seen in asked] == [cluster.leader("t", 0)]
+    with opened(cluster, 0):
+        type_remedy(
+            "`kcli txn describe --topic t -p 0` shows whether its transaction.timeout.ms ends it or it hangs, and "
+            "`kcli txn abort --topic t -p 0` ends it",
+            text,
+            cluster.bootstrap,
+        )
 
 
 @pytest.mark.case("P17")

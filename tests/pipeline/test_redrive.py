@@ -77,7 +77,9 @@ def test_a_record_is_sent_as_it_was_with_one_more_replay() -> None:
     )
     now = TO_TOPIC._replace(keep_timestamps=False)
     assert replayed(one, decide(one, now), now).timestamp is None
-    assert replayed(record(timestamp=-1), Decision("orders", "", 0), TO_TOPIC).timestamp == -1  # none, as it was
+    assert (
+        replayed(record(timestamp=-1), Decision("orders", "", 0), TO_TOPIC).timestamp == -1
+    )  # none, as it was
 
 
 def test_a_reason_is_what_a_header_says() -> None:

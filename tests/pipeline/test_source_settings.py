@@ -10,6 +10,7 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.spark.source_settings import SETTINGS, SourceSettings, settings_of, settings_to_json
+from tests.cli.errors.typing_remedies import type_remedy
 
 PASSWORD = "canary-4711"
 BROKER = {"bootstrap.servers": "h:9092"}
@@ -98,7 +99,11 @@ def test_settings_survive_json() -> None:
         ({"offset": "@+1h"}, "offset is in the future", ""),
         ({"since": "1h", "until": "2h"}, "until is before since", "exchange"),
         ({"since": "17321800000"}, "since, until or offset is wrong", ""),
-        ({"since": "soon"}, "since, until or offset is wrong", ""),
+        (
+            {"since": "soon"},
+            "since, until or offset is wrong",
+            "`kcli help times` and `kcli help offsets` list what",
+        ),
         ({"minPartitions": "0"}, "minPartitions=0", ""),
         ({"failOnDataLoss": "maybe"}, "failOnDataLoss=maybe", ""),
         ({"headers": "flat"}, "headers=flat", ""),
@@ -111,3 +116,5 @@ def test_a_wrong_option_is_refused(options: dict[str, str], what: str, do: str) 
         settings_of({**BROKER, **options})
     assert what in str(caught.value)
     assert do in caught.value.do
+    if "`" in do:
+        type_remedy("`kcli help times` and `kcli help offsets` list what", caught.value.do)

@@ -52,4 +52,6 @@ def _execute(
 ) -> int:
     """``live_command`` does the same to a group with members; empty where there is none."""
     plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
+    if admin.lacks("hold_group") is not None:
+        live_command = ""
     return confirm_and_execute(inv, admin, advise_stopping(plan, lambda _group: live_command), failures)

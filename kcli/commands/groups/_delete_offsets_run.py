@@ -22,6 +22,7 @@ def run(inv: Invocation, name: str, scopes: Sequence[TopicPartitions]) -> int:
     """The exit status."""
     with open_admin(inv) as admin:
         connect(inv, admin)
+        admin.require("delete_offsets")
         found = described_groups(inv, admin, [name])
         committed = without_errors(inv, admin.fetch_offsets(dict.fromkeys(found)) if found else {})
         if not committed:

@@ -21,6 +21,7 @@ def delete(inv: Invocation, names: Sequence[str], match: str | None) -> int:
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
+        admin.require("delete_groups")
         if match is not None:
             matching = [row.group_id for row in listed_groups(inv, admin, match)]
             names = unique((*names, *matching))

@@ -53,8 +53,11 @@ def confirm_and_execute(
     ``exported``: stdout has the plan as a csv already, so neither plan nor report go there, and only --yes executes it.
     """
     plan_only = inv.dry_run or (exported and not inv.yes) or not plan.possible
+    asks = plan.possible and (inv.yes or any(map(text.changes, plan.groups)))
+    name, danger = _own_group(plan) if asks else (None, None)
     if plan_only and not exported and plan.groups:
         shown = text.plan_text(plan, inv.cluster_name, dry=True)
+        shown = shown if danger is None else f"{shown}\n{danger}."
         show_plan_only(inv, shown, rows.PLAN, rows.plan_rows(plan), plan.cluster)
     also = refusal_codes(_refused(plan), possible=plan.possible)
     remarks = partial(report_remarks, inv, plan_remarks(plan, failures))
@@ -64,13 +67,12 @@ def confirm_and_execute(
     until = live.barriers.until if live is not None else None
     limit = None if until is None else TimeLimit(until, _RELEASED)
     shown = text.plan_text(plan, inv.cluster_name)
-    if not inv.yes and not any(map(text.changes, plan.groups)):
+    if not asks:
         show_plan(inv, shown)
         remarks()
         reports = [unchanged_report(group) for group in plan.groups]
         done = report_executed(inv, plan.cluster, reports, None if exported else kind, tried=False)
         return inv.finish(done=done, also=also)
-    name, danger = _own_group(plan)
     confirm(
         inv,
         shown,

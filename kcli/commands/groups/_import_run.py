@@ -53,8 +53,10 @@ def run(
         plan, failures = survey_import(
             admin, cluster, targets, request, words, wall_ms(), partial(time_spans, admin)
         )
-        partly = path == STDIN or bool(scopes)
-        plan = advise_stopping(plan, lambda one: "" if partly else _live_command(offsets, path, one, request))
+        not_live = path == STDIN or bool(scopes) or admin.lacks("hold_group") is not None
+        plan = advise_stopping(
+            plan, lambda one: "" if not_live else _live_command(offsets, path, one, request)
+        )
         return confirm_and_execute(inv, admin, plan, failures, kind="OffsetImportReport")
 
 

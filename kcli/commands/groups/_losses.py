@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from shlex import quote
 
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -91,7 +92,7 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
         NON_EMPTY_GROUP,
         what,
         message=f"it has {counted(len(group.members), 'member')}: {named(group.members)}",
-        do=f"stop them first; `kcli groups remove-members {group.group_id}` removes members that have died",
+        do=f"stop them first; `kcli groups remove-members {quote(group.group_id)} MEMBER` removes one that has died",
     )
 
 

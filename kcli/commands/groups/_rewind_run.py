@@ -46,6 +46,9 @@ _WOULD_WAIT = Remedies(
     "stop its application; or without --dry-run, --wait waits for that",
 )
 
+_NOT_LIVE = replace(BY_REWIND, members="stop them and try again; --wait waits for their end")
+"""For brokers that cannot keep members out."""
+
 
 def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     """The exit status."""
@@ -155,7 +158,11 @@ class _Run:
             live=self.live,
             hold=self.hold_limit is not None,
             held=None if self.inv.dry_run else barriers.descriptions,
-            remedies=BY_REWIND if self.flags["wait"] is None else _WAITED if self.waits else _WOULD_WAIT,
+            remedies=(_WAITED if self.waits else _WOULD_WAIT)
+            if self.flags["wait"] is not None
+            else BY_REWIND
+            if admin.lacks("hold_group") is None
+            else _NOT_LIVE,
         )
         return survey_when_ready(admin, cluster, request, wait if self.waits else None)
 

@@ -293,7 +293,7 @@ def restorable(folder: str) -> Manifest:
         raise ConfigError(
             f"{folder} is no complete export",
             why=f"it has no {MANIFEST}, which an export writes at last",
-            do="name the folder of a `kcli pipeline export`, or run that again to its end",
+            do="name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again to its end",
         )
     if found.format == "raw":
         raise ConfigError(

@@ -20,7 +20,7 @@ from kcli.pipeline.sql_text import Rewritten, rewrite
 from kcli.serde.names import SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import open_serdes
 
-_WITHOUT_SPARK = "`kcli consume --where` filters without Spark"
+_WITHOUT_SPARK = "`kcli consume TOPIC --where EXPR` filters without Spark"
 
 
 class FolderExistsError(KcliError):
@@ -58,7 +58,7 @@ def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], st
         raise usage(
             "kcli pipeline query: -o parquet without a folder",
             why="the last argument is the folder that is written",
-            do=f"kcli pipeline query {given[0]} --sql … -o parquet DIR",
+            do=f"`kcli pipeline query {given[0]} --sql SQL -o parquet DIR`",
         )
     folder = given[-1] if "://" in given[-1] else os.path.abspath(given[-1])
     if os.path.lexists(folder):

@@ -189,7 +189,7 @@ class _Run:
                 raise NotFoundError(
                     f"topic {name} does not exist",
                     why=f"the header {self.routing.header} of some records names it; nothing was sent",
-                    do=f"kcli topics create {name}, or leave these records out: --where",
+                    do=f"`kcli topics create {name}`, or leave these records out: --where",
                 )
             if isinstance(found, KcliError):
                 raise found

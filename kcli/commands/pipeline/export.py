@@ -110,7 +110,7 @@ def export(inv: Invocation, /, topics: tuple[str, ...], folder: str, **flags: An
         raise usage(
             "kcli pipeline export: a topic and a folder are required",
             why=f"only {folder!r} is named",
-            do="kcli pipeline export TOPIC DIR",
+            do="`kcli pipeline export TOPIC DIR`",
         )
     from kcli.commands.pipeline._export_run import run  # not for --help
 

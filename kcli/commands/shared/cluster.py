@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
-from kcli.core.errors import KcliError
+from kcli.core.errors import AuthError, KcliError
 from kcli.core.options import ClientOptions
 from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
@@ -22,6 +22,8 @@ _CREATES = (
     "this command never creates a topic by requesting its metadata",
     "leave it out; `kcli topics create TOPIC` creates one",
 )
+
+_NO_PERMISSION = 4
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -99,12 +101,22 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
+def part_missing(inv: Invocation, error: KcliError) -> None:
+    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4."""
+    denied = isinstance(error, AuthError) or error.exit_code == _NO_PERMISSION
+    inv.failed(error, partly=not denied)
+
+
+def without_errors(
+    inv: Invocation,
+    found: Mapping[K, T | KcliError],
+    report: Callable[[Invocation, KcliError], None] = Invocation.failed,
+) -> dict[K, T]:
     """What was found; errors are reported and count for the exit code."""
     good: dict[K, T] = {}
     for key, value in found.items():
         if isinstance(value, KcliError):
-            inv.failed(value)
+            report(inv, value)
         else:
             good[key] = value
     return good

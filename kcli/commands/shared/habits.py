@@ -15,9 +15,9 @@ _GROUP_VERBS = {
     "--list": "`kcli groups list` does that",
     "--delete": "`kcli groups delete GROUP` does that",
     "--delete-offsets": "`kcli groups delete-offsets GROUP -t TOPIC` does that",
-    "--reset-offsets": "`kcli groups rewind GROUP` does that, with --to or Kafka's --to-earliest, --to-datetime, …",
-    "--all-groups": "`kcli groups rewind --all-groups`, `kcli groups describe --all`, `kcli groups export --all`; "
-    "`kcli groups lag` and `kcli groups list` show all groups unless some are named",
+    "--reset-offsets": "`kcli groups rewind GROUP --to SPEC` does that; Kafka's --to-earliest, --to-datetime, … work too",
+    "--all-groups": "`kcli groups rewind --all-groups --all-topics --to SPEC`, `kcli groups describe --all`, "
+    "`kcli groups export --all`; `kcli groups lag` and `kcli groups list` show all groups unless some are named",
     "--state": "`kcli groups describe GROUP --state`, or `kcli groups list --state STATE`",
     "--members": "`kcli groups describe GROUP --members`",
     "--offsets": "`kcli groups describe GROUP --offsets`",
@@ -28,7 +28,7 @@ _TOPIC_VERBS = {
     "--list": "`kcli topics list` does that",
     "--create": "`kcli topics create TOPIC` does that",
     "--delete": "`kcli topics delete TOPIC` does that",
-    "--alter": "`kcli topics alter TOPIC` does that",
+    "--alter": "`kcli topics alter TOPIC --set K=V` does that",
     "--topic": "topics are named without a flag: `{path} TOPIC`",
 }
 
@@ -40,16 +40,18 @@ _USER_VERBS = {
     "--add-config": "`kcli users set NAME` sets a password, which it asks for; --mechanism and --iterations choose how",
     "--delete-config": "`kcli users delete NAME --mechanism SCRAM-SHA-512` does that",
     "--entity-name": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
-    "--entity-type": "`kcli users` is about users only: leave it out",
+    "--entity-type": "leave it out: `kcli users list NAME` and the commands beside it are about users only",
     "--user": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
     "--password": "leave it out: `kcli users set NAME` asks for it, or reads it with --password-file FILE",
 }
 
 _EVERYWHERE = {
     "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
-    "--property": "`kcli consume -f FORMAT` chooses what is printed of a record, `kcli produce -f PATTERN` what is read",
-    "--formatter": "`kcli consume -s SERDE` decodes keys and values, `kcli consume -f FORMAT` chooses what is printed",
-    "--group-id": "a group is named with -g GROUP in `kcli consume`, and without a flag elsewhere",
+    "--property": "`kcli consume TOPIC -f FORMAT` chooses what is printed of a record, `kcli produce TOPIC -f PATTERN` "
+    "what is read",
+    "--formatter": "`kcli consume TOPIC -s SERDE` decodes keys and values, `kcli consume TOPIC -f FORMAT` chooses what "
+    "is printed",
+    "--group-id": "a group is named with -g in `kcli consume TOPIC -g GROUP`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
     "--zookeeper": "brokers are named with -b HOST:PORT; Kafka clients no longer use ZooKeeper",
     "--consumer.config": "a file of client options is given with -F FILE",
@@ -118,7 +120,9 @@ _ADD_CONFIG = {
 }
 _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
 _CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
-_ENTITY = "`kcli quotas alter --user NAME` chooses whose quotas, as --client-id and --ip do"
+_ENTITY = (
+    "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` says whose, as --client-id and --ip do"
+)
 
 _LOAD = {
     **dict.fromkeys(("--messages", "--count", "--num-messages", "-n"), "--num-records N"),
@@ -126,7 +130,8 @@ _LOAD = {
         ("--producer-props", "--consumer-props", "--props"), "a client option is given with -X KEY=VALUE"
     ),
     **dict.fromkeys(
-        ("--size", "--message-size"), "--record-size SIZE, as in `kcli perf produce --record-size 1KiB`"
+        ("--size", "--message-size"),
+        "--record-size SIZE, as in `kcli perf produce -t TOPIC --num-records N --record-size 1KiB`",
     ),
     "--threads": "--processes N sends or reads from several processes",
 }
@@ -178,26 +183,32 @@ _OTHER_TOOLS = {
         ),
         **dict.fromkeys(("lag", "lags"), "`kcli groups lag`"),
         **dict.fromkeys(
-            ("reset", "reset-offsets", "reset-offset", "rewind", "seek"), "`kcli groups rewind GROUP`"
+            ("reset", "reset-offsets", "reset-offset", "rewind", "seek"),
+            "`kcli groups rewind GROUP --to SPEC`",
         ),
         "offsets": "`kcli topics offsets TOPIC` for a topic's, `kcli groups describe GROUP` for a group's",
         "version": "`kcli --version`",
         **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
         **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
-        **dict.fromkeys(("security", "permissions"), "`kcli acls list`, `kcli acls create`"),
+        **dict.fromkeys(
+            ("security", "permissions"),
+            "`kcli acls list`, `kcli acls create --principal User:NAME --operation read --topic TOPIC`",
+        ),
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
         **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
         "transact": "`kcli produce TOPIC --transactional-id ID`",
-        **dict.fromkeys(("producer-perf-test", "bench", "benchmark"), "`kcli perf produce`"),
-        "consumer-perf-test": "`kcli perf consume`",
-        **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e`"),
+        **dict.fromkeys(
+            ("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"
+        ),
+        "consumer-perf-test": "`kcli perf consume -t TOPIC`",
+        **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
     },
     "kcli groups": {
         "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` the lag",
         **dict.fromkeys(
             ("reset", "seek", "reset-offsets", "reset-offset", "set-offsets", "set", "commit", "alter"),
-            "`{path} rewind GROUP`, with --to earliest, --to @-1h, --to 1200, …",
+            "`{path} rewind GROUP --to SPEC`, as in --to earliest, --to @-1h, --to 1200",
         ),
         **dict.fromkeys(("ls", "get"), "`{path} list`"),
         **dict.fromkeys(("show", "state"), "`{path} describe GROUP`"),
@@ -209,7 +220,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("clone", "duplicate"), "`{path} copy A B`"),
         **dict.fromkeys(("dump", "backup", "save"), "`{path} export GROUP`"),
         **dict.fromkeys(("restore", "load"), "`{path} import FILE`"),
-        **dict.fromkeys(("kick", "evict"), "`{path} remove-members GROUP`"),
+        **dict.fromkeys(("kick", "evict"), "`{path} remove-members GROUP MEMBER`"),
     },
     "kcli users": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
@@ -228,7 +239,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
             ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
-            "`{path} alter TOPIC` changes settings with --set, the number of partitions with --partitions",
+            "`{path} alter TOPIC --set K=V` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),
         **dict.fromkeys(
             ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
@@ -241,37 +252,44 @@ _OTHER_TOOLS = {
         ),
     },
     "kcli configs": {
-        **dict.fromkeys(("list", "ls", "get", "show", "view"), "`{path} describe topics NAME`"),
-        **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics NAME --set K=V`"),
-        **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics NAME --unset K`"),
+        **dict.fromkeys(("list", "ls", "get", "show", "view"), "`{path} describe topics TOPIC`"),
+        **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics TOPIC --set K=V`"),
+        **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics TOPIC --unset K`"),
     },
     "kcli acls": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
-        **dict.fromkeys(("add", "new", "grant", "allow", "set"), "`{path} create`"),
-        **dict.fromkeys(("rm", "remove", "revoke"), "`{path} delete`"),
-        "deny": "`{path} create --deny`",
+        **dict.fromkeys(
+            ("add", "new", "grant", "allow", "set"),
+            "`{path} create --principal User:NAME --operation read --topic TOPIC`",
+        ),
+        **dict.fromkeys(("rm", "remove", "revoke"), "`{path} delete --principal User:NAME`"),
+        "deny": "`{path} create --principal User:NAME --operation read --topic TOPIC --deny`",
     },
     "kcli quotas": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),
-        **dict.fromkeys(("set", "add", "create", "update"), "`{path} alter --user NAME --set K=V`"),
-        **dict.fromkeys(("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset K`"),
+        **dict.fromkeys(
+            ("set", "add", "create", "update"), "`{path} alter --user NAME --set producer_byte_rate=1MB/s`"
+        ),
+        **dict.fromkeys(
+            ("rm", "remove", "delete", "unset"), "`{path} alter --user NAME --unset producer_byte_rate`"
+        ),
     },
     "kcli reassign": {
-        "generate": "`{path} plan`",
+        "generate": "`{path} plan FILE`",
         **dict.fromkeys(("execute", "start", "apply", "exec"), "`{path} run FILE`"),
         **dict.fromkeys(("verify", "list", "ls", "describe", "show"), "`{path} status`"),
-        **dict.fromkeys(("abort", "stop"), "`{path} cancel`"),
+        **dict.fromkeys(("abort", "stop"), "`{path} cancel --topic TOPIC`"),
     },
     "kcli txn": {
         **dict.fromkeys(("ls", "find-hanging", "hanging"), "`{path} list`"),
         **dict.fromkeys(("show", "get", "info"), "`{path} describe ID`"),
-        **dict.fromkeys(("kill", "cancel", "stop", "fence"), "`{path} abort`"),
+        **dict.fromkeys(("kill", "cancel", "stop", "fence"), "`{path} abort ID`"),
     },
     "kcli perf": {
-        **dict.fromkeys(("producer", "write", "send"), "`{path} produce`"),
-        **dict.fromkeys(("consumer", "read"), "`{path} consume`"),
-        **dict.fromkeys(("latency", "end-to-end", "e2e-latency"), "`{path} e2e`"),
-        "diff": "`{path} compare`",
+        **dict.fromkeys(("producer", "write", "send"), "`{path} produce -t TOPIC --num-records N`"),
+        **dict.fromkeys(("consumer", "read"), "`{path} consume -t TOPIC`"),
+        **dict.fromkeys(("latency", "end-to-end", "e2e-latency"), "`{path} e2e -t TOPIC`"),
+        "diff": "`{path} compare BEFORE AFTER`",
     },
     "kcli profile": {
         **dict.fromkeys(("ls", "get-contexts"), "`{path} list`"),
@@ -300,12 +318,12 @@ _OTHER_TOOLS = {
         "log": "`{path} logs`",
     },
     "kcli pipeline": {
-        **dict.fromkeys(("sql", "select"), "`{path} query`"),
-        **dict.fromkeys(("backup", "dump"), "`{path} export`"),
-        **dict.fromkeys(("restore", "load"), "`{path} import`"),
-        **dict.fromkeys(("copy", "replicate"), "`{path} mirror`"),
-        **dict.fromkeys(("compare", "diff"), "`{path} verify`"),
-        "redrive": "`{path} replay`",
+        **dict.fromkeys(("sql", "select"), "`{path} query TOPIC --sql SQL`"),
+        **dict.fromkeys(("backup", "dump"), "`{path} export TOPIC DIR`"),
+        **dict.fromkeys(("restore", "load"), "`{path} import DIR`"),
+        **dict.fromkeys(("copy", "replicate"), "`{path} mirror --from HOST:PORT --to HOST:PORT -t TOPIC`"),
+        **dict.fromkeys(("compare", "diff"), "`{path} verify --from HOST:PORT --to HOST:PORT -t TOPIC`"),
+        "redrive": "`{path} replay TOPIC --to TOPIC`",
     },
 }
 """Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands in which they are tried."""

@@ -19,6 +19,7 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, To
 
 if TYPE_CHECKING:
     from kcli.core.admin import (  # noqa: F401 - which operations has
+        abilities,
         acls,
         elections,
         fencing,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         records,
         users,
     )
+    from kcli.core.admin.abilities import Act
     from kcli.core.admin.acls import AclBinding, AclFilter
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
@@ -529,6 +531,19 @@ class Admin:
         ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``fencing``.
         """
         return operations.fencing.fence_producers(self.cluster, self._coordinators(), timeouts, self._start())
+
+    def lacks(self, act: Act) -> KcliError | None:
+        """Why none of the brokers that were contacted so far can do ``act``; None if one can.
+
+        That one need not be the broker that has to do it: in a cluster of several versions the act itself may fail.
+        """
+        self.connect()
+        return self.cluster.lacks(*operations.abilities.NEEDS[act])
+
+    def require(self, act: Act) -> None:
+        """Raises what ``lacks`` returns."""
+        if (error := self.lacks(act)) is not None:
+            raise error
 
     def close(self) -> None:
         """Closes the connections."""

@@ -54,6 +54,10 @@ _TYPES = {
 }
 
 
+_UNKNOWN = 0
+"""What brokers return for a kind of resource that they do not know, with an error."""
+
+
 class ConfigKind(IntEnum):
     """The type of a configured resource, with Kafka's numbers."""
 
@@ -171,7 +175,10 @@ def describe_configs(
     ) -> Iterator[tuple[ConfigResource, int | KcliError, list[ConfigEntry]]]:
         known = _by_wire(part.keys)
         for row in response.results:
-            if resource := known.get((row.resource_type, row.resource_name)):
+            resource = known.get((row.resource_type, row.resource_name))
+            if resource is None and row.resource_type == _UNKNOWN:
+                resource = next((one for one in known.values() if one.name == row.resource_name), None)
+            if resource is not None:
                 needs = _needs(resource, "DESCRIBE_CONFIGS")
                 outcome = verdict(
                     row.error_code, f"describing the configuration of {resource}", row.error_message, needs

@@ -15,7 +15,7 @@ METADATA_VERSION = "metadata.version"
 
 _LAST_LEVELS = {
     1: "3.0", 2: "3.1", 3: "3.2", 7: "3.3", 8: "3.4", 11: "3.5", 14: "3.6", 19: "3.7", 20: "3.8", 21: "3.9",
-    25: "4.0", 27: "4.1", 29: "4.2", 30: "4.3",
+    25: "4.0", 27: "4.1", 29: "4.2", 30: "4.3", 33: "4.4",
 }  # fmt: skip
 """The last level of metadata.version that each release of Kafka has (org.apache.kafka.server.common.MetadataVersion)."""
 

@@ -201,6 +201,8 @@ def create_topics(
         return order_of_controller(
             cluster, names, request, codes, "could not create topic", already, deadline, operation="CREATE"
         )
+    except NotValidatedError:
+        raise
     except UnsupportedError as error:
         unchecked = isinstance(error, NotValidatedError)
         if unchecked or not defaults or CreateTopicsRequest.api_name not in error.what:

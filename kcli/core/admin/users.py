@@ -48,6 +48,8 @@ FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 16_384
 """What brokers accept (org.apache.kafka.controller.ScramControlManager)."""
 
 _SALT_BYTES = 32
+SEE = "`kcli users list` shows the credentials"
+"""The remedy where it is not known which there are."""
 
 
 class ScramMechanism(IntEnum):
@@ -129,7 +131,7 @@ def describe_scram_credentials(
                 found[row.user] = NotFoundError(
                     f"user {row.user} has no SCRAM credentials",
                     why="none was set, or the name is spelt differently",
-                    do="`kcli users list` lists the users",
+                    do=SEE,
                 )
             else:
                 where = f"describing SCRAM credentials of user {row.user}"
@@ -232,7 +234,7 @@ def _verdict(
         return NotFoundError(
             f"user {key.user} has no {mechanism_name(key.mechanism)} credential",
             why="none was set, or it was deleted already",
-            do="`kcli users list` lists the users with their mechanisms",
+            do=SEE,
         )
     return _refused(code, f"{'setting' if change else 'deleting'} {key}", message, "ALTER")
 

@@ -44,7 +44,7 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.loop import Loop
 from kcli.core.net.timers import Timer
 from kcli.core.options import ClientOptions
-from kcli.core.protocol.api import Request
+from kcli.core.protocol.api import Request, choose_version
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.types import Node
 
@@ -243,6 +243,18 @@ class Cluster:
             offer = self.brokers.offer(node, CONTROL)
             if offer is not None:
                 yield node, offer
+
+    def lacks(self, api: type[Request], lowest: int = 0) -> UnsupportedError | None:
+        """Why no broker that was contacted so far serves ``api``, in version ``lowest`` at least; None if one does."""
+        found = None
+        for node, offer in self.offers():
+            try:
+                choose_version(api, offer.apis, node, lowest=lowest)
+            except UnsupportedError as error:
+                found = found or error
+            else:
+                return None
+        return found
 
     def ensure_topics(self, topics: Iterable[str], deadline: float) -> ClusterView:
         """Returns when metadata has an entry (possibly an error) for each of ``topics``."""

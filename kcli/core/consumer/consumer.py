@@ -617,7 +617,7 @@ class Consumer:
         if offset.topic_id != NO_UUID:
             return offset
         state, topic = self._subscription.get(tp), self.cluster.view.topics.get(tp.topic)
-        read = state.topic_id if state is not None else None
+        read = state.topic_id if state is not None else self._subscription.topic_ids.get(tp.topic)
         return offset._replace(topic_id=read or (topic.id if topic is not None else NO_UUID))
 
     def _must_have_group(self) -> Group:

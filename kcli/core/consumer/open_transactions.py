@@ -172,7 +172,8 @@ def _sentence(wait: Wait) -> str:
         f"{wait.tp}: read_committed waits at offset {wait.offset} since {_time(wait.since_ms)} for "
         f"{whom} whose transaction is open since offset {begin}{wrote}; "
         f"`kcli txn describe --topic {wait.tp.topic} -p {wait.tp.partition}` shows whether its "
-        "transaction.timeout.ms ends it or it hangs, and `kcli txn abort` ends it; "
+        f"transaction.timeout.ms ends it or it hangs, and `kcli txn abort --topic {wait.tp.topic} -p "
+        f"{wait.tp.partition}` ends it; "
         "isolation.level=read_uncommitted reads past it"
     )
 

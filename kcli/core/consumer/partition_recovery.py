@@ -130,7 +130,7 @@ class PartitionRecovery:
             self.retry_later(state, error, now, patience=self._patience)
 
     def was_recreated(self, topic: TopicView, state: PartitionState) -> bool:
-        """Whether the topic's name now belongs to a different topic than at the start (by topic id).
+        """Whether the topic's name now belongs to a different topic than the one that was read (by topic id).
 
         Lagging brokers return stale metadata, so two metadata responses must say so. Nothing is read in between.
         """
@@ -138,7 +138,7 @@ class PartitionRecovery:
             return True  # until a seek
         if topic.id == NO_UUID or state.topic_id in (None, topic.id):
             if topic.id != NO_UUID:
-                state.topic_id = topic.id
+                self._subscription.identify(state, topic.id)
                 self._suspected.pop(state.tp, None)
             return False
         version = self._cluster.view.version

@@ -44,11 +44,11 @@ class PartitionState:
     ``epoch`` is the leader epoch of the record before ``position``, ``fetch_epoch`` of the one before ``fetch_from``
     (−1: not known). ``checked_epoch`` is the leader epoch at which the log was last validated up to ``fetch_from``
     (KIP-320). ``by_policy``: the consumer chose the start itself, so it may choose again. ``committed`` is the group's
-    last known committed offset. ``topic_id`` is the id of the topic that the position belongs to, that of the topic when
-    it was first seen: offsets mean nothing in another topic of the same name. ``replaced_by`` is the id of that other
-    topic, once it is found, until a seek: only a seek is about the new one. ``read_replica`` is the preferred read
-    replica named by the leader, until ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it is
-    FAILED: the same object that a poll raised or will raise.
+    last known committed offset. ``topic_id`` is the id of the topic that the position belongs to: offsets mean nothing in
+    another topic of the same name. ``replaced_by`` is the id of that other topic, once it is found, until a seek: only a
+    seek is about the new one. ``read_replica`` is the preferred read replica named by the leader, until
+    ``replica_until`` (KIP-392; −1: read from the leader). ``error`` is why it is FAILED: the same object that a poll
+    raised or will raise.
     """
 
     __slots__ = (
@@ -141,14 +141,6 @@ class PartitionState:
         """
         return OffsetAndMetadata(self.position, "", self.epoch, self.topic_id or NO_UUID)
 
-    def moved(self, offset: int, epoch: int) -> None:
-        """The position is set anew: in the topic that replaced the one read before, if there is one."""
-        self.position = self.fetch_from = offset
-        self.epoch = self.fetch_epoch = epoch
-        self.not_before = 0.0
-        if self.replaced_by is not None:
-            self.topic_id, self.replaced_by = self.replaced_by, None
-
     def reads(self, topic_id: bytes) -> bool:
         """Whether an offset of the topic with this id (all zeros: not known) is one of the topic that is read."""
         return self.replaced_by is None and (self.topic_id is None or topic_id in (NO_UUID, self.topic_id))
@@ -168,10 +160,14 @@ class Subscription:
 
     Of thousands of assigned partitions few change at a time: components that act on changes use ``watch_changes``, and
     ``in_phase`` examines no other partitions. ``unsettled`` are those that cannot be read before something is known.
+
+    ``topic_ids`` are those of the topics that are read. They are kept when partitions are taken away: a coordinator takes
+    those of a deleted topic, and then assigns those of the one that was created in its place.
     """
 
     def __init__(self) -> None:
         self._states: dict[TopicPartition, PartitionState] = {}
+        self.topic_ids: dict[str, bytes] = {}
         self.get: Callable[[TopicPartition], PartitionState | None] = self._states.get
         """The state of an assigned partition."""
         self.unsettled: dict[TopicPartition, None] = {}
@@ -199,6 +195,8 @@ class Subscription:
         """
         for tp in [tp for tp in self._states if tp not in spans]:
             self.remove_partition(tp)
+        for topic in self.topic_ids.keys() - {tp.topic for tp in spans}:
+            del self.topic_ids[topic]
         for tp, span in spans.items():
             state = self._states.get(tp)
             if state is None or span.start is not None:
@@ -207,10 +205,16 @@ class Subscription:
                 self._keep(state, span)
 
     def add_partition(self, tp: TopicPartition, span: Span) -> None:
-        """Adds the partition to the assignment."""
+        """Adds the partition to the assignment. A start that is given is an offset of the topic that is there now."""
         self.remove_partition(tp)
-        self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
-        self._changed(self._states[tp])
+        state = self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
+        state.topic_id = self.topic_ids.get(tp.topic) if span.start is None else None
+        self._changed(state)
+
+    def identify(self, state: PartitionState, topic_id: bytes) -> None:
+        """The topic of the partition was seen, for the first time or as the one it was."""
+        if state.topic_id is None:
+            state.topic_id = self.topic_ids[state.tp.topic] = topic_id
 
     def remove_partition(self, tp: TopicPartition) -> None:
         """Removes the partition: what was fetched of it is dropped."""
@@ -226,16 +230,14 @@ class Subscription:
 
         ``epoch`` is that of the record before, if known: then the log is validated before it is read.
         """
-        state = self._states[tp]
-        state.moved(offset, epoch)
+        state = self._moved(tp, offset, epoch)
         state.checked_epoch = -1
         state.phase, state.reset_to = Phase.READING, None
         state.version = self._next_version()
 
     def reset_position(self, tp: TopicPartition, reset_to: int) -> None:
         """Continues where ListOffsets finds ``reset_to``: a timestamp in ms, LATEST or EARLIEST."""
-        state = self._states[tp]
-        state.moved(UNKNOWN, state.epoch)
+        state = self._moved(tp, UNKNOWN, self._states[tp].epoch)
         state.phase, state.reset_to = Phase.RESET, reset_to
         state.version = self._next_version()
 
@@ -299,6 +301,7 @@ class Subscription:
     def _keep(self, state: PartitionState, span: Span) -> None:
         tp, failed = state.tp, state.phase is Phase.FAILED
         if failed and state.position == UNKNOWN:
+            self.topic_ids.pop(tp.topic, None)
             self.add_partition(tp, span)
             return
         if failed:
@@ -306,6 +309,17 @@ class Subscription:
         if span.stop != state.stop:  # buffered batches are cut at the old stop
             state.stop = span.stop
             self.step_back(tp)
+
+    def _moved(self, tp: TopicPartition, offset: int, epoch: int) -> PartitionState:
+        """The position is set anew: in the topic that replaced the one read before, if there is one."""
+        state = self._states[tp]
+        state.position = state.fetch_from = offset
+        state.epoch = state.fetch_epoch = epoch
+        state.not_before = 0.0
+        if state.replaced_by is not None:
+            state.topic_id = self.topic_ids[tp.topic] = state.replaced_by
+            state.replaced_by = None
+        return state
 
     def _changed(self, state: PartitionState) -> None:
         tp = state.tp

@@ -51,6 +51,7 @@ from kcli.core.error_codes import (
     REBALANCE_IN_PROGRESS,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import (
     BrokerError,
@@ -326,19 +327,32 @@ class Commits:
         return waits
 
     def _drop_replaced(self, commits: Iterable[_Commit]) -> bool:
-        """Refuses offsets of topics that were replaced; True if these commits cannot be sent like this."""
+        """Refuses offsets of topics that were replaced; True if these commits cannot be sent like this.
+
+        A topic that neither the coordinator nor metadata knows is waited for: between two attempts it may be created
+        again, and the second one would be stored for it.
+        """
         view, changed = self._cluster.view, False
 
         def is_replaced(topic: str, topic_id: bytes) -> bool:
             found = view.topics.get(topic)
             return found is not None and is_other(found.id, topic_id)
 
+        def is_absent(topic: str) -> bool:
+            return topic not in view.topics or view.topics[topic].error == UNKNOWN_TOPIC_OR_PARTITION
+
         for commit in commits:
             replaced = [tp for tp, offset in commit.offsets.items() if is_replaced(tp.topic, offset.topic_id)]
-            if not replaced:
+            absent = [tp for tp in commit.offsets if commit.suspects and is_absent(tp.topic)]
+            if not replaced and not absent:
                 commit.suspects = False
                 continue
             changed = True
+            for tp in absent:
+                commit.needs_view = view.version + 1
+                if (gone := self._cluster.gone(tp.topic)) is not None:
+                    commit.errors[tp] = gone
+                    del commit.offsets[tp]
             if not commit.suspects:
                 commit.suspects, commit.needs_view = True, view.version + 1
                 continue

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import rights
@@ -49,7 +51,7 @@ def state(facts: GroupFacts) -> Iterator[Finding]:
     elif found.state == "Dead":
         yield failed(
             facts.target, "state", "the group does not exist", why="its state is Dead",
-            do="`kcli groups list` lists the groups; a group exists from its first commit or member on", code=1,
+            do=THERE_ARE, code=1,
         )  # fmt: skip
     else:
         yield warning(
@@ -58,7 +60,7 @@ def state(facts: GroupFacts) -> Iterator[Finding]:
             text,
             why="while a group rebalances, its members read nothing",
             do="check again in a moment; if it lasts, a member joins and leaves over and over: "
-            f"`kcli groups describe {facts.name}`",
+            f"`kcli groups describe {quote(facts.name)}`",
         )
 
 
@@ -86,7 +88,7 @@ def lag(facts: GroupFacts) -> Iterator[Finding]:
         tp, note = next(iter(unread.items()))
         yield warning(
             facts.target, "lag", f"unknown in {len(unread)} of {len(rows)} partitions",
-            why=f"{tp}: {note}", do=f"`kcli groups describe {facts.name}` shows them",
+            why=f"{tp}: {note}", do=f"`kcli groups describe {quote(facts.name)}` shows its offsets",
         )  # fmt: skip
     if lost:
         yield warning(

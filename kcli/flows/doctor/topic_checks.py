@@ -101,7 +101,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             "configuration",
             f"{MIN_ISR} is {facts.min_isr}, and it has {counted(facts.replicas, 'replica')}",
             why="records with acks=all are always refused",
-            do=f"kcli topics alter {facts.name} --set {MIN_ISR}={max(1, facts.replicas - 1)}, or add replicas",
+            do=f"`kcli topics alter {facts.name} --set {MIN_ISR}={max(1, facts.replicas - 1)}`, or add replicas",
             code=7,
         )
     if facts.replicas == 1 and facts.brokers > 1:
@@ -111,8 +111,8 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             "configuration",
             "a single replica",
             why=f"the partition fails with its broker; the cluster has {counted(facts.brokers, 'broker')}",
-            do=f"add replicas: kcli reassign plan --topic {facts.name} "
-            f"--replication-factor {min(3, facts.brokers)} moves.json",
+            do=f"add replicas: `kcli reassign plan --topic {facts.name} "
+            f"--replication-factor {min(3, facts.brokers)} moves.json`",
         )
     elif facts.replicas > 1 and facts.min_isr == facts.replicas:
         odd = True
@@ -121,7 +121,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             "configuration",
             f"{MIN_ISR} is {facts.min_isr}, as many as there are replicas",
             why="when one broker stops, records with acks=all are refused",
-            do=f"kcli topics alter {facts.name} --set {MIN_ISR}={facts.replicas - 1}",
+            do=f"`kcli topics alter {facts.name} --set {MIN_ISR}={facts.replicas - 1}`",
         )
     if facts.configs.get(UNCLEAN) == "true":
         odd = True
@@ -130,7 +130,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             "configuration",
             f"{UNCLEAN} is true",
             why="a replica that lacks records may become leader: acknowledged records are lost then",
-            do=f"kcli topics alter {facts.name} --set {UNCLEAN}=false",
+            do=f"`kcli topics alter {facts.name} --set {UNCLEAN}=false`",
         )
     if not odd:
         shown = [key for key in KEYS if facts.configs.get(key) is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor.findings import Finding, failed, skipped, warning, well
@@ -31,7 +32,7 @@ def judge(survey: Survey, now: int) -> Iterator[Finding]:
             "open for long",
             f"{one.tp}: that of {name}, for {int(_age(one, now) // 60)} minutes",
             why=f"readers of committed records wait at offset {one.start_offset:,}",
-            do=f"check its client, or end it: `kcli txn abort {name}`",
+            do=f"check its client, or end it: `kcli txn abort {quote(name)}`",
         )
     if unknown or survey.coordinated.errors:
         error = next(iter(survey.coordinated.errors), None)

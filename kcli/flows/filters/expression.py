@@ -482,6 +482,8 @@ def _ordered(
 
 def _described(value: Any) -> str:
     """``the text '80'``, ``the number 80``; of a long value the beginning."""
+    if value is None or type(value) is bool:
+        return str(value).lower().replace("none", "null")
     shown = str(value) if isinstance(value, Decimal) else repr(value)
     kind = "text" if type(value) is str else "number" if type(value) in NUMBERS else "value"
     return f"the {kind} {shown if len(shown) <= 60 else shown[:60] + '…'}"

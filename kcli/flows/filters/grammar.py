@@ -8,8 +8,10 @@ these are looked up (``at_root``) every other name is null for each record, and 
 inside ``[?…]``, ``| …`` and ``&…`` it is the name of a member, as ever. Two nodes are not of ``jmespath``: ``in``
 and ``match``, and comparators have their ``text``.
 
-The fields and headers have types that are known before a record is read. A comparison with a literal of another type
-can never hold and is an error, and text that is compared with ``timestamp`` is a time. Pure: ``instant`` reads times.
+The fields, headers, comparisons and lists have types that are known before a record is read. A comparison with a
+literal of another type can never hold and is an error, and text that is compared with ``timestamp`` is a time, null none.
+What is the same for each record is an error where a field in double quotes or a second comparison was meant. Pure:
+``instant`` reads times.
 """
 
 import re
@@ -32,7 +34,8 @@ from kcli.flows.filters.tokens import (
 
 Node = dict[str, Any]
 
-NUMBER, TEXT = "number", "text"
+NUMBER, TEXT = "a number", "text"
+_BOOLEAN, _LIST = "true or false", "a list"
 
 _COMPARATORS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _WORDS = {"true": True, "false": False, "null": None}
@@ -58,8 +61,34 @@ _POWERS = {
 _RESULTS = {
     **dict.fromkeys(("abs", "avg", "ceil", "floor", "length", "sum", "to_number"), NUMBER),
     **dict.fromkeys(("join", "to_string", "type"), TEXT),
+    **dict.fromkeys(("contains", "ends_with", "starts_with"), _BOOLEAN),
 }
+_KINDS = {
+    **dict.fromkeys(("comparator", "in", "match", "not_expression"), _BOOLEAN),
+    **dict.fromkeys(("projection", "value_projection", "filter_projection"), _LIST),
+}
+_AS_REGEX = "text is matched with =~ 'REGEX', as in key =~ '^k[0-9]'"
+_OTHER_LANGUAGES = {
+    **dict.fromkeys(("and", "or", "in", "not"), "and, or, not and in are written in small letters"),
+    **dict.fromkeys(("is", "isnull"), "null is compared with == and !=, as in value.a == null"),
+    **dict.fromkeys(("like", "ilike", "rlike", "regexp", "matches"), _AS_REGEX),
+    "between": "both ends are compared, as in value.a >= 1 and value.a <= 9",
+    "contains": "contains(value.a, 'b') is for text and lists",
+}
+"""Operators of other languages, by their words in small letters, and what to write."""
+_OTHER_WORDS = {
+    **dict.fromkeys(("null", "none", "nil", "undefined"), "what is missing is null: value.a == null"),
+    **dict.fromkeys(("true", "false"), "true and false are written in small letters"),
+    "not": _OTHER_LANGUAGES["not"],
+}
+_IN_SECONDS = range(10**9, 10**10)
+"""Times that are more likely seconds of these years than milliseconds of January 1970."""
 _VALUE = "a field, a number, or text in single quotes"
+_ALWAYS = "this is true for every record"
+_SEVERAL = "two comparisons are joined by and: value.a > 1 and value.a < 9; not negates one: not value.a == 1"
+_ELEMENTS = "those that match are value.items[?price > 5], and one element is value.items[0]"
+_EACH = "each condition is a comparison of its own: value.a == 1 or value.a == 2; or value.a in (1, 2)"
+_QUOTED_PATH = re.compile(r'"(([a-z]+)(?:\.[A-Za-z_][A-Za-z0-9_]*)+)"')
 
 
 class Parsed(NamedTuple):
@@ -95,6 +124,7 @@ class _Parser:
         tree = self._expression()
         if self._here.kind != "end":
             raise self._expected(OPERATOR)
+        self._check_condition(tree)
         return tree
 
     # --- tokens ------------------------------------------------------------------------------------
@@ -123,8 +153,8 @@ class _Parser:
             here.kind in ("name", "number") or here.is_sign(":")
         )
         do = QUOTES if unquoted else ""
-        if here.kind == "name" and here.text.lower() in ("and", "or", "in", "not"):
-            do = "and, or, not and in are written in small letters"
+        if here.kind == "name":
+            do = _OTHER_LANGUAGES.get(here.text.lower(), do)
         elif here.is_sign(">") and before.is_sign("<"):
             do = "unequal is written !="
         return WhereError(here.start + 1, f"expected {what}, not {here}", do)
@@ -160,9 +190,9 @@ class _Parser:
         token = self._take()
         match token.kind, token.text:
             case "number", text:
-                return _literal(literal_number(text))
+                return _literal(literal_number(text), token.start)
             case "raw", text:
-                return _literal(text[1:-1].replace("\\'", "'"))
+                return _literal(text[1:-1].replace("\\'", "'"), token.start)
             case "json", text:
                 return _literal(json_of(token))
             case "quoted", _:
@@ -201,7 +231,7 @@ class _Parser:
         if self._here.is_sign("("):
             raise WhereError(token.start + 1, "expected the name of a function, which has no quotes")
         if self._at_root and text not in self._types:
-            return self._unless_path(token, _literal(text))
+            return self._unless_path(token, _literal(text, token.start))
         return {**_field(text), "quoted": token.start}
 
     def _named(self, token: Token) -> Node:
@@ -228,7 +258,8 @@ class _Parser:
         return WhereError(
             token.start + 1,
             f"a record has no field {token.text}; it has {fields}",
-            f"a member of a JSON value is value.{token.text}, text is '{token.text.strip(chr(34))}'",
+            _OTHER_WORDS.get(token.text.lower())
+            or f"a member of a JSON value is value.{token.text}, text is '{token.text.strip(chr(34))}'",
         )
 
     def _operation(self, left: Node, start: int) -> Node:
@@ -265,6 +296,11 @@ class _Parser:
     # --- paths and projections ---------------------------------------------------------------------
 
     def _dotted(self, left: Node) -> Node:
+        if left["type"] == "not_expression":
+            at = self._tokens[self._at - 1].start
+            self._note(
+                at, "! binds tighter than a dot, and true and false have no members; write not value.a"
+            )
         if self._here.is_sign("*"):
             self._at += 1
             return _node("value_projection", left, self._projected(_DOT))
@@ -328,7 +364,10 @@ class _Parser:
             self._match("]")
             return _node("projection", left, self._projected(_STAR))
         if not (self._here.kind == "number" or self._here.is_sign(":")):
-            raise self._expected("an index, a slice, * or ?")
+            error = self._expected("an index, a slice, * or ?")
+            if self._here.kind in ("raw", "quoted"):
+                error.do = f'a member is named after a dot: value."{self._here.text[1:-1]}"'
+            raise error
         right = self._index()
         if left["type"] == "index_expression":
             left["children"].append(right)
@@ -408,6 +447,7 @@ class _Parser:
         if fault := _fault_of_call(name, len(arguments)):
             near = near_names(name, Functions.FUNCTION_TABLE) if name not in Functions.FUNCTION_TABLE else ()
             raise WhereError(token.start + 1, fault, f"did you mean {near[0]}()?" if near else "")
+        self._refuse_literals(*arguments)
         return {"type": "function_expression", "children": arguments, "value": name}
 
     # --- comparisons -------------------------------------------------------------------------------
@@ -471,19 +511,63 @@ class _Parser:
         return self._at_root and node["type"] == "field" and node["value"] == "timestamp"
 
     def _as_time(self, node: Node, at: int) -> Node:
-        if node["type"] != "literal" or not isinstance(node["value"], str):
+        """Text as the time that it names, null as Kafka's -1: a record without a timestamp."""
+        if node["type"] != "literal":
+            return node
+        value = node["value"]
+        if value is None:
+            return _literal(-1)
+        if type(value) is int and node["start"] is not None and value in _IN_SECONDS:
+            self._note(node["start"], f"{value} is ms, in 1970; '{value}' in quotes is read by its digits")
+        if not isinstance(value, str):
             return node
         try:
-            return _literal(self._instant(node["value"]))
+            return _literal(self._instant(value))
         except ValueError as error:
             raise WhereError(
                 self._tokens[at].start + 1, f"expected a time: {error}", "`kcli help times` lists them"
             ) from None
 
+    def _check_condition(self, tree: Node) -> None:
+        """Refuses text, a number or an object of literals where truth decides: it is true for each record. Text in single
+        quotes is JMESPath, and noted.
+        """
+        left = [tree]  # without recursion, since chains may be very long
+        while left:
+            node = left.pop()
+            if node["type"] in ("or_expression", "and_expression", "not_expression"):
+                left += reversed(node["children"])
+            elif (at := _start_of_literals(node)) is not None:
+                if self._text[at] != "'":
+                    raise WhereError(at + 1, f"expected a condition: {_ALWAYS}", self._of_quoted(at) or _EACH)
+                self._note(at, f"{_ALWAYS}; {_EACH}")
+
+    def _refuse_literals(self, *operands: Node) -> None:
+        """Refuses text in double quotes where nothing else is of a record."""
+        starts = [_start_of_literals(one) if one["type"] == "literal" else None for one in operands]
+        quoted = [at for at in starts if at is not None and self._text[at] == '"']
+        if quoted and all(one["type"] == "literal" for one in operands):
+            at = quoted[0]
+            raise WhereError(
+                at + 1, "expected a field: text in double quotes is not one", self._of_quoted(at)
+            )
+
+    def _of_quoted(self, at: int) -> str:
+        """What to write instead of ``"value.a"``."""
+        found = _QUOTED_PATH.match(self._text, at)
+        return f"a field is written without quotes: {found[1]}" if found and found[2] in self._types else ""
+
     def _check(self, left: Node, right: Node, at: int) -> None:
         """Refuses a comparison of a number with text, if the types are known: neither is ever equal or more."""
+        if self._at_root:
+            self._refuse_literals(left, right)
         kinds = self._kind(left), self._kind(right)
         if None in kinds or kinds[0] == kinds[1] or left["type"] == right["type"] == "literal":
+            return
+        if _LIST in kinds or _BOOLEAN in kinds:
+            one, other = kinds
+            what = f"{one} and {other} are never equal and have no order"
+            self._note(self._tokens[at].start, f"{what}; {_ELEMENTS if _LIST in kinds else _SEVERAL}")
             return
         literal, known = (right, kinds[0]) if right["type"] == "literal" else (left, kinds[1])
         value = literal.get("value")
@@ -502,17 +586,16 @@ class _Parser:
         """NUMBER or TEXT, where no record can have another type there but null."""
         value = node.get("value")
         if node["type"] == "literal":
-            return (
-                TEXT
-                if isinstance(value, str)
-                else None
-                if isinstance(value, bool | list | dict | None)
-                else NUMBER
-            )
+            if isinstance(value, list | dict | None):
+                return None
+            return TEXT if isinstance(value, str) else _BOOLEAN if isinstance(value, bool) else NUMBER
         if node["type"] == "function_expression":
             return _RESULTS.get(str(value))
         if not self._at_root:
             return None
+        last = node["children"][-1] if node["type"] == "subexpression" else node
+        if last["type"] in _KINDS:
+            return _KINDS[last["type"]]
         if node["type"] == "field":
             return self._types.get(str(value))
         names = [child.get("value") for child in node["children"] if child["type"] == "field"]
@@ -534,9 +617,10 @@ class _Parser:
         if "quoted" in node:
             name = node["value"]
             what = f"the field {name} of the record" if self._at_root else f"the member {name} there"
-            self.notes.append(
-                f"--where: \"{name}\" at column {node['quoted'] + 1} is {what}; text is in single quotes: '{name}'"
-            )
+            self._note(node["quoted"], f"\"{name}\" is {what}; text is in single quotes: '{name}'")
+
+    def _note(self, at: int, what: str) -> None:
+        self.notes.append(f"--where at column {at + 1}: {what}")
 
     def _said(self, start: int) -> str:
         return self._text[self._tokens[start].start : self._tokens[self._at - 1].stop]
@@ -550,8 +634,17 @@ def _field(name: str) -> Node:
     return {"type": "field", "children": [], "value": name}
 
 
-def _literal(value: Any) -> Node:
-    return {"type": "literal", "value": value, "children": []}
+def _literal(value: Any, start: int | None = None) -> Node:
+    """``start`` is where text or a number stands, which is true wherever truth decides."""
+    return {"type": "literal", "value": value, "children": [], "start": start}
+
+
+def _start_of_literals(node: Node) -> int | None:
+    """Where text, a number, or an object or list of nothing else begins."""
+    if node["type"] in ("multi_select_dict", "multi_select_list", "key_val_pair"):
+        starts = [_start_of_literals(child) for child in node["children"]]
+        return None if None in starts else starts[0]
+    return node["start"] if node["type"] == "literal" and node["value"] != "" else None
 
 
 def _folded(items: Sequence[Node]) -> Node:

@@ -8,6 +8,13 @@ from kcli.serde.json_text import json_integer, json_number
 
 OPERATOR = "an operator (== != < <= > >= =~ in and or), or the end"
 QUOTES = "text and times are in single quotes: 'DE', '2026-11-28T10:00Z', '3h'"
+_INSTEAD = {
+    "=": "equality is written ==",
+    "~": "a regular expression is key =~ '^k[0-9]', negated not key =~ '^k[0-9]'",
+    "/": "a regular expression is in single quotes: key =~ '^k[0-9]'",
+    "$": "a path begins with a field: value.a",
+    "+": "there is no arithmetic, and a number has no plus sign",
+}
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\n\r]+)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
@@ -66,9 +73,9 @@ def _unknown(text: str, at: int) -> WhereError:
         return WhereError(
             at + 1, f"expected another {sign} after this one", "a quote inside is written \\" + sign
         )
-    if sign == "=":
-        return WhereError(at + 1, f"expected {OPERATOR}, not '='", "equality is written ==")
-    do = 'a name with other signs than a-z, A-Z, 0-9 and _ is in double quotes: value."unit price"'
+    do = _INSTEAD.get(sign, "")
+    if sign not in "=~" and at and (text[at - 1] == "." or text[at - 1].isidentifier()):
+        do = 'a name with other signs than a-z, A-Z, 0-9 and _ is in double quotes: value."unit price"'
     return WhereError(at + 1, f"expected {OPERATOR}, not {sign!r}", do)
 
 

@@ -62,7 +62,7 @@ def read_page(
         raise NotFoundError(
             f"{tp} cannot be read",
             why="where its log begins and ends is not known: it does not exist, or has no leader",
-            do=f"see `kcli topics describe {tp.topic}`",
+            do=f"`kcli topics describe {tp.topic}` shows its partitions",
         )
     start, end = logs.starts[tp], logs.ends[tp]
     budget = Budget(_PAGE_BYTES, _PAGE_SECONDS)

@@ -124,7 +124,7 @@ def _row(
             f"it is a transaction's marker ({found.control}), not a record: read without --print-control"
         )
     if found.value is msgspec.UNSET:
-        raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
+        raise BadLine("it has no `value`: is it a line of kcli consume -o ndjson?")
     key = data(found.key, found.key_encoding, "key")
     value = data(found.value, found.value_encoding, "value")
     headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none

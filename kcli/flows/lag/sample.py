@@ -7,6 +7,7 @@ group that reads meanwhile is never shown ahead of the log.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -128,7 +129,7 @@ def _groups(
                 failed[name] = KcliError(
                     f"group {name} has no lag",
                     why=own_group_note(name) or "",
-                    do=f"`kcli groups describe {name}` shows it",
+                    do=f"`kcli groups describe {quote(name)}` shows it",
                 )
             else:
                 described[name] = found

@@ -93,7 +93,10 @@ def sync_groups(
     """Translates and commits the offsets of ``groups``; also returns the groups that could not be read."""
     found: list[Translated] = []
     errors: dict[str, KcliError] = {}
-    here = source.fetch_offsets({group: list(maps) for group in groups}, require_stable=True)
+    # Brokers before 2.5 cannot wait for transactions that are open. What they return was committed before these, thus
+    # is never ahead of the group; a later look finds the rest.
+    stable = source.lacks("fetch_stable") is None
+    here = source.fetch_offsets({group: list(maps) for group in groups}, require_stable=stable)
     there = target.fetch_offsets({group: [mapped.target for mapped in maps.values()] for group in groups})
     commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {}
     for group in groups:

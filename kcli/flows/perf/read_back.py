@@ -92,7 +92,7 @@ def _silent(unread: Sequence[TopicPartition]) -> TimedOutError:
     return TimedOutError(
         f"no record of {names} came for {_SILENCE:g} s",
         why="they are not read to their end",
-        do="check that the brokers are running; kcli perf consume judges the topic later",
+        do="check that the brokers are running; `kcli perf consume -t TOPIC` judges the topic later",
     )
 
 

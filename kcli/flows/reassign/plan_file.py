@@ -117,5 +117,5 @@ def _broken(name: str, why: str, do: str = "") -> ConfigError:
     return ConfigError(
         f"{name} is no file of a reassignment",
         why=why,
-        do=do or "`kcli reassign plan` writes one, so does kafka-reassign-partitions.sh --generate",
+        do=do or "`kcli reassign plan FILE` writes one, so does kafka-reassign-partitions.sh --generate",
     )

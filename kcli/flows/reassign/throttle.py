@@ -21,6 +21,7 @@ LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 _RATES = (LEADER_RATE, FOLLOWER_RATE)
 _EVERY = "*"
+_REMOVES = "`kcli reassign status` removes what is left of it when nothing is being moved"
 _PAUSE = 0.05
 
 
@@ -132,7 +133,7 @@ def remove_throttle(admin: Admin, throttle: Throttle, *, rates: bool) -> tuple[l
             raise ThrottleError(
                 f"the throttle of {resource} was not removed",
                 why=str(error),
-                do=error.do or "run `kcli reassign status` again",
+                do=error.do or _REMOVES,
             )
     _wait(admin, lambda found: _none_set(throttle, found, rates=rates), throttle)
     return kept, rates and not dead
@@ -151,7 +152,7 @@ def _wait(admin: Admin, visible: Callable[[Values], bool], throttle: Throttle) -
             raise ReadBackError(
                 "the throttle was changed, but brokers do not show it",
                 why=f"it was waited for {VISIBLE_WITHIN:.0f} s",
-                do="`kcli reassign status` removes what is left of it when nothing is being moved",
+                do=_REMOVES,
             )
         admin.cluster.sleep(_PAUSE)
 

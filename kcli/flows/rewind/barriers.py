@@ -82,7 +82,7 @@ class Barriers:
             name: group for name, group in described if not isinstance(group, KcliError) and group.members
         }
         for group in live.values():
-            if (error := not_possible(group, live=True)) is not None:
+            if (error := not_possible(group, live=True, unheld=self._admin.lacks("hold_group"))) is not None:
                 raise error
         if not live:
             return

@@ -6,6 +6,7 @@ Otherwise it sees only the commits recorded then and the offsets committed now, 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from shlex import quote
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
@@ -56,7 +57,7 @@ def checked(
         raise NotPossibleError(
             f"rewind {journal.id} of group {journal.group} cannot be checked",
             why="only rewinds with --live that have set their offsets can be checked",
-            do=f"kcli groups describe {journal.group} shows what is committed now",
+            do=f"see what is committed now: `kcli groups describe {quote(journal.group)} --offsets`",
         )
     facts = _with_known_ends(facts_of(entry))
     judge = facts.judge

@@ -348,7 +348,7 @@ def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
     return UnprovenError(
         f"{item.tp} was set and read back, but a rewind from another machine may have ended unseen meanwhile",
         why=why,
-        do=f"if no other user rewinds group {plan.group}, all is well; else compare the journals of both",
+        do=f"if nothing else sets offsets of group {plan.group}, all is well; else compare the journals of both",
     )
 
 

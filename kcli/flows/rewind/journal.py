@@ -5,6 +5,7 @@ One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<
 
 import contextlib
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -212,7 +213,7 @@ class Journals:
                 raise ConfigError(
                     f"journal {journal_id} is not of group {group}",
                     why=f"it is of group {chosen[0].group}",
-                    do=f"kcli groups rewind {chosen[0].group} --undo={journal_id}",
+                    do=f"`kcli groups rewind {shlex.quote(chosen[0].group)} --undo={journal_id}`",
                 )
             own = chosen
         if not own:

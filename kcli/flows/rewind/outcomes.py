@@ -175,7 +175,7 @@ def without_check(outcome: Outcome, group: str) -> Outcome:
     """Without the advice to use --check: the journal has nothing to check."""
     if not isinstance(outcome.error, NotProvenError):
         return outcome
-    do = f"see what is committed now: kcli groups describe {group_argument(group)} --offsets"
+    do = f"see what is committed now: `kcli groups describe {group_argument(group)} --offsets`"
     return replace(outcome, error=NotProvenError(outcome.error.what, why=outcome.error.why, do=do))
 
 
@@ -240,7 +240,9 @@ def _idle_outcome(
 
 
 def _unseen(error: KcliError) -> KcliError:
-    error.do = "it may have been set, or may yet be: check with `kcli groups describe`, --undo takes it back"
+    error.do = (
+        "it may have been set, or may yet be: `kcli groups describe GROUP` shows it, --undo takes it back"
+    )
     return error
 
 

@@ -165,9 +165,15 @@ def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int])
 
 
 def not_possible(
-    group: GroupDescription, *, live: bool = False, remedies: Remedies = BY_REWIND
+    group: GroupDescription,
+    *,
+    live: bool = False,
+    remedies: Remedies = BY_REWIND,
+    unheld: KcliError | None = None,
 ) -> KcliError | None:
-    """Why the offsets of a group cannot be set, or None if they can. ``live``: its members may be kept out meanwhile."""
+    """Why the offsets of a group cannot be set, or None if they can. ``live``: its members may be kept out meanwhile,
+    unless brokers cannot do that: ``unheld`` says why.
+    """
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
             f"the offsets of group {group.group_id} cannot be set",
@@ -183,7 +189,7 @@ def not_possible(
             f"group {group.group_id} is {group.state}", why="members are joining or leaving", do="try again"
         )
     if live:
-        return _cannot_be_held(group)
+        return _cannot_be_held(group, unheld)
     members = counted(len(group.members), "member")
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
@@ -192,8 +198,10 @@ def not_possible(
     )
 
 
-def _cannot_be_held(group: GroupDescription) -> KcliError | None:
+def _cannot_be_held(group: GroupDescription, unheld: KcliError | None) -> KcliError | None:
     what = f"group {group.group_id} cannot be rewound while it runs"
+    if unheld is not None:
+        return NotPossibleError(what, why=str(unheld), do="stop its members and try again")
     if group.assignor == STREAMS:
         return NotPossibleError(
             what,

@@ -88,10 +88,11 @@ def group_plan(
     *,
     live: bool = False,
     remedies: Remedies = BY_REWIND,
+    unheld: KcliError | None = None,
 ) -> GroupPlan:
     """The plan of one group, with a new id for its journal; refused where its state does not allow a rewind.
 
-    ``live``: a group with members is rewound as it runs.
+    ``live``: a group with members is rewound as it runs, unless brokers cannot do that: ``unheld`` says why.
     """
     items = [
         replace(item, topic_id=described[item.tp.topic].topic_id) if item.tp.topic in described else item
@@ -111,7 +112,7 @@ def group_plan(
         with_spans(items, spans(ranges) if ranges else {}),
         members=group.members,
         untouched=len(others),
-        refusal=not_possible(group, live=live, remedies=remedies),
+        refusal=not_possible(group, live=live, remedies=remedies, unheld=unheld),
         type=group.type,
         assignor=group.assignor,
         live=runs,

@@ -85,12 +85,15 @@ def survey(
         for name in commits
     }
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
+    unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
     plans = []
     for name, partitions in chosen.items():
         found = [
             _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
             for tp in partitions
         ]
+        if undeletable is not None:
+            found = [_undeletable(item, undeletable) if item.action == "delete" else item for item in found]
         there = {tp.topic for tp in partitions}
         failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
         plan = group_plan(
@@ -103,6 +106,7 @@ def survey(
             described,
             live=request.live,
             remedies=request.remedies,
+            unheld=unheld,
         )
         plans.append(
             replace(
@@ -185,6 +189,15 @@ def _item(
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
 
 
+def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
+    refusal = NotPossibleError(
+        f"the commit of {item.tp} cannot be deleted",
+        why=str(error),
+        do="set it to an offset, as with --to earliest",
+    )
+    return refused_item(item.tp, refusal, item.committed)
+
+
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:
     """Why the request excludes a group whose state would allow the rewind."""
     count = sum(commit is not None for commit in committed.values())
@@ -192,7 +205,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         return NotPossibleError(
             f"group {plan.group} already exists",
             why=f"it has committed offsets of {counted(count, 'partition')}",
-            do=f"`kcli groups rewind {group_argument(plan.group)}` moves them",
+            do=f"`kcli groups rewind {group_argument(plan.group)} --to SPEC` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
         return None

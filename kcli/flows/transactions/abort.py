@@ -171,7 +171,8 @@ def _outcome(
         why, do = "it has changed since the plan was made, so nothing was sent", "run it again for a new plan"
     else:
         why = f"its marker did not show within {seconds:.0f} s"
-        do = "check that the leaders of all its partitions are running; `kcli txn describe` shows its state"
+        shows = f"`kcli txn describe --topic {item.tp.topic} -p {item.tp.partition}` shows its state"
+        do = f"check that the leaders of all its partitions are running; {shows}"
     return Outcome(FAILED, log.stable, log.end, StillOpenError(what, why=why, do=do))
 
 

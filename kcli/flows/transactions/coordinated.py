@@ -98,7 +98,7 @@ def _hidden(admin: Admin) -> list[KcliError]:
         AuthError(
             "whether transactions hang is unknown",
             why="this client may not describe all transactional ids, and brokers do not say which they leave out",
-            do=f"have it granted: kcli acls create --principal {SOME_USER} --operation describe --transactional-id '*'",
+            do=f"have it granted: `kcli acls create --principal {SOME_USER} --operation describe --transactional-id '*'`",
         )
     ]
 

@@ -121,7 +121,7 @@ def _write_text(file: NewFile, consumer: Consumer, form: str, context: TaskConte
             raise TimedOutError(
                 f"no record of {', '.join(map(str, consumer.assignment))} arrived for {_PATIENCE:.0f} s",
                 why="the range is not read to its end yet",
-                do="check its leader: `kcli topics describe` shows it",
+                do="check its leader: `kcli topics describe TOPIC` shows it",
             )
     file.write(formatter.end())
     return records

@@ -239,7 +239,7 @@ def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskCont
             raise TimedOutError(
                 f"{task.slice.tp}: nothing arrived for {_SILENCE:g} s",
                 why="no broker returned its records",
-                do="check its leader: `kcli topics describe` shows it",
+                do=f"check its leader: `kcli topics describe {task.slice.tp.topic}` shows it",
             )
 
 

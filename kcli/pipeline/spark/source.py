@@ -77,7 +77,7 @@ class KcliSource(api.DataSource):
                 'writeStream.format("kcli") is not offered',
                 why="a batch that Spark repeats after a failure would be written twice",
                 do='writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; '
-                "`kcli pipeline mirror` copies exactly once",
+                "`kcli pipeline mirror --from HOST:PORT --to HOST:PORT -t TOPIC` copies exactly once",
             )
 
     def _settings(self) -> SourceSettings:

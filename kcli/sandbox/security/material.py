@@ -59,7 +59,7 @@ def prepare(folder: Path, node_ids: list[int]) -> Material:
         raise RefusedError(
             f"{folder} is damaged",
             why=str(error),
-            do="throw the sandbox's data away (kcli sandbox down NAME --delete), or restore the folder",
+            do="throw the sandbox's data away (`kcli sandbox down NAME --delete`), or restore the folder",
         ) from None
     return material
 

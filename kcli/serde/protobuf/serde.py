@@ -139,7 +139,7 @@ def _convertible(value: JsonValue) -> JsonValue:
     """The same value with the numbers that ParseDict knows; what that changes is found by ``_changed``."""
     if isinstance(value, float | Decimal):
         number = integer_of(value) if -_LARGEST < value < _LARGEST else None
-        return float(value) if number is None else number
+        return number or float(value)  # -0.0 is a double too
     if isinstance(value, dict):
         return {name: _convertible(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -27,7 +27,7 @@ from kcli.core.permissions import Permission, on_cluster, on_group, on_topic, on
 def test_an_error_names_the_operation_and_the_resource(permission: Permission, lack: str, grant: str) -> None:
     error = BrokerError(permission.code, "doing it", needs=[permission])
     assert error.why.endswith(f"({permission.code}): {lack}")
-    assert error.do == f"have it granted: kcli acls create --principal User:NAME --operation {grant}"
+    assert error.do == f"have it granted: `kcli acls create --principal User:NAME --operation {grant}`"
     assert error.exit_code == 4
 
 

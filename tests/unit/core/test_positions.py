@@ -194,7 +194,7 @@ def test_an_invalid_range_is_refused(text: str) -> None:
         ("2026-11-21T12:00+02:00", NOW),
         ("2026-11-21T12:00+0200", NOW),
         ("2026-11-21T05:00-05", NOW),
-        ("1969-12-31T23:59:59Z", -1000),
+        ("1969-12-31T23:59:59Z", 0),
     ],
 )
 def test_instants(text: str, when: int) -> None:
@@ -360,6 +360,23 @@ def test_a_range_that_ends_before_it_begins_is_refused() -> None:
 )
 def test_other_ranges_may_have_records(text: str) -> None:
     check_times(parse_range(text, NOW, UTC), NOW, "x", since="S")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1969-12-31T23:59:59.999Z",
+        "1969-12-31T23:59:59.998Z",
+        "1970-01-01T00:30+01:00",
+        "1900-01-01T00:00Z",
+        "99999d",
+    ],
+)
+def test_a_time_before_1970_is_no_special_offset_of_a_request(text: str) -> None:
+    found = read_instant(text, NOW, UTC)
+    assert found.ms == 0
+    assert found.note == f"{text} is before 1970-01-01T00:00Z, where timestamps begin, which was taken"
+    assert parse_offset(f"@{text}", NOW, UTC)[:2] == ("timestamp", 0)
 
 
 @pytest.mark.case("C15")

@@ -158,7 +158,11 @@ def test_batches_of_old_formats_look_the_same(magic: int, codec: int) -> None:
 @pytest.mark.parametrize("codec", [0, 1])
 @pytest.mark.parametrize(
     ("magic", "stamp", "printed"),
-    [(0, STAMP, b""), (1, STAMP, b',"tstype":"create","ts":%d' % STAMP), (1, -1, b',"tstype":"create","ts":-1')],
+    [
+        (0, STAMP, b""),
+        (1, STAMP, b',"tstype":"create","ts":%d' % STAMP),
+        (1, -1, b',"tstype":"create","ts":-1'),
+    ],
 )
 def test_kcat_prints_no_time_where_the_format_has_none(
     magic: int, stamp: int, printed: bytes, codec: int

@@ -96,6 +96,14 @@ def test_fields_that_cannot_distinguish_absent_from_zero_are_shown(content: Fake
     assert one.decode(one.encode({}, PLACE), PLACE) == EMPTY
 
 
+@pytest.mark.parametrize("name", ["price", "ratio"])
+def test_a_negative_zero_keeps_its_sign(content: FakeRegistry, name: str) -> None:
+    one = ours(content)
+    data = one.encode_text(b'{"%s": -0.0, "id": -0.0}' % name.encode(), PLACE)
+    assert b'"%s":-0.0' % name.encode() in one.decode_text(data, PLACE).encode().replace(b": ", b":")
+    assert data != one.encode({}, PLACE)
+
+
 def test_names_as_in_the_proto_file(content: FakeRegistry) -> None:
     one = ours(content, ",names=proto")
     data = one.encode({"customer_name": "x"}, PLACE)

@@ -170,7 +170,7 @@ def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliEr
         group: NotPossibleError(
             f"consumers of group {group} started while its offsets were set",
             why=f"they may have read the old offsets, and will overwrite the new ones: {', '.join(ids[:5])}",
-            do="stop them, check the offsets with `kcli groups export --zookeeper`, and import again",
+            do="stop them, check the offsets with `kcli groups export --all --zookeeper HOST:PORT`, and import again",
         )
         for group, ids in started.items()
         if ids

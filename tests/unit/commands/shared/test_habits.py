@@ -21,7 +21,7 @@ from tests.command_lines import in_text, problem
         ("kcli groups lag", "--group", "`kcli groups lag GROUP`"),
         ("kcli groups", "--group", "`kcli groups describe GROUP`"),
         ("kcli groups", "--describe", "`kcli groups describe GROUP`"),
-        ("kcli groups lag", "--reset-offsets", "`kcli groups rewind GROUP`"),
+        ("kcli groups lag", "--reset-offsets", "`kcli groups rewind GROUP --to SPEC`"),
         ("kcli topics describe", "--topic", "`kcli topics describe TOPIC`"),
         ("kcli topics", "--topic", "`kcli topics describe TOPIC`"),
         ("kcli", "-C", "`kcli consume TOPIC`"),

@@ -16,7 +16,9 @@ from kcli.core.admin.features import release_of
         (21, "3.9"),
         (22, "4.0"),
         (30, "4.3"),
-        (31, None),
+        (31, "4.4"),
+        (33, "4.4"),
+        (34, None),
     ],
 )
 def test_release_of_a_level(level: int, release: str | None) -> None:

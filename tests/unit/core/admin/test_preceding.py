@@ -9,9 +9,9 @@ from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.preceding import Preceding
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import apply_metadata
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.core.protocol.api import Request
-from kcli.core.protocol.messages import offset_commit, offset_delete, offset_fetch
+from kcli.core.protocol.messages import find_coordinator, offset_commit, offset_delete, offset_fetch
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
 from tests.unit.core.cluster.scripted import answer, cluster_on
@@ -22,10 +22,14 @@ OK, LOADING, UNSTABLE = 0, 14, 88
 
 
 class World:
-    """``codes`` are those of the next commits, or deletions; ``committed`` is what reads show, one after the other."""
+    """``codes`` are those of the next commits, or deletions; ``committed`` is what reads show, one after the other.
+
+    ``lost``: of so many attempts the connection breaks before any response.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.codes: list[int] = []
+        self.lost = 0
         self.committed = [10]
         self.code_of_read = OK
         self.cluster, self.brokers, self.clock = cluster_on(
@@ -38,7 +42,14 @@ class World:
     def _script(self, _node: Node, request: Request) -> Any:
         if isinstance(request, MetadataRequest):
             return answer()
-        if isinstance(request, offset_fetch.OffsetFetchRequest):
+        if isinstance(request, find_coordinator.FindCoordinatorRequest):
+            found = find_coordinator.Coordinator(key="g", node_id=1, host="b1", port=9092, error_code=OK)
+            return find_coordinator.FindCoordinatorResponse(coordinators=[found])
+        is_read = isinstance(request, offset_fetch.OffsetFetchRequest)
+        if self.lost:
+            self.lost -= not is_read
+            return OutcomeUnknownError("the connection broke")
+        if is_read:
             offset = self.committed[0] if len(self.committed) == 1 else self.committed.pop(0)
             row = offset_fetch.OffsetFetchResponsePartitions(
                 partition_index=0, committed_offset=offset, metadata="", error_code=self.code_of_read
@@ -97,7 +108,10 @@ def test_each_attempt_has_its_read_and_the_window_spans_them(world: World) -> No
     assert world.set(preceding) is None
     assert world.sent == ["OffsetFetch", "OffsetCommit"] * 2
     assert preceding.found == {KEY: [OffsetAndMetadata(10), OffsetAndMetadata(7)]}
-    assert preceding.windows["g"] > 0.05
+    first, last = preceding.window(KEY, 0), preceding.window(KEY, 1)
+    assert first is not None
+    assert last is not None
+    assert first > 0.05 > last
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3, 1.0, 4.0])
@@ -105,14 +119,16 @@ def test_the_way_there_and_back_is_no_part_of_the_window(world: World, seconds: 
     world.brokers.delay = world.brokers.round_trip = seconds
     preceding = Preceding()
     assert world.set(preceding) is None
-    assert preceding.windows["g"] < 0.05
+    window = preceding.window(KEY, 0)
+    assert window is not None
+    assert window < 0.05
 
 
 def test_a_response_that_was_later_than_others_is_part_of_the_window(world: World) -> None:
     world.brokers.delay, world.brokers.round_trip = 2.0, 0.3
     preceding = Preceding()
     assert world.set(preceding) is None
-    assert preceding.windows["g"] == pytest.approx(1.7, abs=0.05)
+    assert preceding.window(KEY, 0) == pytest.approx(1.7, abs=0.05)
 
 
 def test_a_read_that_is_refused_shows_nothing(world: World) -> None:
@@ -121,3 +137,29 @@ def test_a_read_that_is_refused_shows_nothing(world: World) -> None:
     assert world.set(preceding) is None
     (found,) = preceding.found[KEY]
     assert isinstance(found, KcliError)
+
+
+def test_an_attempt_whose_responses_are_lost_has_found_what_nobody_knows(world: World) -> None:
+    world.lost = 1
+    preceding = Preceding()
+    assert world.set(preceding) is None
+    unseen, found = preceding.found[KEY]
+    assert isinstance(unseen, KcliError)
+    assert found == OffsetAndMetadata(10)
+
+
+@pytest.mark.parametrize("act", ["set", "delete"])
+def test_the_window_ends_with_the_response_to_the_last_attempt_only(world: World, act: str) -> None:
+    """The first one is refused in no time; the second may be carried out whenever it arrives."""
+    world.codes = [LOADING]
+    preceding = Preceding()
+    script = world.brokers.script
+
+    def refused_once(node: Node, request: Request) -> Any:
+        world.lost = 0 if world.codes else 1_000
+        return script(node, request)
+
+    world.brokers.script = refused_once
+    assert isinstance(getattr(world, act)(preceding), KcliError)
+    assert preceding.found[KEY][0] == OffsetAndMetadata(10)
+    assert preceding.window(KEY, 0) is None

@@ -192,11 +192,34 @@ def test_a_seek_forgets_the_error() -> None:
 def test_a_forgotten_position_is_neither_read_nor_committed() -> None:
     found = subscribed()
     before = version(found)
-    found.forget_position(P0)
+    found.forget_position(P0, b"n" * 16)
     state = found.get(P0)
     assert state is not None
-    assert (state.position, state.fetch_from, state.topic_id) == (UNKNOWN, UNKNOWN, None)
+    assert (state.position, state.fetch_from) == (UNKNOWN, UNKNOWN)
+    assert not state.reads(b"o" * 16)
     assert state.version != before
+
+
+def test_a_topic_is_known_again_when_its_partitions_come_back() -> None:
+    """But not where a start is given, or the whole assignment is chosen anew: that is about the topic there is now."""
+    found = subscribed()
+
+    def topic_id(span: Span) -> bytes | None:
+        found.add_partition(P0, span)
+        state = found.get(P0)
+        assert state is not None
+        return state.topic_id
+
+    state = found.get(P0)
+    assert state is not None
+    found.identify(state, b"o" * 16)
+    assert topic_id(Span()) == b"o" * 16
+    assert topic_id(Span(0)) is None
+    found.forget_position(P0, b"n" * 16)
+    found.seek(P0, 0)
+    assert topic_id(Span()) == b"n" * 16
+    found.assign({})
+    assert topic_id(Span()) is None
 
 
 def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() -> None:

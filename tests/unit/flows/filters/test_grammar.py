@@ -41,7 +41,9 @@ def why_not(text: str) -> str:
 def plain(node: Any) -> Any:
     """A tree without what jmespath's have not."""
     if isinstance(node, dict):
-        return {key: plain(one) for key, one in node.items() if key not in ("text", "quoted", "word")}
+        return {
+            key: plain(one) for key, one in node.items() if key not in ("text", "quoted", "word", "start")
+        }
     return [plain(one) for one in node] if isinstance(node, list) else node
 
 
@@ -193,10 +195,13 @@ def test_a_comparison_knows_how_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('value.kind == "key"', "column 15 is the field key of the record; text is in single quotes: 'key'"),
-        ('value.items[?sku == "A"]', "column 21 is the member A there; text is in single quotes: 'A'"),
-        ("value.items[?sku in (\"A\", 'B')]", "column 22 is the member A there"),
-        ('value | a == "b"', "column 14 is the member b there"),
+        (
+            'value.kind == "key"',
+            "column 15: \"key\" is the field key of the record; text is in single quotes: 'key'",
+        ),
+        ('value.items[?sku == "A"]', "column 21: \"A\" is the member A there; text is in single quotes: 'A'"),
+        ("value.items[?sku in (\"A\", 'B')]", 'column 22: "A" is the member A there'),
+        ('value | a == "b"', 'column 14: "b" is the member b there'),
     ],
 )
 def test_a_name_in_double_quotes_where_text_may_be_meant_is_noted(text: str, says: str) -> None:
@@ -209,6 +214,57 @@ def test_a_name_in_double_quotes_where_text_may_be_meant_is_noted(text: str, say
 )
 def test_a_name_in_double_quotes_is_usual(text: str) -> None:
     assert parsed(text).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "says"),
+    [
+        ("value.c == 'DE' or 'FR'", 20, "true for every record"),
+        ("not 'x'", 5, "true for every record"),
+        ("80 < value.a < 90", 16, "value.a > 1 and value.a < 9"),
+        ("(key == 'a') != 'b'", 17, "true or false and text are never equal"),
+        ("offset == true", 11, "a number and true or false are never equal"),
+        ("contains(key, 'a') == 'true'", 23, "are never equal"),
+        ("value.items[*].price > 5", 24, "value.items[?price > 5]"),
+        ("value.*.price in (5, 6)", 19, "a list and a number are never equal"),
+        ("value.items[?price > 5] == 'x'", 28, "a list and text are never equal"),
+        ("!value.a", 7, "write not value.a"),
+        ("value.items[?!a.b]", 16, "write not value.a"),
+        ("timestamp > 1700000002", 13, "1700000002 is ms, in 1970; '1700000002' in quotes"),
+    ],
+)
+def test_what_was_valid_and_can_hardly_be_meant_is_noted(text: str, column: int, says: str) -> None:
+    note = parsed(text).notes[0]
+    assert note.startswith(f"--where at column {column}: "), note
+    assert says in note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(value.a || 'x') == 'x'",
+        "value.flag == true",
+        "(value.a > 5) == true",
+        "contains(key, 'a') == false",
+        "value.items[*].price == `[5]`",
+        "value.items[*].price | [0] > 5",
+        "!value",
+        "!(value.a)",
+        "true",
+        "timestamp > 1700000002000",
+        "timestamp > `1700000002`",
+        'value.path == "value.c"',
+        'value.tags[0] == "x" or contains(value.tags, "y")',
+    ],
+)
+def test_what_may_be_meant_is_not_noted(text: str) -> None:
+    assert parsed(text).notes == ()
+
+
+@pytest.mark.parametrize("null", ["null", "`null`"])
+def test_a_timestamp_of_null_is_none(null: str) -> None:
+    assert tree(f"timestamp == {null}") == tree("timestamp == -1")
+    assert tree(f"timestamp in ({null}, '3h')") == tree("timestamp in (-1, '3h')")
 
 
 # --- what is refused ---------------------------------------------------------------------------------
@@ -226,7 +282,7 @@ def test_a_name_in_double_quotes_is_usual(text: str) -> None:
         ("value.a >> 5", 10, "not '>'", ""),
         ("value.a 5", 9, "expected an operator", ""),
         ("value.a AND key", 9, "not 'AND'", "small letters"),
-        ("value.a - 1 > 2", 9, "not '-'", ""),
+        ("value.unit-price > 2", 11, "not '-'", "double quotes"),
         ("value.größe > 2", 9, "not 'ö'", "double quotes"),
         ("(value.a", 9, "expected ')', not the end", ""),
         ("value.a)", 8, "not ')'", ""),
@@ -245,6 +301,33 @@ def test_a_name_in_double_quotes_is_usual(text: str) -> None:
         ("status > 5", 1, "no field status; it has key, value", "value.status"),
         ('"status".a', 1, 'no field "status"', ""),
         ("true.a", 1, "no field true", ""),
+        ("\"value.c\" == 'DE'", 1, "expected a field", "without quotes: value.c"),
+        ("'DE' == \"value.c\"", 9, "expected a field", "without quotes: value.c"),
+        ('"value.c" == "DE"', 1, "expected a field", "without quotes: value.c"),
+        ('"headers.n" in ("a", "b")', 1, "expected a field", "without quotes: headers.n"),
+        ("\"value.c\" =~ 'D'", 1, "expected a field", "without quotes: value.c"),
+        ("contains(\"value.c\", 'D')", 10, "expected a field", "without quotes: value.c"),
+        ('"status" == 5', 1, "expected a field", ""),
+        ('"value.ok"', 1, "expected a condition", "without quotes: value.ok"),
+        ('key and not "value.ok"', 13, "expected a condition", "without quotes: value.ok"),
+        ('value.c == "DE" or "FR"', 20, "true for every record", "value.a in (1, 2)"),
+        ("value.a == 1 or 2", 17, "true for every record", "value.a in (1, 2)"),
+        ('{"value.a": {"$gt": 80}}', 21, "true for every record", "value.a == 1"),
+        ("5", 1, "true for every record", ""),
+        ("value.x == NULL", 12, "no field NULL", "what is missing is null"),
+        ("value.x == None", 12, "no field None", "what is missing is null"),
+        ("value.x == True", 12, "no field True", "small letters"),
+        ("NOT value.x", 1, "no field NOT", "small letters"),
+        ("value.x IS NOT NULL", 9, "not 'IS'", "=="),
+        ("value.c LIKE 'D%'", 9, "not 'LIKE'", "=~"),
+        ("value.a between 1 and 2", 9, "not 'between'", ">="),
+        ("value.c contains 'D'", 9, "not 'contains'", "contains(value.a, 'b')"),
+        ("value['c'] == 1", 7, "expected an index", 'after a dot: value."c"'),
+        ("$.value.c", 1, "not '$'", "begins with a field"),
+        ("value.$oid", 7, "not '$'", "double quotes"),
+        ("value.c =~ /D/", 12, "not '/'", "single quotes"),
+        ("value.c !~ 'D'", 10, "not '~'", "not key =~"),
+        ("value.a == +5", 12, "not '+'", "no plus sign"),
         ("timestamp > 3h", 14, "not 'h'", "single quotes: 'DE', '2026-11-28T10:00Z', '3h'"),
         ("timestamp > 2026-11-28", 17, "not '-11'", "single quotes"),
         ("timestamp > 10:30", 15, "not ':'", "single quotes"),
@@ -314,3 +397,10 @@ def test_comparisons_that_may_hold_are_not_refused(text: str) -> None:
 )
 def test_any_text_is_an_expression_or_an_error_in_it(words: list[str]) -> None:
     why_not(" ".join(words))
+
+
+@pytest.mark.parametrize("text", ["value.a - 1 > 2", "value.a > - 5", "value.a == 80; x", "value.a # x"])
+def test_a_sign_beside_no_name_is_not_said_to_be_of_a_name(text: str) -> None:
+    with pytest.raises(WhereError) as raised:
+        parsed(text)
+    assert raised.value.do == ""

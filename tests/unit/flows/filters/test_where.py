@@ -348,6 +348,18 @@ def test_a_function_that_was_given_another_type_is_named() -> None:
     assert said == ["--where skips t-0@0: starts_with() was given the number 81 and the text '8'"]
 
 
+@pytest.mark.parametrize("given", ["null", "true", "false"])
+def test_words_of_json_are_named_as_in_json(given: str) -> None:
+    _, said, _ = warned("length(value.a) > 1", b'{"a": %s}' % given.encode())
+    assert said == [f"--where skips t-0@0: length() was given {given}"]
+
+
+def test_a_record_without_timestamp_is_found_by_null() -> None:
+    rows = [ROW._replace(offset=n, timestamp=stamp) for n, stamp in enumerate((-1, 0, 1000))]
+    assert wanted("timestamp == null", *rows)[0] == [True, False, False]
+    assert wanted("timestamp != null", *rows)[0] == [False, True, True]
+
+
 def test_a_key_that_a_serde_decodes_may_be_a_number() -> None:
     from kcli.flows.filters.decoded import DecodedField
     from kcli.serde.names import parse_serdes

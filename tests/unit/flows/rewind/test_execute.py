@@ -1,5 +1,6 @@
 """A plan carried out against a stand-in for the admin client: what is reported, and whether a journal is kept."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,7 +21,7 @@ from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journal, Journals
 from kcli.flows.rewind.judge import UNKNOWN, PartitionVerdict
 from kcli.flows.rewind.live import HeldGroup
-from kcli.flows.rewind.outcomes import GroupReport
+from kcli.flows.rewind.outcomes import GroupReport, UnprovenError
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 from kcli.flows.rewind.watching import GroupWatch, WatchedGroup
 
@@ -36,7 +37,8 @@ class StandIn:
 
     def __init__(self, stored: KcliError | None, found: OffsetAndMetadata | KcliError | None) -> None:
         self._stored, self._found = stored, found
-        self.before = OLD
+        self.before: list[OffsetAndMetadata | KcliError | None] = [OLD]
+        self.begun = [0.0]
         self._committed = False
 
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
@@ -51,8 +53,9 @@ class StandIn:
     ) -> dict[str, Any]:
         self._committed = True
         for group, places in wanted.items():
-            preceding.found |= {GroupPartition(group, tp): [self.before] for tp in places}
-            preceding.windows[group] = 0.0
+            for key in (GroupPartition(group, tp) for tp in places):
+                preceding.found[key], preceding.begun[key] = self.before, self.begun
+                preceding.answered[key] = self.begun[-1]
         return {group: dict.fromkeys(places, self._stored) for group, places in wanted.items()}
 
 
@@ -61,12 +64,16 @@ def carried_out(
     stored: KcliError | None,
     found: OffsetAndMetadata | KcliError | None,
     new: OffsetAndMetadata = NEW,
+    before: Sequence[tuple[float, OffsetAndMetadata | KcliError | None]] = ((0.0, OLD),),
 ) -> tuple[GroupReport, bool]:
-    """The report, and whether there is a journal afterwards."""
+    """The report, and whether there is a journal afterwards. ``before``: what each attempt has found, and when."""
     journals = Journals("c", root)
     plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, new),)),))
-    admin = cast("Admin", StandIn(stored, found))
-    (report,) = execute(admin, plan, journals, written=lambda _plan: None, sleep=lambda _seconds: None)
+    admin = StandIn(stored, found)
+    admin.begun, admin.before = [at for at, _ in before], [one for _, one in before]
+    (report,) = execute(
+        cast("Admin", admin), plan, journals, written=lambda _plan: None, sleep=lambda _seconds: None
+    )
     return report, (journals.folder / "id.json").exists()
 
 
@@ -126,6 +133,33 @@ def test_an_offset_that_is_there_without_its_metadata_was_not_overwritten(
     assert (outcome.status, outcome.without_metadata) == (status, lost)
 
 
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [
+        ([(0.0, OLD)], "verified"),
+        ([(0.0, MARKED)], "verified"),
+        ([(0.0, OLD), (0.5, MARKED)], "verified"),
+        ([(0.0, OLD), (3.0, MARKED)], "unknown"),
+        ([(0.0, OLD), (3.0, OLD)], "verified"),
+        ([(0.0, REFUSED), (3.0, OLD)], "verified"),
+        ([(0.0, LOST), (0.5, OLD)], "verified"),
+        ([(0.0, LOST), (0.5, MARKED)], "unknown"),
+        ([(0.0, OLD), (0.2, LOST), (0.5, MARKED)], "unknown"),
+        ([(0.0, OLD), (0.5, LOST)], "unknown"),
+        ([(0.0, LOST), (0.2, OLD), (0.5, MARKED)], "verified"),
+        ([(0.0, LOST), (0.5, OTHER)], "overwrote"),
+    ],
+)
+def test_what_an_attempt_may_have_replaced_is_what_its_read_has_shown(
+    before: Sequence[tuple[float, OffsetAndMetadata | KcliError | None]], status: str, tmp_path: Path
+) -> None:
+    """An attempt whose responses are lost may be carried out, over a commit that nobody has seen."""
+    report, _ = carried_out(tmp_path, None, MARKED, new=MARKED, before=before)
+    (outcome,) = report.outcomes
+    assert outcome.status == status
+    assert (status == "unknown") == isinstance(outcome.error, UnprovenError)
+
+
 def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_newest(
     tmp_path: Path,
 ) -> None:
@@ -137,7 +171,7 @@ def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_
 def test_what_is_replaced_is_named_where_the_journal_cannot_have_it(tmp_path: Path) -> None:
     journals = NoRoom("c", tmp_path)
     admin = StandIn(None, NEW)
-    admin.before = OTHER
+    admin.before = [OTHER]
     plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, NEW),)),))
     (report,) = execute(
         cast("Admin", admin), plan, journals, written=lambda _plan: None, sleep=lambda _seconds: None

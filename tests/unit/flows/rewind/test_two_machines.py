@@ -49,7 +49,6 @@ class Machine:
         self._at, self._turn = coordinator, turn
         self.looks = 0
         self.fails_at_look = 0
-        self._read_at = 0.0
 
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         with self._turn():
@@ -91,15 +90,15 @@ class Machine:
 
     def _read_ahead(self, wanted: Any, preceding: Preceding | None) -> None:
         with self._turn():
-            self._read_at = self._at.now
             for group, partitions in wanted.items():
                 for tp in partitions:
                     if preceding is not None:
                         preceding.found[GroupPartition(group, tp)] = [self._at.commits[tp]]
+                        preceding.begun[GroupPartition(group, tp)] = [self._at.now]
 
     def _stored(self, wanted: Any, preceding: Preceding | None) -> dict[str, Any]:
         if preceding is not None:
-            preceding.windows.update(dict.fromkeys(wanted, self._at.now - self._read_at))
+            preceding.answered |= dict.fromkeys(preceding.found, self._at.now)
         return {group: dict.fromkeys(partitions) for group, partitions in wanted.items()}
 
 

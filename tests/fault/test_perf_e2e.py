@@ -27,7 +27,7 @@ from tests.in_process import Done, kcli
 
 REFUSED = 29
 """TOPIC_AUTHORIZATION_FAILED: not retried."""
-INVALID_RECORD = 87
+UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 IN_FLIGHT = ()
 AT_A_RATE = ("--throughput", "200")
 MODES = pytest.mark.parametrize("mode", [IN_FLIGHT, AT_A_RATE], ids=["one in flight", "at a rate"])
@@ -150,11 +150,11 @@ def test_a_stop_prints_the_result_so_far(cluster: FakeCluster, mode: tuple[str, 
 
 
 def test_records_that_failed_are_counted_by_kind_and_are_not_lost(cluster: FakeCluster) -> None:
-    cluster.fail(ProduceRequest, INVALID_RECORD, after=3)
+    cluster.fail(ProduceRequest, UNSUPPORTED_FOR_MESSAGE_FORMAT, after=3)
     done = e2e(cluster, "--num-records", "20")
     found = item(done)
     assert (done.code, found["records"], found["errors"]) == (6, 19, 1)
-    assert found["errors_by_kind"] == {"INVALID_RECORD": 1}
+    assert found["errors_by_kind"] == {"UNSUPPORTED_FOR_MESSAGE_FORMAT": 1}
     assert figures(done) == (19, 0, 0, 0)
 
 

@@ -33,7 +33,7 @@ from tests.warm_kcli import KCLI
 
 MESSAGE_TOO_LARGE = 10
 TOPIC_AUTHORIZATION_FAILED = 29
-INVALID_RECORD = 87
+UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 Item = dict[str, Any]
 PLAIN = ("-X", "enable.idempotence=false")
 
@@ -147,16 +147,17 @@ def test_records_of_other_runs_are_not_mistaken_for_its_own(cluster: FakeCluster
 
 
 def test_records_that_failed_are_not_expected_to_be_there(cluster: FakeCluster) -> None:
-    cluster.fail(ProduceRequest, INVALID_RECORD, after=1)
+    cluster.fail(ProduceRequest, UNSUPPORTED_FOR_MESSAGE_FORMAT, after=1)
     done = perf(
         cluster, "--num-records", "400", "--throughput", "400", "--verify", *PLAIN, "-o", "json"
     )  # fmt: skip
     found = item(done)
     assert done.code == 6, done.err
-    assert found["errors_by_kind"] == {"INVALID_RECORD": found["errors"]}
+    assert found["errors_by_kind"] == {"UNSUPPORTED_FOR_MESSAGE_FORMAT": found["errors"]}
     assert found["errors"] + found["records"] == 400
     assert (found["checked"], found["lost"]) == (found["records"], 0)
-    assert f"{found['errors']:,} of 400 records of t failed: {found['errors']:,} INVALID_RECORD" in done.err
+    failed = f"{found['errors']:,}"
+    assert f"{failed} of 400 records of t failed: {failed} UNSUPPORTED_FOR_MESSAGE_FORMAT" in done.err
 
 
 def test_a_load_that_is_refused_from_the_beginning_ends_at_once(cluster: FakeCluster) -> None:

@@ -19,6 +19,7 @@ from kcli.commands.shared.exit import describe, print_error, worst
 from kcli.commands.shared.global_values import GlobalValues, environment
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
+from kcli.core.permissions import granted_to
 from kcli.core.positions import parse_duration_ms
 from kcli.output.progress import Progress, progress_style
 from kcli.output.sanitise import visible_line
@@ -147,8 +148,6 @@ class Invocation:
 
         A mirror has two clusters, and no such user.
         """
-        from kcli.core.permissions import granted_to  # for errors and findings only
-
         return (
             granted_to(cluster_name(self._configuration.resolved).user, remedy)
             if self._configuration

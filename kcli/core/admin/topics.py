@@ -204,8 +204,7 @@ def create_topics(
     except NotValidatedError:
         raise
     except UnsupportedError as error:
-        unchecked = isinstance(error, NotValidatedError)
-        if unchecked or not defaults or CreateTopicsRequest.api_name not in error.what:
+        if not defaults or CreateTopicsRequest.api_name not in error.what:
             raise
         raise UnsupportedError(
             f"{_named('could not create topic', defaults)}: brokers before 2.4 have no default number of partitions and "

@@ -158,8 +158,8 @@ def test_what_the_controller_may_have_done_is_not_called_failed_only(
         )
         try:
             error = call(cluster, clock, *names)["a"]
-        except KcliError as raised:
-            error = raised
+        except KcliError as caught:  # of all names
+            error = caught
         assert error.why.endswith("; the controller may have done it nevertheless")
 
 

@@ -68,6 +68,17 @@ def test_it_is_rewound_and_the_undo_that_is_named_works(cluster: FakeCluster, gr
     assert position(cluster) == 7
 
 
+def test_an_undo_says_which_offsets_brokers_do_not_delete(cluster: FakeCluster, groups: Kcli) -> None:
+    """OffsetDelete refuses the empty name: what had no commit keeps its own, and the rest is restored."""
+    cluster.add_partitions("one", 2)
+    groups("rewind", "--empty-group", "--to", "earliest", "--yes")
+    for more in ("--dry-run", "--yes"):
+        done = groups("rewind", "--empty-group", "--undo", more, code=6)
+        assert "brokers delete no single offset of the group whose name is empty" in done.stdout + done.stderr
+        assert "delete the group with all its offsets" in done.stderr
+    assert position(cluster) == 7
+
+
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 def test_an_export_of_all_groups_is_imported_again(
     form: str, cluster: FakeCluster, groups: Kcli, tmp_path: Path

@@ -29,7 +29,6 @@ from kcli.flows.rewind.outcomes import (
     is_same_commit,
     leaves_journal,
     live_outcomes,
-    may_be_done,
     untried_outcomes,
     was_changed,
     without_check,
@@ -281,16 +280,24 @@ class _Store:
                 and one != item.committed
                 and not is_same_commit(one, item.new)
             ]
-            if others and may_be_done(self.stored[plan.group][item.tp]):
+            if others:
                 found[item.tp] = others[-1]
         return found
 
     def doubt(self, plan: GroupPlan, item: RewindItem) -> str:
-        """Why another commit may have been replaced unseen; empty if that cannot be."""
-        found, preceding = self._found(plan, item), self._preceding[item.action]
-        if not found or isinstance(found[-1], KcliError):
-            return f"the read just before the commit failed: {found[-1] if found else 'no response'}"
-        window = preceding.windows.get(plan.group)
+        """Why another commit may have been replaced unseen; empty if that cannot be.
+
+        An attempt whose responses were lost may have been carried out. The next read shows that if it finds the new
+        offset; if it finds what was planned, nothing has been replaced so far.
+        """
+        found, since = self._found(plan, item), 0
+        for attempt, one in reversed(list(enumerate(found))):
+            if isinstance(one, KcliError):
+                return f"the read just before the commit failed: {one}"
+            if one == item.committed:
+                since = attempt
+                break
+        window = self._preceding[item.action].window(GroupPartition(plan.group, item.tp), since)
         if window is None:
             return "there was no response to the commit"
         if window <= WINDOW_SECONDS:

@@ -99,8 +99,8 @@ def group_plan(
         for item in items
     ]
     runs = live and bool(group.members)
-    if runs:
-        items = [_kept(item) if item.action == "delete" else item for item in items]
+    if runs or not group.group_id:
+        items = [_kept(item, live=runs) if item.action == "delete" else item for item in items]
     ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
     topics = {item.tp.topic for item in items}
     others = {tp.topic for tp, commit in committed.items() if commit is not None} - topics
@@ -120,12 +120,19 @@ def group_plan(
     )
 
 
-def _kept(item: RewindItem) -> RewindItem:
-    error = NotPossibleError(
-        f"the commit of {item.tp} cannot be deleted",
-        why="brokers keep the commits of topics that a group reads",
-        do="stop its members first, or set it to an offset",
+def _kept(item: RewindItem, *, live: bool) -> RewindItem:
+    why, do = (
+        (
+            "brokers keep the commits of topics that a group reads",
+            "stop its members first, or set it to an offset",
+        )
+        if live
+        else (
+            "brokers delete no single offset of the group whose name is empty",
+            "set it to an offset, or delete the group with all its offsets",
+        )
     )
+    error = NotPossibleError(f"the commit of {item.tp} cannot be deleted", why=why, do=do)
     return refused_item(item.tp, error, item.committed)
 
 

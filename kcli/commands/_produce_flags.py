@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from kcli.commands._produce_input import check_inputs, encoded, input_format
+from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Codec, check_topic_name
 from kcli.commands.shared.usage import usage
@@ -26,8 +27,6 @@ def run(
     topic, files = _topic_and_files(first, files, named)
     check_topic_name(topic, "produce")
     if (holds := own_topic_purpose(topic)) and not inv.dry_run:
-        from kcli.commands.shared.confirm import confirm  # only for a topic of kcli's own
-
         danger = f"{topic} is kcli's own topic: it holds {holds}"
         confirm(inv, f"Produce to topic {topic}", f"Produce to {topic}?", name=topic, danger=danger)
     _check_flags(inv, flags)

@@ -219,5 +219,7 @@ def _check(found: Manifest, path: str) -> None:
 
 def _invalid(path: str, why: str) -> ConfigError:
     return ConfigError(
-        f"{path} is not valid", why=why, do="it is written by `kcli pipeline export TOPIC DIR`, and not edited"
+        f"{path} is not valid",
+        why=why,
+        do="it is written by `kcli pipeline export TOPIC DIR`, and not edited",
     )

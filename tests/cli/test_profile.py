@@ -490,7 +490,7 @@ def test_a_mark_of_a_profile_in_a_variable_is_named_as_one(kcli: Kcli, home: Pat
 )
 def test_plans_say_what_is_known_of_the_user(options: str, said: str) -> None:
     resolved = resolve(Sources(flags={"bootstrap.servers": "h:1"}, properties=options.split()))
-    assert cluster_name(resolved) == ("h:1", said)
+    assert cluster_name(resolved)[:2] == ("h:1", said)
 
 
 def test_a_secret_command_has_the_time_that_is_given(kcli: Kcli, home: Path) -> None:

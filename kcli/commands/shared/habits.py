@@ -117,7 +117,9 @@ _ADD_CONFIG = {
 }
 _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
 _CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
-_ENTITY = "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` says whose, as --client-id and --ip do"
+_ENTITY = (
+    "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` says whose, as --client-id and --ip do"
+)
 
 _LOAD = {
     **dict.fromkeys(("--messages", "--count", "--num-messages", "-n"), "--num-records N"),

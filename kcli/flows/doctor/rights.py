@@ -33,7 +33,8 @@ def judge(target: str, name: str, kind: str, bits: int | None, rights: Rights) -
     words = " ".join(f"--operation {one.name.lower()}" for one in missing)
     resource = f"--{kind} {shlex.quote(name)}"
     why = f"this client may not {' or '.join(rights[one] for one in missing)}"
-    do = f"if it should: `kcli acls create --principal {SOME_USER} {words} {resource}`"
+    command = f"kcli acls create --principal {SOME_USER} {words} {resource}"
+    do = f"if it should: `{command}`"
     detail = f"without {', '.join(one.name for one in missing)}"
     # Many clients only produce, or only consume; DESCRIBE alone serves none of them.
     if any(one in allowed for one in (AclOperation.READ, AclOperation.WRITE)):

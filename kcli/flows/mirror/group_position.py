@@ -21,8 +21,8 @@ from kcli.flows.mirror.state import JobState
 PREFIX = "__kcli.mirror."
 _ENDED = ".ended"
 AGAIN = (
-    "`kcli pipeline verify --from HOST:PORT --to HOST:PORT -t TOPIC` compares both sides; to copy it all again, delete the "
-    "topic on the target, which removes its positions too, and start again"
+    "`kcli pipeline verify --from HOST:PORT --to HOST:PORT -t TOPIC` compares both sides; to copy it all again, delete "
+    "the topic on the target, which removes its positions too, and start again"
 )
 
 

@@ -50,5 +50,7 @@ def _with_text_keys(value: Any) -> Any:
 
 def _refused(path: str, why: str) -> ConfigError:
     return ConfigError(
-        f"{path} is not read", why=why, do="correct it, or add the profile with `kcli profile add NAME -b HOST:PORT`"
+        f"{path} is not read",
+        why=why,
+        do="correct it, or add the profile with `kcli profile add NAME -b HOST:PORT`",
     )

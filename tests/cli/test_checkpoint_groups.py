@@ -67,7 +67,7 @@ def test_they_are_shown_and_explained_when_they_are_named(cluster: FakeCluster, 
     assert [row["group"] for row in items(cluster, "list", "--match", "kcli-produce*")] == [GROUP]
     (described,) = items(cluster, "describe", GROUP)
     assert described["note"] == (
-        "not a consumer group: stores the progress of `kcli produce --checkpoint` for transactional id t1"
+        "not a consumer group: stores the progress of produce --checkpoint for transactional id t1"
     )
     assert [row["group"] for row in items(cluster, "describe", "--match", "kcli-produce*")] == [GROUP]
     exported = kcli("groups", "export", GROUP, bootstrap=cluster.bootstrap)

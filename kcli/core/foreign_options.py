@@ -95,7 +95,7 @@ _INSTEAD = {
     "key.deserializer": "-s decodes keys and values",
     "value.deserializer": "-s decodes keys and values",
     "enable.partition.eof": "`kcli consume TOPIC --exit` stops at the end",
-    "enable.auto.offset.store": "`kcli consume TOPIC -g GROUP` commits only what was written; --no-commit ends that",
+    "enable.auto.offset.store": "`kcli consume TOPIC -g GROUP` commits only what was written; --no-commit does not",
     "sasl.kerberos.kinit.cmd": "run kinit before, or name a keytab with sasl.kerberos.keytab",
     "debug": "use --debug",
     "log_level": "use -v or --debug",

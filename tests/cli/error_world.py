@@ -90,6 +90,10 @@ class World:
         self.cluster.create_topic(topic, 1)
         self._mends.append(lambda: self.cluster.delete_topic(topic))
 
+    def removed_after(self, topic: str) -> None:
+        """The topic, which the row creates."""
+        self._mends.append(lambda: self.cluster.delete_topic(topic))
+
     def broken_config(self, there: bool) -> None:
         """A folder that is called like the file of profiles, in the folder ``broken``."""
         path = Path(self.words["dir"]) / "broken/kcli/config.toml"

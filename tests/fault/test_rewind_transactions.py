@@ -1,5 +1,6 @@
 """A rewind of a group whose offsets are in an open transaction: it is named, waited for, and never overtaken."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import pytest
 from kcli.core import Producer
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import Kcli, commit, committed, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -60,6 +62,14 @@ def test_an_open_transaction_is_refused_and_its_producer_named(cluster: FakeClus
 def test_the_dry_run_shows_the_plan_all_the_same(cluster: FakeCluster, rewind: Kcli) -> None:
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--dry-run", code=7)
+        where = re.search(r"--topic (\S+) -p (\d+)", done.stderr)
+        assert where is not None
+        topic, number = where.groups()
+        type_remedy(
+            f"; `kcli txn describe --topic {topic} -p {number}` shows when it ends",
+            done.stderr,
+            cluster.bootstrap,
+        )
         producer.abort_transaction()
     assert "Rewind group g" in done.stdout
 

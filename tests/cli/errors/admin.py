@@ -34,7 +34,8 @@ STATES = [
     Row("topics trim __consumer_offsets --before latest --yes", 7, "are not deleted", "",
         "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
         lambda here: here.internal("__consumer_offsets")),
-    Row("groups rewind billing --to-group idle --yes", 1, "idle", "", "`kcli groups describe idle` shows its members",
+    Row("groups rewind mixed --to-group idle --all-topics --yes", 1, "idle", "",
+        "`kcli groups describe idle` shows its members",
         lambda here: here.member_of("idle")),
     Row("topics offsets orders --timeout 500ms", 3, "", "LEADER_NOT_AVAILABLE",
         "try again in a moment; `kcli topics describe TOPIC` shows leaders and replicas",
@@ -68,4 +69,25 @@ UNSURE = [
         silent(CreatePartitionsRequest, after=1)),
 ]  # fmt: skip
 
-ROWS = [*NOT_THERE, *STATES, *UNSURE]
+MENDED = [
+    Row("produce made", 1, "made does not exist", "", "`kcli topics create made` creates it",
+        lambda here: here.removed_after("made"), mends=True),
+]  # fmt: skip
+
+ADDED = [
+    Row("topics create orders", 7, "could not create topic orders", "", "use --if-not-exists", adds="--if-not-exists"),
+    Row("groups rewind mixed --to 1 --dry-run", 2, "ambiguous", "", "--all-topics", adds="--all-topics"),
+    Row("groups delete billing --no-input", 2, "confirmation", "", "--yes", adds="--dry-run --yes"),
+    Row("consume orders --offset stored -e", 2, "stored", "", "-g GROUP", adds="-g fresh"),
+    Row("consume orders --commit -e", 2, "--commit without -g", "", "-g GROUP", adds="-g fresh"),
+    Row("consume cut --offset 1 -e", 5, "out of range", "", "--on-out-of-range", adds="--on-out-of-range earliest"),
+    Row("produce orders -X transaction.timeout.ms=9000 --dry-run", 2, "no effect", "", "--transactional-id",
+        adds="--transactional-id t"),
+    Row("produce orders --transaction-every 9 --dry-run", 2, "", "needs an id", "--transactional-id import-1",
+        adds="--transactional-id import-1"),
+    Row("produce payments --partitioner manual --dry-run", 2, "without partitions", "", "-p N", adds="-p 0"),
+    Row("groups import {dir}/one.csv --dry-run", 2, "does not name its group", "", "--group", adds="--group fresh"),
+    Row("reassign cancel", 2, "what is to be cancelled", "", "write --topic TOPIC, or --all", adds="--all"),
+]  # fmt: skip
+
+ROWS = [*MENDED, *ADDED, *NOT_THERE, *STATES, *UNSURE]

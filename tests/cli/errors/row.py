@@ -18,7 +18,7 @@ class Row:
     ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
     ``then``: ``CODE: why``, if the commands of the remedy do not end with 0 in that situation; ``CODE WORDS: why`` for
     those with these words. ``mends``: they are done in earnest, and the line succeeds afterwards. ``first``: what the
-    remedy asks for before its commands.
+    remedy asks for before its commands. ``adds``: options that it names; the line succeeds with them.
     """
 
     line: str
@@ -34,6 +34,7 @@ class Row:
     then: str = ""
     mends: bool = False
     first: Script | None = None
+    adds: str = ""
 
     def __str__(self) -> str:
         return f"{self.code} {self.line}"

@@ -81,7 +81,7 @@ def test_rights_on_a_topic(allowed: int | None, status: str, code: int) -> None:
 def test_the_remedy_names_the_rights_that_are_missing() -> None:
     (found,) = rights.judge("group g", "g", "group", bits(DESCRIBE), rights.GROUP_RIGHTS)
     assert (found.status, found.detail) == ("failed", "without READ")
-    assert found.do.endswith("kcli acls create --principal User:NAME --operation read --group g")
+    assert found.do.endswith("`kcli acls create --principal User:NAME --operation read --group g`")
 
 
 @pytest.mark.parametrize(

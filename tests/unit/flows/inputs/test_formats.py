@@ -153,7 +153,7 @@ def test_members_of_one_name_in_different_objects_are_no_repetition() -> None:
         (b"[1]", 0, "expected `object`, got `array`"),
         (b'{"value":1}', 0, "the value is not a string: give -s value=json, or another serde that writes it"),
         (b'{"value":"a","headers":1}', 0, "expected `array | null`, got `int` - at `$.headers`"),
-        (b'{"key":"a"}', 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
+        (b'{"key":"a"}', 0, "it has no `value`: is it a line of kcli consume -o ndjson?"),
         (b'{"value":null,"control":"COMMIT"}', 0, "it is a transaction's marker (COMMIT), not a record: read without --print-control"),  # noqa: E501
         (b'{"value":"ab","value_encoding":"base64"}', 0, "the value is not base64: incorrect padding"),
         (b'{"value":"a","value_encoding":"avro"}', 0, "the value is encoded as 'avro': give -s value=avro"),
@@ -289,7 +289,7 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         row(5, None, b"a"),
         row(6, b"k", b"v"),
         ("bad", 7, 0, "its input was too long to be kept"),
-        ("bad", 8, 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
+        ("bad", 8, 0, "it has no `value`: is it a line of kcli consume -o ndjson?"),
         ("bad", 9, 0, "it was read by a pattern: give the same -f again"),
         ("bad", 10, 0, "its format 'xml' is unknown"),
         ("bad", 11, 0, "it has no `input`: is it a line of a --failed file?"),

@@ -43,7 +43,6 @@ NOT_TYPED = {
     f"`kcli sandbox down {HOLE}` stops it": "a sandbox that runs",
     f"start it: `kcli sandbox up {HOLE}`": "a sandbox that was stopped",
     f"run it again; `kcli topics describe {HOLE}` shows whether the topic exists": "brokers that disagree for a moment",
-    f"{HOLE}; `kcli txn {HOLE} --topic {HOLE} -p {HOLE}` {HOLE}": "a cause; its commands are typed for doctor and txn",
     f"stop it first (`kcli sandbox down {HOLE}`), or give this one another name": "a sandbox that runs",
     "throw the sandbox's data away (`kcli sandbox down NAME --delete`), or restore the folder": "a sandbox's data",
     "stop them, check the offsets with `kcli groups export --all --zookeeper HOST:PORT`, and import again": "ZooKeeper",

@@ -160,7 +160,7 @@ class TopApp(Host):
     def terminal_gone(self) -> None:
         """There is nothing to draw on any more."""
         self.error = self.error or KcliError(
-            "the terminal is gone", why="it can no longer be read or written", do="start kcli top again"
+            "the terminal is gone", why="it can no longer be read or written", do="start it again"
         )
         self.exit(return_code=1)
 

@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import click
+
+from kcli.cli import cli
 from tests.cli.test_doctor import ROWS
 from tests.cli.test_error_table import TABLE
 from tests.command_lines import in_text, problem
@@ -30,9 +33,6 @@ NOT_TYPED = {
     f"`kcli topics create {HOLE}`, or leave these records out: --where": "a job of Spark",
     "correct it; `kcli pipeline query --help` lists the columns": "a job of Spark",
     "check with `kcli pipeline doctor`, and read the logs of the executors": "executors of Spark that are lost",
-    "make the archive on a machine like the executors with `kcli pipeline pack`, and use it: --spark-conf "
-    "spark.archives=FILE#deps": "executors of Spark of another kind",
-    "name a writable file with `kcli pipeline pack --file FILE`, or set XDG_CACHE_HOME": "a disk that is full",
     "`kcli pipeline verify --from HOST:PORT --to HOST:PORT -t TOPIC` compares both sides; to copy it all again, delete "
     "the topic on the target, which removes its positions too, and start again": "a job of Spark",
     'writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; `kcli pipeline '
@@ -91,15 +91,19 @@ def is_part(part: str, text: str) -> bool:
     def past_holes(places: set[int]) -> set[int]:
         return places | {place + 1 for place in places if text[place : place + 1] == HOLE}
 
+    if not re.search(r"`kcli [^`]+`", part):
+        return False
     reached = set(range(len(text)))
     for sign in part:
+        if not reached:
+            return False
         reached = past_holes(reached)
         reached = {
             place + (text[place] != HOLE)
             for place in reached
             if place < len(text) and (text[place] == sign or (text[place] == HOLE and sign != "`"))
         }
-    return bool(reached) and bool(re.search(r"`kcli [^`]+`", part))
+    return bool(reached)
 
 
 def typed() -> Iterable[str]:
@@ -140,6 +144,19 @@ def meant(part: str, printed: Iterable[str]) -> set[str]:
 def test_each_command_of_a_message_is_typed_where_it_is_printed() -> None:
     printed = set(remedies())
     assert printed.difference(*(meant(part, printed) for part in typed())) == set(NOT_TYPED)
+
+
+def test_a_command_in_a_remedy_stands_in_backticks() -> None:
+    plain = re.compile(rf"\bkcli (?:{'|'.join(cli.list_commands(click.Context(cli)))})\b")
+    found = {
+        text
+        for path in (ROOT / "kcli").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "do"
+        for text in texts(f"print({ast.unparse(node.value)})")
+        if plain.search(re.sub("`[^`]*`", "", text))
+    }
+    assert found == set()
 
 
 def test_a_part_of_a_text_with_holes() -> None:

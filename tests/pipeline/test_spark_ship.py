@@ -14,6 +14,7 @@ from kcli.pipeline.spark import ship
 from kcli.pipeline.spark.probe import differences
 from kcli.pipeline.spark.probe_task import probe_task
 from kcli.pipeline.spark.ship import PackError, archives, cached_pack, pack_name, write_pack
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.in_process import kcli as command
 
 
@@ -76,7 +77,9 @@ def test_old_archives_are_removed(own_cache: Path) -> None:
 def test_an_archive_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(PackError, match="cannot write") as found:
         write_pack(str(tmp_path / "none/deps.tar.gz"))
-    assert "`kcli pipeline pack --file FILE`" in found.value.do
+    type_remedy(
+        "name a writable file with `kcli pipeline pack --file FILE`", found.value.do, FILE="deps.tar.gz"
+    )
     (tmp_path / "deps.tar.gz").mkdir()
     with pytest.raises(PackError, match="cannot write"):
         write_pack(str(tmp_path / "deps.tar.gz"))
@@ -125,6 +128,8 @@ def test_a_difference_is_named_with_its_hosts(changed: dict[str, Any], what: str
     assert found.what == what
     assert found.hosts == ("node7", "node8")
     assert do in found.do
+    if "pack" in do:
+        type_remedy("make the archive on a machine like the executors with `kcli pipeline pack`", found.do)
 
 
 def test_an_extension_that_does_not_load_is_a_difference_only_where_it_loads_here(

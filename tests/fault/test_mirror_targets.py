@@ -313,7 +313,7 @@ def test_topics_that_may_not_be_described_are_listed_too(
     source, copy = f"-b {fifty.bootstrap}", f"-b {target.bootstrap}"
     read = f"kcli acls create {source} --principal User:NAME --operation read --topic o17 --topic o18 --topic o19"
     write = f"kcli acls create {copy} --principal User:NAME --operation write --topic o03 --topic o18"
-    assert done.errors[0]["do"].endswith(f": {write}; {read}")
+    assert done.errors[0]["do"].endswith(f": `{write}`; `{read}`")
     plan = done.err.splitlines()
     assert "  o03 → o03: 1 partition, the target may not be described" in plan
     for name in ("o17", "o18", "o19"):

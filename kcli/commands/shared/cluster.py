@@ -24,6 +24,7 @@ _CREATES = (
 )
 
 _NO_PERMISSION = 4
+_NONSENSE = 5
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -102,9 +103,9 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def part_missing(inv: Invocation, error: KcliError) -> None:
-    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4."""
-    denied = isinstance(error, AuthError) or error.exit_code == _NO_PERMISSION
-    inv.failed(error, partly=not denied)
+    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4, and nonsense 5."""
+    kept = isinstance(error, AuthError) or error.exit_code in (_NO_PERMISSION, _NONSENSE)
+    inv.failed(error, partly=not kept)
 
 
 def without_errors(

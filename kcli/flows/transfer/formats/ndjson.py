@@ -8,7 +8,7 @@ was none. Other keys are ignored, so that later versions may add some.
 from collections.abc import Iterable
 from typing import Any
 
-from kcli.core.positions import parse_instant
+from kcli.core.positions import read_instant
 from kcli.flows.transfer.formats import fields
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
@@ -77,7 +77,11 @@ def _instant(location: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        instant = parse_instant(text, 0)
+        instant, note = read_instant(text, 0)
     except ValueError as error:
         raise BrokenFileError(location, str(error)) from None
+    if note and not instant:  # before 1970, which it is taken for elsewhere
+        raise BrokenFileError(
+            location, f"{text!r} is no time of a record: timestamps begin at 1970-01-01T00:00Z"
+        )
     return fields.timestamp(location, instant)

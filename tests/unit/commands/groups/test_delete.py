@@ -55,6 +55,9 @@ class StandIn:
 
     def __exit__(self, *_exc: object) -> None: ...
 
+    def require(self, _act: object) -> None:
+        """Every broker can do everything."""
+
     def describe_groups(self, names: Sequence[str]) -> dict[str, GroupDescription | KcliError]:
         return {name: self.groups.get(name, NotFoundError(f"group {name} does not exist")) for name in names}
 

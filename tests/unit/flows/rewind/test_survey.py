@@ -30,6 +30,9 @@ class StandIn:
         self.listed: list[set[int]] = []
         self.broken: TopicPartition | None = None
 
+    def lacks(self, _act: object) -> None:
+        """Every broker can do everything."""
+
     def describe_groups(self, names: Sequence[str]) -> dict[str, GroupDescription | KcliError]:
         kinds: dict[str, GroupDescription | KcliError] = {
             "g": GroupDescription("g", "classic", "Empty", "consumer", "", 1),

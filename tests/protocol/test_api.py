@@ -6,15 +6,17 @@ import pytest
 
 from kcli.core.errors import ProtocolError, UnsupportedError
 from kcli.core.protocol import compiler
-from kcli.core.protocol.api import choose_version, decode_response, encode_request
+from kcli.core.protocol.api import Request, choose_version, decode_response, encode_request
 from kcli.core.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
+from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from tests.protocol.tables import case_id, requests
 
 
@@ -165,6 +167,25 @@ def test_releasing_an_answer_releases_its_frame() -> None:
 )
 def test_the_newest_version_that_both_know_is_chosen(theirs: tuple[int, int], chosen: int) -> None:
     assert choose_version(MetadataRequest, {3: theirs}, "broker") == chosen
+
+
+@pytest.mark.parametrize(
+    ("request_type", "theirs", "chosen"),
+    [
+        (JoinGroupRequest, (0, 6), 5),
+        (JoinGroupRequest, (0, 7), 7),
+        (JoinGroupRequest, (0, 5), 5),
+        (JoinGroupRequest, (6, 6), 6),
+        (SyncGroupRequest, (0, 4), 3),
+        (SyncGroupRequest, (4, 9), 5),
+        (SyncGroupRequest, (4, 4), 4),
+    ],
+)
+def test_a_version_that_is_new_in_its_form_only_is_used_where_there_is_no_other(
+    request_type: type[Request], theirs: tuple[int, int], chosen: int
+) -> None:
+    """librdkafka's mock cluster offers these as its newest, and closes the connection when it gets one."""
+    assert choose_version(request_type, {request_type.api_key: theirs}, "broker") == chosen
 
 
 def test_a_request_may_cap_its_version() -> None:

@@ -44,12 +44,17 @@ class Response(Struct):
 
 
 class Request(Struct):
-    """The base of all requests. Class options: ``key``, ``versions`` (first, last), ``flexible`` (from)."""
+    """The base of all requests. Class options: ``key``, ``versions`` (first, last), ``flexible`` (from), ``no_news``.
+
+    ``no_news``: a version that differs from the one before in its form only (KIP-482). It is not used: librdkafka's mock
+    cluster, whose newest version it is, closes the connection.
+    """
 
     api_key: ClassVar[int]
     api_name: ClassVar[str]
     versions: ClassVar[tuple[int, int]]
     flexible: ClassVar[int]
+    no_news: ClassVar[int]
     response: ClassVar[type[Response]]
 
     def __init_subclass__(
@@ -58,10 +63,12 @@ class Request(Struct):
         key: int = -1,
         versions: tuple[int, int] = (0, 0),
         flexible: int = 0x7FFF,
+        no_news: int = -1,
         response: type[Response] = Response,
         **options: Any,
     ) -> None:
         super().__init_subclass__(**options)
+        cls.no_news = no_news
         cls.api_key, cls.versions, cls.flexible, cls.response = key, versions, flexible, response
         cls.api_name = cls.__name__.removesuffix("Request")
 
@@ -91,7 +98,9 @@ def choose_version(
     highest: int = 0x7FFF,
     lowest: int = 0,
 ) -> int:
-    """The newest version that both sides support; UnsupportedError names the API and both ranges."""
+    """The newest version that both sides support, or the one before it if that says the same; UnsupportedError names the
+    API and both ranges.
+    """
     ours = request.versions
     theirs = offered.get(request.api_key)
     if theirs is None:
@@ -109,6 +118,8 @@ def choose_version(
             f"{where} cannot do what this {request.api_name} requests",
             why=f"the broker offers {theirs[0]} to {theirs[1]}, version {lowest} is needed",
         )
+    if version == request.no_news and max(ours[0], theirs[0], lowest) < version:
+        return version - 1
     return version
 
 

@@ -137,7 +137,9 @@ def _kept(item: RewindItem, *, live: bool) -> RewindItem:
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, UnsupportedError):
+    if (
+        isinstance(error, UnsupportedError) and error.do
+    ):  # a group of another kind, not a broker that lacks an API
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",
             why=error.why,

@@ -27,7 +27,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes | memoryview = field(BYTES)
 
 
-class JoinGroupRequest(Request, key=11, versions=(0, 9), flexible=6, response=JoinGroupResponse):
+class JoinGroupRequest(Request, key=11, versions=(0, 9), flexible=6, no_news=6, response=JoinGroupResponse):
     group_id: str = field(STRING)
     session_timeout_ms: int = field(INT32)
     rebalance_timeout_ms: int = field(INT32, "1+", default=-1)

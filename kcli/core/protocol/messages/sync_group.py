@@ -17,7 +17,7 @@ class SyncGroupRequestAssignment(Struct):
     assignment: bytes | memoryview = field(BYTES)
 
 
-class SyncGroupRequest(Request, key=14, versions=(0, 5), flexible=4, response=SyncGroupResponse):
+class SyncGroupRequest(Request, key=14, versions=(0, 5), flexible=4, no_news=4, response=SyncGroupResponse):
     group_id: str = field(STRING)
     generation_id: int = field(INT32)
     member_id: str = field(STRING)

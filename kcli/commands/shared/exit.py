@@ -56,7 +56,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
-    if isinstance(error, KeyboardInterrupt | click.Abort | StoppedError):
+    if _is_interrupt(error):
         return 128 + signal.SIGINT
     if isinstance(error, BrokenPipeError):
         die_of_sigpipe()
@@ -72,6 +72,18 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
     code, what, why, do = describe(error)
     print_error(code, what, why, do, values)
     return code
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Ctrl-C, by whatever it was passed on: up to Python 3.11 a class that is just being made turns it into a
+    RuntimeError ("Error calling __set_name__").
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt | click.Abort | StoppedError):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def die_of_sigpipe() -> NoReturn:

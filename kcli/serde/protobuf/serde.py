@@ -65,6 +65,8 @@ class ProtobufCodec:
             data = bytes(message.SerializeToString())
         except Exception as error:
             raise ValueError(f"{self.name}: {error}") from error
+        if wrong := _not_base64(value, self._written, self._schema.pool):
+            raise ValueError(self.name + wrong)
         if changed := _changed(value, written, self._json_names):
             raise ValueError(self.name + changed)
         return data
@@ -168,6 +170,49 @@ def _changed(given: JsonValue, written: JsonValue, names: Mapping[str, str]) -> 
         if found := _changed(one, other, names):
             return step + found
     return ""
+
+
+def _not_base64(given: JsonValue, message: Any, pool: Any) -> str:
+    """The first value of a field of bytes that is not base64, with its path; empty if there is none.
+
+    ParseDict leaves out what it does not know, and stores the rest. It takes both alphabets, with or without padding.
+    """
+    if message.full_name == "google.protobuf.BytesValue":
+        return "" if _is_base64(given) else f": {given!r} is not base64"
+    if not isinstance(given, dict):
+        return ""
+    if message.full_name == "google.protobuf.Any":
+        message = pool.FindMessageTypeByName(str(given.get("@type", "")).rpartition("/")[2])
+        if message.full_name.startswith("google.protobuf."):
+            return _not_base64(given.get("value"), message, pool)
+    fields = {name: field for field in message.fields for name in (field.name, field.json_name)}
+    for name, inner in given.items():
+        field, values = fields.get(name), [(f".{name}", inner)]
+        if field is None:
+            continue
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            field = field.message_type.fields_by_name["value"]
+            values = [(f".{name}.{key}", one) for key, one in inner.items()] if inner else []
+        elif isinstance(inner, list):
+            values = [(f".{name}[{at}]", one) for at, one in enumerate(inner)]
+        for step, one in values:
+            if field.type == field.TYPE_BYTES and not _is_base64(one):
+                return f"{step}: {one!r} is not base64"
+            if field.message_type is not None and (found := _not_base64(one, field.message_type, pool)):
+                return step + found
+    return ""
+
+
+def _is_base64(given: JsonValue) -> bool:
+    """Whether a text is read whole: of ``QR==`` the last bits would be left out. What is no text is refused elsewhere."""
+    if not isinstance(given, str):
+        return True
+    text = given.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return False
+    return base64.b64encode(data).decode().rstrip("=") == text
 
 
 def _is_name(written: JsonValue) -> bool:

@@ -161,6 +161,60 @@ def test_what_does_not_fit_is_reported(content: FakeRegistry, value: Any, why: s
     assert why in caught.value.why
 
 
+BYTES = """
+syntax = "proto3";
+import "google/protobuf/any.proto";
+import "google/protobuf/wrappers.proto";
+message M {
+  bytes b = 1; repeated bytes all = 2; map<string, bytes> by_name = 3; google.protobuf.BytesValue maybe = 4;
+  google.protobuf.Any any = 5; repeated M inner = 6; map<string, M> inner_by = 7; string text = 8;
+}
+"""
+
+
+@pytest.mark.parametrize("text", ["!!!!", "no base64", "QQ==QQ", "QR==", "A", "é", "QQ\n"])
+@pytest.mark.parametrize(
+    "place", ["b", "all", "byName", "by_name", "maybe", "any", "any of bytes", "inner", "inner_by"]
+)
+def test_bytes_that_are_not_base64_are_refused_wherever_they_stand(text: str, place: str) -> None:
+    one = bytes_serde()
+    with pytest.raises(EncodeError) as caught:
+        one.encode(bytes_at(place, text), PLACE)
+    assert "base64" in caught.value.why or "padding" in caught.value.why or "ASCII" in caught.value.why
+
+
+@pytest.mark.parametrize(
+    ("text", "back"), [("", ""), ("QQ", "QQ=="), ("QQ=", "QQ=="), ("-_8", "+/8="), ("+/8=", "+/8=")]
+)
+@pytest.mark.parametrize("place", ["b", "all", "byName", "maybe", "any", "any of bytes", "inner", "innerBy"])
+def test_bytes_are_read_in_each_form_of_base64(text: str, back: str, place: str) -> None:
+    one = bytes_serde()
+    read = one.decode(one.encode({"text": "no base64", **bytes_at(place, text)}, PLACE), PLACE)
+    assert read == one.decode(one.encode({"text": "no base64", **bytes_at(place, back)}, PLACE), PLACE)
+    assert not back or back in dump_json(read)
+
+
+def bytes_serde() -> Serde:
+    content = FakeRegistry()
+    content.register("topic-value", {"schema": BYTES, "schemaType": "PROTOBUF"})
+    return serde("protobuf", content)
+
+
+def bytes_at(place: str, text: str) -> dict[str, Any]:
+    return {
+        "b": {"b": text},
+        "all": {"all": ["AA==", text]},
+        "byName": {"byName": {"x": text}},
+        "by_name": {"by_name": {"x": text}},
+        "maybe": {"maybe": text},
+        "any": {"any": {"@type": "type.googleapis.com/M", "b": text}},
+        "any of bytes": {"any": {"@type": "type.googleapis.com/google.protobuf.BytesValue", "value": text}},
+        "inner": {"inner": [{"inner": [{"b": text}]}]},
+        "inner_by": {"inner_by": {"x": {"b": text}}},
+        "innerBy": {"innerBy": {"x": {"b": text}}},
+    }[place]
+
+
 def test_an_any_of_an_unknown_type_is_a_decode_error(content: FakeRegistry) -> None:
     one = ours(content)
     data = b"\0\0\0\0\1\2\2" + b"\x72\x0a" + b"\x0a\x08x.io/a.B"

@@ -46,6 +46,16 @@ def settled(
     return code, err
 
 
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), click.Abort()])
+def test_an_interrupt_that_an_error_passed_on_is_130_and_silent(
+    interrupt: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to Python 3.11 __set_name__ passes on what interrupts it as the cause of a RuntimeError."""
+    error = RuntimeError("Error calling __set_name__")
+    error.__cause__ = interrupt
+    assert settled(error, GlobalValues(), capsys) == (130, "")
+
+
 @pytest.mark.case("N18")
 @pytest.mark.parametrize("name", [None, "module.py"])
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])

@@ -17,6 +17,7 @@ from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
 
@@ -26,7 +27,7 @@ _EXISTS, _PLANNED, _CREATED, _FAILED, _UNKNOWN = "exists", "planned", "created",
 class NotCreatedError(KcliError):
     """ACLs that brokers confirmed are not there."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def create(inv: Invocation, **flags: Any) -> int:

@@ -17,6 +17,7 @@ from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.read_back import ReadBackError
 from kcli.output.progress import counted
 
@@ -27,7 +28,7 @@ _SEE = "`kcli acls list` shows the ACLs"
 class NotDeletedError(KcliError):
     """ACLs that brokers confirmed as deleted are there."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def delete(inv: Invocation, **flags: Any) -> int:

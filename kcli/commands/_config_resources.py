@@ -13,6 +13,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 
 _KINDS = {"topics": ConfigKind.TOPIC, "brokers": ConfigKind.BROKER, "groups": ConfigKind.GROUP}
 _ALL_BROKERS = "default"
@@ -25,7 +26,7 @@ A = TypeVar("A")
 class FencedBrokerError(KcliError):
     """The broker exists, but is not alive."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def resources(command: str, kind: str, names: Sequence[str]) -> list[ConfigResource]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
@@ -23,7 +24,7 @@ O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 class ProofError(KcliError):
     """A step did not do what it shows."""
 
-    exit_code = 8
+    exit_code = ExitCode.CHECK
 
 
 @dataclass(frozen=True, slots=True)

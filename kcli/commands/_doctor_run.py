@@ -11,10 +11,10 @@ from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands._txn_scope import log_reader
 from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.exit import worst
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
+from kcli.core.exit_codes import worst
 from kcli.core.hooks import Hooks
 from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands.shared.exit import worst
+from kcli.core.exit_codes import worst
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING, Finding
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted

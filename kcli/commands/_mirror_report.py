@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.survey import Survey
@@ -49,13 +50,13 @@ class Result(NamedTuple):
 class MismatchError(KcliError):
     """Source and target are not equal."""
 
-    exit_code = 8
+    exit_code = ExitCode.CHECK
 
 
 class GapsError(KcliError):
     """Some records of the source could not be copied, which was accepted."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY
 
 
 def report(inv: Invocation, result: Result, stop: Stop) -> int:

@@ -8,6 +8,7 @@ from kcli.commands._produce_run import Run
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.failed_file import check_writable
 from kcli.flows.produce import ProduceRun
@@ -60,6 +61,6 @@ class DryRun(Run):
             found = admin.describe_configs([broker], keys=[_CREATES, _PARTITIONS])[broker]
         if isinstance(found, KcliError):
             self.inv.talk.warn(f"whether the brokers create topics themselves is not known: {found}")
-            return 1
+            return ExitCode.FAILED
         values = {entry.name: entry.value for entry in found}
         return int(values.get(_PARTITIONS) or 1) if values.get(_CREATES) == "true" else None

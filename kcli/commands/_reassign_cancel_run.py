@@ -18,6 +18,7 @@ from kcli.core.admin.reassignments import Reassignment
 from kcli.core.clock import monotonic
 from kcli.core.error_codes import NO_REASSIGNMENT_IN_PROGRESS
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.output.progress import counted
@@ -38,7 +39,7 @@ Ongoing = Mapping[TopicPartition, Reassignment]
 class NotCancelledError(KcliError):
     """A partition is being moved although the cancellation was confirmed."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def cancel(inv: Invocation, topics: tuple[str, ...], every: bool) -> int:

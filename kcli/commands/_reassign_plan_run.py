@@ -14,6 +14,7 @@ from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import replace_file
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
@@ -27,7 +28,7 @@ _MODE = 0o644
 class ForeignFileError(KcliError):
     """The file that would be written exists, and is no plan."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def plan(

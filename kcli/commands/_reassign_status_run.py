@@ -14,6 +14,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.reassign.plan_file import read_plan_file, shown_name
 from kcli.flows.reassign.progress import MoveProgress, move_progress
@@ -38,7 +39,7 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 class NotMovedError(KcliError):
     """Partitions do not have the replicas that a file says, and are not being moved."""
 
-    exit_code = 8
+    exit_code = ExitCode.CHECK
 
 
 def status(inv: Invocation, path: str | None, watch: bool) -> int:

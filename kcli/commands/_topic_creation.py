@@ -19,6 +19,7 @@ from kcli.core.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
 )
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.config_values import is_valid, same_value
@@ -41,7 +42,7 @@ COLUMNS = (
 class TopicDiffersError(KcliError):
     """A topic exists, and differs from the request."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class Outcome(NamedTuple):

@@ -9,6 +9,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotValidatedError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_topic
 from kcli.output.progress import counted
 
@@ -28,7 +29,7 @@ def many_partitions(count: int) -> str | None:
 class FewerPartitionsError(KcliError):
     """Kafka cannot remove partitions."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class AddedPartitions:

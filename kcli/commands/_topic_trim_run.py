@@ -23,6 +23,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.own_names import is_own_topic
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
@@ -39,13 +40,13 @@ _EXAMPLES = (
 class TrimRefusedError(KcliError):
     """Kafka deletes no records of this topic."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class NotTrimmedError(KcliError):
     """A confirmed deletion did not show when the starts were read back."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, ...] | None) -> int:

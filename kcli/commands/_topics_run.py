@@ -8,7 +8,7 @@ from kcli.commands import _topic_rows as view
 from kcli.commands._topic_partitions import many_partitions
 from kcli.commands.shared.cluster import connect, open_admin, part_missing, unique, without_errors
 from kcli.commands.shared.confirm import confirm, show_plan
-from kcli.commands.shared.context import PARTLY, Invocation
+from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.plan_output import not_checked
 from kcli.commands.shared.row_output import print_rows
@@ -17,6 +17,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
@@ -74,7 +75,7 @@ def describe_topics(
             view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
         )
     view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
-    return inv.finish(done=bool(found) or not names, also=[PARTLY] if unknown else [])
+    return inv.finish(done=bool(found) or not names, also=[ExitCode.PARTLY] if unknown else [])
 
 
 def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands._txn_rows import age, known
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.transactions.abort import DONE, ENDED, FAILED, FENCE, MARKER, Item, Result
 from kcli.flows.transactions.coordinated import COMPLETING, ONGOING
 from kcli.flows.transactions.held import ENDING, UNKNOWN, PartitionState, PartitionTransaction
@@ -43,7 +44,7 @@ Row = dict[str, Any]
 class AbortRefusedError(KcliError):
     """A transaction that cannot be ended by hand in its present state."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kcli.commands.shared.row_output import print_report
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.exit_codes import ExitCode
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -26,7 +27,7 @@ _PLANNED, _DELETED, _GONE = "planned", "deleted", "gone"
 class NotDeletedError(KcliError):
     """A credential that brokers confirmed as deleted is there."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def delete_credentials(inv: Invocation, name: str, mechanisms: tuple[str, ...]) -> int:

@@ -23,6 +23,7 @@ from kcli.core.admin.users import (
     upsertion,
 )
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.secret import Secret
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -40,7 +41,7 @@ _PLANNED, _SET = "planned", "set"
 class NotSetError(KcliError):
     """A credential that brokers confirmed is not there, or is another one."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def set_credentials(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from kcli.core.error_codes import error_code
 from kcli.core.error_remedies import REMEDIES
+from kcli.core.exit_codes import ExitCode, of_broker_error
 from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition
 
@@ -18,7 +19,7 @@ class KcliError(Exception):
     ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty.
     """
 
-    exit_code = 1
+    exit_code: int = ExitCode.FAILED
 
     def __init__(self, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what)
@@ -33,13 +34,13 @@ class KcliError(Exception):
 class ConfigError(KcliError):
     """An option or a configuration file is wrong; nothing was sent."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class ConnectError(KcliError):
     """A broker cannot be reached, does not respond, or is not Kafka."""
 
-    exit_code = 3
+    exit_code = ExitCode.UNREACHABLE
 
 
 class TooManyFilesError(ConnectError):
@@ -65,7 +66,7 @@ class RequestTimeoutError(OutcomeUnknownError):
 class TimedOutError(KcliError):
     """The operation did not finish before its deadline."""
 
-    exit_code = 3
+    exit_code = ExitCode.UNREACHABLE
 
 
 class NoLeaderError(TimedOutError):
@@ -75,13 +76,13 @@ class NoLeaderError(TimedOutError):
 class AuthError(KcliError):
     """Authentication, authorisation or a certificate."""
 
-    exit_code = 4
+    exit_code = ExitCode.DENIED
 
 
 class ProtocolError(KcliError):
     """The peer sent bytes that violate the protocol; its connection is closed."""
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
 
 class CorruptRecordsError(ProtocolError):
@@ -123,13 +124,13 @@ class StoppedError(KcliError):
 class DataLossError(KcliError):
     """Requested records do not exist: out of range, truncated, or the topic was created anew."""
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
 
 class UnsupportedError(KcliError):
     """The broker is too old or too new for the operation."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class NotValidatedError(UnsupportedError):
@@ -139,13 +140,13 @@ class NotValidatedError(UnsupportedError):
 class WrongClusterError(KcliError):
     """The brokers belong to another cluster than ``cluster.id`` names; nothing was requested from them."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class NotFoundError(KcliError):
     """The given topic, partition or group does not exist."""
 
-    exit_code = 1
+    exit_code = ExitCode.FAILED
 
 
 class BatchRefusedError(KcliError):
@@ -167,7 +168,7 @@ class ClosedError(KcliError):
 class TransactionStateError(KcliError):
     """A transactional call that its producer's state does not allow; nothing was sent."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class TransactionAbortableError(KcliError):
@@ -181,13 +182,13 @@ class TransactionUnknownError(OutcomeUnknownError):
 class ProducerFencedError(KcliError):
     """Another producer with the same ``transactional.id`` took over, or the transaction was open for too long."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class MembershipError(KcliError):
     """The group does not accept this member (any more): fenced, full, or of another kind."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class CommitFailedError(KcliError):
@@ -203,13 +204,13 @@ class CommitFailedError(KcliError):
     def exit_code(self) -> int:  # type: ignore[override]
         """That of the errors if the peer sent nonsense (5) or refused the client (4), else 7."""
         causes = {error.exit_code for error in self.errors.values()}
-        return next((code for code in (5, 4) if code in causes), 7)
+        return next((code for code in (ExitCode.DATA, ExitCode.DENIED) if code in causes), ExitCode.REFUSED)
 
 
 class NoOffsetError(KcliError):
     """A partition has no committed offset, and ``auto.offset.reset=none`` forbids choosing one."""
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
 
 class PartlyFailedError(KcliError):
@@ -260,47 +261,14 @@ class BrokerError(KcliError):
     @property
     def exit_code(self) -> int:  # type: ignore[override]
         """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss, 2 for a value; else 1."""
-        return _EXIT_BY_CODE.get(self.code, 1)
+        return of_broker_error(self.code)
 
 
 class RefusedError(BrokerError):
     """A broker refused records for what they are, whatever its code: nothing that is stored is damaged."""
 
-    exit_code = 1
+    exit_code = ExitCode.FAILED
 
 
 class RecordRefusedError(RefusedError):
     """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
-
-
-_EXIT_BY_CODE = {
-    1: 5,  # OFFSET_OUT_OF_RANGE
-    2: 5,  # CORRUPT_MESSAGE
-    29: 4,  # *_AUTHORIZATION_FAILED
-    30: 4,
-    31: 4,
-    53: 4,
-    54: 7,  # SECURITY_DISABLED
-    65: 4,
-    33: 4,  # SASL
-    40: 2,  # INVALID_CONFIG
-    34: 4,
-    58: 4,
-    35: 7,  # UNSUPPORTED_VERSION
-    36: 7,  # TOPIC_ALREADY_EXISTS
-    44: 7,  # POLICY_VIOLATION
-    47: 7,  # INVALID_PRODUCER_EPOCH
-    68: 7,  # NON_EMPTY_GROUP
-    60: 7,  # REASSIGNMENT_IN_PROGRESS
-    80: 7,  # PREFERRED_LEADER_NOT_AVAILABLE
-    82: 7,  # FENCED_INSTANCE_ID
-    83: 7,  # ELIGIBLE_LEADERS_NOT_AVAILABLE
-    85: 7,  # NO_REASSIGNMENT_IN_PROGRESS
-    86: 7,  # GROUP_SUBSCRIBED_TO_TOPIC
-    90: 7,  # PRODUCER_FENCED
-    92: 7,  # DUPLICATE_RESOURCE
-    93: 7,  # UNACCEPTABLE_CREDENTIAL
-    7: 3,  # REQUEST_TIMED_OUT
-    100: 5,  # UNKNOWN_TOPIC_ID
-    103: 5,  # INCONSISTENT_TOPIC_ID
-}

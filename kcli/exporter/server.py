@@ -19,6 +19,7 @@ from typing import Any
 
 from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import Packed, document, gzipped
 from kcli.exporter.health import Health
@@ -41,7 +42,7 @@ _PAGE = """<!DOCTYPE html>
 class PortTakenError(KcliError):
     """Another program uses it."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class Server:

@@ -6,13 +6,14 @@ from os import getpid
 from pathlib import Path
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.files.system_errors import naming
 
 
 class LockedError(KcliError):
     """Another process holds the lock."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 @contextmanager

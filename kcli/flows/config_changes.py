@@ -12,6 +12,7 @@ from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, Confi
 from kcli.core.clock import monotonic
 from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, INVALID_CONFIG, TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
 from kcli.core.permissions import on_cluster, on_topic
 from kcli.flows.config_values import is_valid, is_written_alike, list_words, same_value
@@ -28,7 +29,7 @@ _EDITS = (ConfigOp.APPEND, ConfigOp.SUBTRACT)
 class ReadOnlyKeyError(KcliError):
     """A key that brokers change only at their start."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class PlannedChange(NamedTuple):

@@ -21,6 +21,7 @@ from kcli.core.errors import (
     NotFoundError,
     TransactionAbortableError,
 )
+from kcli.core.exit_codes import ExitCode
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.files.atomic import FileError, replace_file
@@ -31,7 +32,7 @@ from kcli.flows.inputs.item import BAD_INPUT, BadInput
 class FileExistsRefusedError(KcliError):
     """A file that would be overwritten is not empty."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class FailedFile:
@@ -182,7 +183,7 @@ def code_of(error: KcliError) -> str:
     for kind, name in _CODES:
         if isinstance(error, kind):
             return name
-    return "REQUEST_TIMED_OUT" if error.exit_code == 3 else "UNKNOWN_SERVER_ERROR"
+    return "REQUEST_TIMED_OUT" if error.exit_code == ExitCode.UNREACHABLE else "UNKNOWN_SERVER_ERROR"
 
 
 def cannot_write(path: str, error: OSError) -> FileError:

@@ -8,6 +8,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 
 NOBODY = -1
@@ -19,13 +20,13 @@ _PAUSE = 0.05
 class NotElectableError(KcliError):
     """No replica of a partition can be elected."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class NotElectedError(KcliError):
     """A partition is not led by the replica that was elected."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class Election(NamedTuple):

@@ -26,6 +26,7 @@ from kcli.core.errors import (
     TransactionUnknownError,
     UnknownPartitionError,
 )
+from kcli.core.exit_codes import ExitCode
 from kcli.core.producer.origins import listed_rows
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError
@@ -263,7 +264,7 @@ class TransactionalRun(ProduceRun):
 class UnknownPositionError(KcliError):
     """It is not known how far the last transaction of a checkpoint got."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def resumed_position(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> InputPosition:

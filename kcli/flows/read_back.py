@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 
 VISIBLE_WITHIN = 5.0
 """Seconds in which a change has to be visible."""
@@ -11,7 +12,7 @@ VISIBLE_WITHIN = 5.0
 class NotAppliedError(KcliError):
     """The values of ``keys`` that were read back are not the ones that were set."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
     def __init__(self, what: str, keys: Collection[str], *, do: str) -> None:
         why = "another client changed it since, or the broker has not received the change yet"
@@ -22,4 +23,4 @@ class NotAppliedError(KcliError):
 class ReadBackError(KcliError):
     """A change was confirmed and could not be read back."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY

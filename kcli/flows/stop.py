@@ -16,6 +16,7 @@ from contextvars import Token
 from types import FrameType, TracebackType
 
 from kcli.core.codecs.interruption import stop_requested
+from kcli.core.exit_codes import signalled
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -52,7 +53,7 @@ class Stop:
     @property
     def exit_code(self) -> int:
         """128 + the signal's number; 0 while no stop is requested."""
-        return 128 + self.signal if self.signal else 0
+        return signalled(self.signal) if self.signal else 0
 
     def __enter__(self) -> "Stop":
         if not self._late:
@@ -126,4 +127,4 @@ class Stop:
             if text:
                 os.write(2, f"kcli: stopped at once: {text}\n".encode())
         finally:
-            self._end(128 + number)
+            self._end(signalled(number))

@@ -8,6 +8,7 @@ import msgspec
 
 from kcli.core.admin.topics import id_bytes, id_text
 from kcli.core.errors import DataLossError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.pipeline.manifest import (
     ExportedFile,
@@ -27,7 +28,7 @@ from kcli.pipeline.plan import Slice
 class OtherExportError(KcliError):
     """The folder holds something else."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def check_same(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kcli.core.cluster.retry import classify_error
 from kcli.core.errors import ConnectError, KcliError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.files.system_errors import described
 
 ATTEMPTS = 4
@@ -105,7 +106,7 @@ class Kernel(Protocol):
 class StoppedTaskError(KcliError):
     """The job was stopped before the task was done."""
 
-    exit_code = 130
+    exit_code = ExitCode.INTERRUPTED
 
 
 def kernel_of(name: str) -> Kernel:

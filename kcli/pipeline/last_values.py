@@ -10,6 +10,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.records.view import BatchView
 
 KEYS_AT_ONCE = 2_000_000
@@ -30,7 +31,7 @@ class Last(NamedTuple):
 class NoKeyError(KcliError):
     """A record without a key, which compaction cannot keep."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class LastValues:

@@ -9,7 +9,6 @@ from kcli.pipeline.job import TaskResult
 Item = dict[str, Any]
 _PLACE = ("topic", "partition", "target_topic", "target_partition", "task")
 _SUMS = ("records", "skipped_records", "bytes")
-DATA_LOSS, DIFFERENT = 5, 8
 
 
 class Report(NamedTuple):

@@ -11,6 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 
 Value = str | int | float | bool
 
@@ -18,7 +19,7 @@ Value = str | int | float | bool
 class ProfileExistsError(KcliError):
     """A profile of that name is there already."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def with_profile(text: str, name: str, values: Iterable[tuple[str, Value]], *, replace: bool = False) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 
 
 class SandboxError(KcliError):
@@ -12,7 +13,7 @@ class SandboxError(KcliError):
 class UsageError(SandboxError):
     """An invalid setting: an unknown version, a bad name, a count of brokers below one."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class SeveralSandboxesError(UsageError):
@@ -22,7 +23,7 @@ class SeveralSandboxesError(UsageError):
 class ExtraMissingError(SandboxError):
     """What the extra ``sandbox`` brings is not there: a Java that is new enough, jgo, cryptography."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class DownloadError(SandboxError):
@@ -40,4 +41,4 @@ class StartError(SandboxError):
 class RefusedError(SandboxError):
     """The state forbids it: a port is taken, or the sandbox is up (or keeps data) with other settings."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED

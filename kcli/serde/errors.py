@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConnectError, KcliError
+from kcli.core.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -17,7 +18,7 @@ class DecodeError(KcliError):
     ``schema_id`` is the schema named by the bytes or headers, even if it could not be used.
     """
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
     def __init__(
         self, what: str, *, why: str = "", do: str = "", schema_id: int | UUID | None = None
@@ -44,7 +45,7 @@ class RegistryError(KcliError):
 class RegistryAuthError(RegistryError):
     """The registry denies access."""
 
-    exit_code = 4
+    exit_code = ExitCode.DENIED
 
 
 class SchemaNotFoundError(RegistryError):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
@@ -54,7 +55,7 @@ KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", 
 class LagTooLargeError(KcliError):
     """A limit that the user gave is exceeded."""
 
-    exit_code = 8
+    exit_code = ExitCode.CHECK
 
 
 class GroupVerdict(NamedTuple):

@@ -11,6 +11,7 @@ from kcli.core.errors import (
     PartlyFailedError,
     TimedOutError,
 )
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.rewind.outcomes import (
     OVERWROTE,
@@ -33,8 +34,8 @@ def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, .
     """
     if not refused:
         return ()
-    others = 6 if possible else 1 if _absent(refused) else 7
-    return tuple(sorted({AuthError.exit_code if _denied(error) else others for _, error in refused}))
+    others = ExitCode.PARTLY if possible else ExitCode.FAILED if _absent(refused) else ExitCode.REFUSED
+    return tuple(sorted({ExitCode.DENIED if _denied(error) else others for _, error in refused}))
 
 
 def report_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
@@ -80,7 +81,7 @@ def _refused(alike: Sequence[Refused]) -> str:
 
 
 def _denied(error: KcliError) -> bool:
-    return error.exit_code == AuthError.exit_code
+    return error.exit_code == ExitCode.DENIED
 
 
 def _absent(refused: Iterable[Refused]) -> bool:

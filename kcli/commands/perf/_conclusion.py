@@ -8,6 +8,7 @@ from typing import Any
 from kcli.commands.perf._output import print_result, said
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.html import perf_page
 from kcli.flows.perf.limits import exceeded
@@ -18,7 +19,7 @@ from kcli.output.progress import counted
 class LimitError(KcliError):
     """A condition of ``--fail-if`` is true."""
 
-    exit_code = 8
+    exit_code = ExitCode.CHECK
 
     def __init__(self, test: str, text: str) -> None:
         super().__init__(
@@ -31,7 +32,7 @@ class LimitError(KcliError):
 class RecordsDifferError(KcliError):
     """Records were lost, repeated, or came in another order."""
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
 
 class FailedRecordsError(KcliError):

@@ -13,6 +13,7 @@ from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.extras import installation
 from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS, NO_FIELDS
@@ -21,7 +22,7 @@ from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.job import Job, Progress, TaskResult
-from kcli.pipeline.report import DATA_LOSS, DIFFERENT, Report, report_of
+from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
@@ -199,5 +200,5 @@ def print_report(
     )
     for error in report.failures:
         if error.exit_code != stop.exit_code or not stop:
-            inv.failed(error, partly=report.done and error.exit_code not in (DATA_LOSS, DIFFERENT))
+            inv.failed(error, partly=report.done and error.exit_code not in (ExitCode.DATA, ExitCode.CHECK))
     return inv.finish(done=report.done, also=[stop.exit_code])

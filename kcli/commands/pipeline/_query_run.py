@@ -12,6 +12,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.pipeline.plan import pin
@@ -26,7 +27,7 @@ _WITHOUT_SPARK = "`kcli consume TOPIC --where EXPR` filters without Spark"
 class FolderExistsError(KcliError):
     """The folder of ``-o parquet`` is there."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def run(inv: Invocation, topics: Sequence[str], sql: str, flags: Mapping[str, Any]) -> int:

@@ -16,6 +16,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.own_names import REPLAYS
 from kcli.core.positions import RangeSpec
@@ -52,7 +53,7 @@ _COLUMNS = (
 class SameTopicError(KcliError):
     """Records would be sent to the topic they are read from, again and again."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 def run(inv: Invocation, topic: str, target: str, flags: Mapping[str, Any]) -> int:

@@ -18,6 +18,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.routes import Route, parse_renames, plan_routes, select_topics
@@ -28,7 +29,7 @@ from kcli.output.tables import Column
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.compare import CompareSettings, CompareTask, reading
 from kcli.pipeline.plan import Slice, pin
-from kcli.pipeline.report import DIFFERENT, Report, report_of
+from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 
 _COLUMNS = (
@@ -52,7 +53,7 @@ _DIGEST = "--level records names the record that differs"
 class DifferentError(KcliError):
     """What was compared is not equal."""
 
-    exit_code = DIFFERENT
+    exit_code = ExitCode.CHECK
 
 
 class _Pinned(NamedTuple):

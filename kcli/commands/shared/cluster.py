@@ -10,6 +10,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import AuthError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
@@ -22,9 +23,6 @@ _CREATES = (
     "this command never creates a topic by requesting its metadata",
     "leave it out; `kcli topics create TOPIC` creates one",
 )
-
-_NO_PERMISSION = 4
-_NONSENSE = 5
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -104,7 +102,7 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
 
 def part_missing(inv: Invocation, error: KcliError) -> None:
     """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4, and nonsense 5."""
-    kept = isinstance(error, AuthError) or error.exit_code in (_NO_PERMISSION, _NONSENSE)
+    kept = isinstance(error, AuthError) or error.exit_code in (ExitCode.DENIED, ExitCode.DATA)
     inv.failed(error, partly=not kept)
 
 

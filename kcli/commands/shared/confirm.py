@@ -15,6 +15,7 @@ from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.output.colour import heading
 from kcli.output.sanitise import visible, visible_line
 
@@ -34,7 +35,7 @@ class TimeLimit:
 class ExpiredError(KcliError):
     """There was no answer in time."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def decide(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeV
 
 import click
 
-from kcli.commands.shared.exit import describe, print_error, worst
+from kcli.commands.shared.exit import describe, print_error
 from kcli.commands.shared.global_values import GlobalValues, environment
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode, worst
 from kcli.core.hooks import Hooks
 from kcli.core.permissions import granted_to
 from kcli.core.positions import parse_duration_ms
@@ -40,7 +41,6 @@ O2 = TypeVar("O2", bound="ClientOptions")
 
 TIMEOUT = 10.0
 FIRST_WAIT = 0.5
-PARTLY = 6
 
 
 class ClusterName(NamedTuple):
@@ -230,7 +230,7 @@ class Invocation:
         ``partly``: the exit status is 6, whatever the error's own is, since the rest was done.
         """
         code, what, why, do = describe(error)
-        code = PARTLY if partly else code
+        code = ExitCode.PARTLY if partly else code
         self._codes.append(code)
         print_error(code, what, why, do, self.values)
 

@@ -1,14 +1,13 @@
 """Prints exceptions as three lines on stderr, and chooses the exit status.
 
 ``report_error`` is called once, in ``__main__``. Commands that continue after a failure use ``Invocation.failed`` and
-``Invocation.finish``, which call ``print_error`` and ``worst``.
+``Invocation.finish``, which call ``print_error`` and ``kcli.core.exit_codes.worst``.
 """
 
 import contextlib
 import errno
 import os
 import signal
-from collections.abc import Iterable
 from typing import NoReturn
 
 import click
@@ -16,12 +15,10 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_remedies import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
+from kcli.core.exit_codes import ExitCode
 from kcli.files.system_errors import described
 from kcli.output.sanitise import visible, visible_json
 
-SIGNALS = frozenset((129, 130, 143))
-_BEFORE_PARTLY = (5, 4, 7, 3, 2)
-_AFTER_PARTLY = (8, 1)
 _NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for its stack
 _DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EROFS))
 
@@ -34,22 +31,6 @@ class WriteError(KcliError):
     """Writing to stdout failed."""
 
 
-def worst(codes: Iterable[int], *, done: bool) -> int:
-    """The one exit status for many: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1; 0 for none."""
-    left = {code for code in codes if code}
-    for code in sorted(left & SIGNALS):
-        return code
-    for code in _BEFORE_PARTLY:
-        if code in left:
-            return code
-    if 6 in left or (done and left - {8}):
-        return 6
-    for code in _AFTER_PARTLY:
-        if code in left:
-            return code
-    return min(left, default=0)
-
-
 def report_error(error: BaseException, values: GlobalValues | None) -> int:
     """Prints ``error`` on stderr and returns the exit status; a closed pipe ends the process."""
     if isinstance(error, click.exceptions.Exit):
@@ -57,7 +38,7 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
     if _is_interrupt(error):
-        return 128 + signal.SIGINT
+        return ExitCode.INTERRUPTED
     if isinstance(error, BrokenPipeError):
         die_of_sigpipe()
     if isinstance(error, OSError) and error.errno in _DISK and error.filename is None:
@@ -91,7 +72,7 @@ def die_of_sigpipe() -> NoReturn:
     abandon(1)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
-    os._exit(141)  # only where SIGPIPE is blocked
+    os._exit(ExitCode.CLOSED_PIPE)  # only where SIGPIPE is blocked
 
 
 def abandon(descriptor: int) -> None:
@@ -109,26 +90,26 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
     if isinstance(error, click.ClickException):
         from kcli.commands.shared.usage_errors import describe_usage  # tables for errors only
 
-        return (2, *describe_usage(error))
+        return (ExitCode.USAGE, *describe_usage(error))
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = f" (at {os.fsdecode(error.filename)})" if error.filename is not None else ""
         return (
-            1,
+            ExitCode.FAILED,
             "no more files can be opened",
             f"{os.strerror(error.errno).lower()}{where}",
             RAISE_FILE_LIMIT,
         )
     if isinstance(error, OSError) and error.filename is not None:
-        return (1, *described(error))
+        return (ExitCode.FAILED, *described(error))
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
         return (
-            1,
+            ExitCode.FAILED,
             "out of memory",
             "the system has no more memory, or a limit is reached (ulimit -v, a container's limit)",
             "raise the limit; `ulimit -a` shows it",
         )
     return (
-        1,
+        ExitCode.FAILED,
         f"internal error: {type(error).__name__}: {error}",
         "this is a defect of kcli",
         "run again with --debug and report what it prints",

@@ -4,13 +4,15 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kcli.core.exit_codes import signalled
+
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
     """Within the block both raise SystemExit with 128 + the signal; not where the parent ignores them (nohup)."""
 
     def leave(signum: int, _frame: object) -> None:
-        raise SystemExit(128 + signum)
+        raise SystemExit(signalled(signum))
 
     handled = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
     before = {signum: signal.signal(signum, leave) for signum in handled}

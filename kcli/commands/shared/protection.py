@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.profiles.profile import Profile
 
 Changes = bool | Callable[[Mapping[str, Any]], bool]
@@ -16,7 +17,7 @@ Changes = bool | Callable[[Mapping[str, Any]], bool]
 class ReadOnlyError(KcliError):
     """The profile allows reading only."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def may_change(changes: Changes | None, flags: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, SECURITY_DISABLED
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from kcli.core.protocol.messages.delete_acls import (
@@ -133,7 +134,7 @@ class AclFilter:
 class NoAuthorizerError(KcliError):
     """The brokers have no authorizer, so there are no ACLs."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def word(number: int) -> str:

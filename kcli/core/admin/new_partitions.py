@@ -15,6 +15,7 @@ from kcli.core.cluster.metadata import topic_refused
 from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.future import Future
 from kcli.core.protocol.messages.metadata import (
     MetadataRequest,
@@ -30,7 +31,7 @@ _SHOWN = 3
 class NotKnownError(KcliError):
     """Topics or partitions were created, and not all brokers that can be reached showed them with leaders in time."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY
 
 
 class _Lack(NamedTuple):

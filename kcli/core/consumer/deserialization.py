@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import Record
 
 Deserializer = Callable[[str, bytes | None], Any]
@@ -13,7 +14,7 @@ Deserializer = Callable[[str, bytes | None], Any]
 class DeserializationError(KcliError):
     """A deserializer failed; ``record`` has the bytes. The next poll continues after it."""
 
-    exit_code = 5
+    exit_code = ExitCode.DATA
 
     def __init__(self, record: Record, part: str, error: Exception) -> None:
         position = f"{record.topic}-{record.partition}, offset {record.offset}"

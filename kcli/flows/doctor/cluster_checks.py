@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
-from kcli.core.errors import ConnectError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import (
     ONLINE,
@@ -20,7 +20,7 @@ from kcli.flows.doctor.findings import Finding, failed, warning, well
 CLUSTER = "cluster"
 _MOST_NAMED = 5
 _NO_PARTITIONS = f"the cluster has no topics, {OR_HIDDEN}"
-_UNREACHABLE = ConnectError.exit_code
+_UNREACHABLE = ExitCode.UNREACHABLE
 _RESTART = "start the brokers that host their replicas; `kcli cluster describe` shows which are missing"
 
 Apis = Mapping[int, tuple[int, int]]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kcli.core.cluster.unauthenticated import sasl_required
 from kcli.core.errors import AuthError, ConnectError, ProtocolError, UnansweredError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.net.tls.x509 import date_text
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -95,7 +96,7 @@ def advertised(
             f"a broker of another cluster responds at {contact.address}",
             why=f"its cluster id is {other}, that of the first contact is {cluster_id}",
             do="check advertised.listeners of this broker: records would go to the wrong cluster",
-            code=ConnectError.exit_code,
+            code=ExitCode.UNREACHABLE,
         )
     elif is_loopback(contact.node.host) and not all(map(is_loopback, given_hosts)):
         yield warning(
@@ -122,7 +123,7 @@ def same_cluster(contacts: Sequence[tuple[str, Contact]]) -> Iterator[Finding]:
             "the bootstrap addresses belong to different clusters",
             why=f"they lead {listed}",
             do="name brokers of one cluster in bootstrap.servers",
-            code=2,
+            code=ExitCode.USAGE,
         )
 
 

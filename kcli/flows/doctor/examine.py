@@ -12,7 +12,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.cluster.cluster import bootstrap_nodes
-from kcli.core.errors import AuthError, KcliError, UnsupportedError
+from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.core.types import Node, TopicPartition
@@ -205,7 +206,7 @@ class Examination:
             operations = admin.topic_operations([name]).get(name)
             if isinstance(info, KcliError):
                 # Brokers hide a topic from a list of all without DESCRIBE; asked by its name, they say why.
-                denied = isinstance(operations, KcliError) and operations.exit_code == AuthError.exit_code
+                denied = isinstance(operations, KcliError) and operations.exit_code == ExitCode.DENIED
                 raise operations if denied and isinstance(operations, KcliError) else info
             facts = TopicFacts(name, info, operations, _configs(admin, [name])[name], brokers)
         except KcliError as error:

@@ -9,6 +9,7 @@ from shlex import quote
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
@@ -18,7 +19,7 @@ from kcli.output.progress import counted
 
 _SETTLED = ("Stable", "Empty")
 _MOST_NAMED = 5
-_BLOCKED = 1
+_BLOCKED = ExitCode.FAILED
 """The exit code of a hanging transaction: readers wait for it in vain."""
 
 
@@ -51,7 +52,7 @@ def state(facts: GroupFacts) -> Iterator[Finding]:
     elif found.state == "Dead":
         yield failed(
             facts.target, "state", "the group does not exist", why="its state is Dead",
-            do=THERE_ARE, code=1,
+            do=THERE_ARE, code=ExitCode.FAILED,
         )  # fmt: skip
     else:
         yield warning(

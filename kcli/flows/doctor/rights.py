@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from kcli.core.admin.acls import AclOperation
-from kcli.core.errors import AuthError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import SOME_USER
 from kcli.flows.doctor.findings import Finding, failed, skipped, warning, well
 
@@ -39,4 +39,4 @@ def judge(target: str, name: str, kind: str, bits: int | None, rights: Rights) -
     if any(one in allowed for one in (AclOperation.READ, AclOperation.WRITE)):
         yield warning(target, CHECK, detail, why=why, do=do)
     else:
-        yield failed(target, CHECK, detail, why=why, do=do, code=AuthError.exit_code)
+        yield failed(target, CHECK, detail, why=why, do=do, code=ExitCode.DENIED)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import ConnectError, KcliError
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
@@ -57,7 +58,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
             f"{len(offline)} of {len(parts)} without a leader: {_numbers(offline)}",
             why="the brokers that host their replicas are not running, or have failed disks",
             do=f"start them: `kcli topics describe {facts.name} --unavailable` shows which",
-            code=ConnectError.exit_code,
+            code=ExitCode.UNREACHABLE,
         )
     if below:
         yield failed(
@@ -66,7 +67,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
             f"fewer than {counted(facts.min_isr, 'replica')} in sync: partition {_numbers(below)}",
             why="records with acks=all are refused there: NOT_ENOUGH_REPLICAS",
             do="start the brokers that host their replicas",
-            code=ConnectError.exit_code,
+            code=ExitCode.UNREACHABLE,
         )
     if lagging and not below:
         yield warning(
@@ -102,7 +103,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             f"{MIN_ISR} is {facts.min_isr}, and it has {counted(facts.replicas, 'replica')}",
             why="records with acks=all are always refused",
             do=f"`kcli topics alter {facts.name} --set {MIN_ISR}={max(1, facts.replicas - 1)}`, or add replicas",
-            code=7,
+            code=ExitCode.REFUSED,
         )
     if facts.replicas == 1 and facts.brokers > 1:
         odd = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor.findings import Finding, failed, skipped, warning, well
 from kcli.flows.transactions.held import HANGING, UNKNOWN, PartitionTransaction, Survey
@@ -13,7 +14,7 @@ from kcli.output.progress import counted
 TRANSACTIONS = "transactions"
 LONG = 900.0
 """Seconds: ``transaction.max.timeout.ms`` of brokers by default."""
-_HANGING_CODE = 1
+_HANGING_CODE = ExitCode.FAILED
 _MOST_NAMED = 5
 
 

@@ -8,12 +8,13 @@ it arrives.
 import zlib
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 
 
 class OtherInputError(KcliError):
     """The input is not that of the checkpoint."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class Fingerprint:

@@ -14,6 +14,7 @@ from kcli.core.errors import (
     RecordRefusedError,
     TimedOutError,
 )
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 
 COPY_AGAIN = (
@@ -26,7 +27,7 @@ COPY_AGAIN = (
 class TargetChangedError(KcliError):
     """The target no longer holds an exact copy: its configuration was changed."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def may_pass(error: KcliError) -> bool:

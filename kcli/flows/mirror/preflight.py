@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import Permission, grant_command, granted_to, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
@@ -47,7 +48,7 @@ _NOTHING_KNOWN: Mapping[str, int | KcliError | None] = {}
 class ConflictError(KcliError):
     """The target does not allow an exact copy."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class TopicFacts(NamedTuple):

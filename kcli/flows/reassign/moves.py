@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.reassign.survey import ClusterReplicas
 
@@ -11,7 +12,7 @@ from kcli.flows.reassign.survey import ClusterReplicas
 class OutdatedError(KcliError):
     """The cluster is not as the file of a reassignment requires."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 class Move(NamedTuple):

@@ -15,6 +15,7 @@ from kcli.core.error_codes import (
     UNKNOWN_MEMBER_ID,
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, PartitionVerdict
 from kcli.flows.rewind.live import LiveResult
@@ -38,19 +39,19 @@ OVERWROTE = "overwrote"
 class UnprovenError(OutcomeUnknownError):
     """The offsets were set and read back, but another rewind may have finished unseen meanwhile."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY
 
 
 class LostMetadataError(KcliError):
     """Offsets were set and read back without the application's metadata, which was to be kept."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY
 
 
 class NotProvenError(KcliError):
     """A partition of a live group was set and read back, but its members were not seen to continue from there."""
 
-    exit_code = 6
+    exit_code = ExitCode.PARTLY
 
 
 @dataclass(frozen=True, slots=True)

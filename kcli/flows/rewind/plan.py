@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import PartitionState, Target, find
@@ -128,7 +129,7 @@ class RewindPlan:
 class NotPossibleError(KcliError):
     """The state of the group does not allow its offsets to be set."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def plan_item(tp: TopicPartition, target: Target, seen: PartitionState) -> RewindItem:

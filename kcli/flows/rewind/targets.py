@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
@@ -59,7 +60,7 @@ class NewCommit(NamedTuple):
 class TargetError(KcliError):
     """The target of a partition cannot be computed."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def target_of(spec: OffsetSpec) -> Target:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import ProducerDescription, TransactionDescription
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.transactions.coordinated import ONGOING, ReadLog, described, transactions_of
@@ -66,7 +67,7 @@ class Outcome:
 class StillOpenError(KcliError):
     """A transaction shows as open when its partition is read back."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import unknown_id
 from kcli.core.errors import AuthError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import SOME_USER
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _hidden(admin: Admin) -> list[KcliError]:
     outcome = admin.describe_transactions([name])[name]
     if isinstance(outcome, NotFoundError) or not isinstance(outcome, KcliError):
         return []
-    if outcome.exit_code != AuthError.exit_code:
+    if outcome.exit_code != ExitCode.DENIED:
         return [outcome]
     return [
         AuthError(

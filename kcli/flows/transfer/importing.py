@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from kcli.core.admin.committed import Committed
 from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 from kcli.flows.rewind.plan import RewindItem, refused_item, with_records
@@ -71,7 +72,7 @@ class ClusterState:
 class ImportRefusedError(KcliError):
     """An offset of the file does not fit the cluster, or cannot be found in it."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def import_targets(offsets: Iterable[SavedOffset], request: ImportRequest) -> list[ImportTarget]:

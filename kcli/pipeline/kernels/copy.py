@@ -23,6 +23,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.codecs.interruption import stop_requested
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import DataLossError, KcliError, ProducerFencedError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -99,7 +100,7 @@ class CopySettings:
 class SupersededError(TimedOutError):
     """Another attempt of the task took over, or its transaction timed out; a further attempt continues."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def run(settings: CopySettings, task: CopyTask, context: TaskContext) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from kcli.core.admin.topics import id_text
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError, TimedOutError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.output.records import ALL
 from kcli.pipeline.cluster_ref import ClusterRef
@@ -27,7 +28,7 @@ _PATIENCE = 120.0  # seconds without a record until the attempt ends
 class ForeignFileError(KcliError):
     """A file has the name of one of the export, and is none of it."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 @dataclass(frozen=True, slots=True)

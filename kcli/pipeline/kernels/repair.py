@@ -10,6 +10,7 @@ from typing import Any
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import ProducerRecord, Record
@@ -32,7 +33,7 @@ _PATIENCE = 120.0  # seconds until all records are acknowledged
 class CannotRepairError(KcliError):
     """The partitions differ in another way than by missing records."""
 
-    exit_code = 7
+    exit_code = ExitCode.REFUSED
 
 
 def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> dict[str, Any]:

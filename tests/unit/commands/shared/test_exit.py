@@ -9,9 +9,10 @@ import click
 import pytest
 
 from kcli.commands.shared.confirm import ASK, GO, IMPOSSIBLE, MISMATCH, STOP, decide
-from kcli.commands.shared.exit import report_error, worst
+from kcli.commands.shared.exit import report_error
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import BrokerError, ConnectError, KcliError
+from kcli.core.exit_codes import worst
 
 ORDER = [130, 5, 4, 7, 3, 6, 8, 1]
 """The contract's sentence: signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1."""

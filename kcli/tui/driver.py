@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
+import signal
 import sys
 import termios
 import time
@@ -40,6 +42,36 @@ class TopDriver(LinuxDriver):
         super().__init__(app, **options)
         self._file = self._guarded = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
         self._is_gone = False
+        self._has_to_stop = self._is_suspended = False
+
+    # A signal handler runs between two steps of whatever the main thread does, also of another handler: it only schedules
+    # the work. Done in the handlers, as by Textual, a stop that came while the screen was continued was lost, or left the
+    # terminal as neither the screen nor the shell has it.
+
+    def _sigtstp_application(self, *_: object) -> None:
+        self._has_to_stop = True
+        asyncio.get_running_loop().call_soon_threadsafe(self._stop)
+
+    def _sigcont_application(self, *_: object) -> None:
+        asyncio.get_running_loop().call_soon_threadsafe(self._continue)
+
+    def _stop(self) -> None:
+        """Gives the terminal back, and stops the process until SIGCONT."""
+        if not self._has_to_stop:
+            return
+        if self._auto_restart and not self._is_suspended:
+            self.suspend_application_mode()
+            self._is_suspended = self._must_signal_resume = True
+        self._has_to_stop = False
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _continue(self) -> None:
+        """Takes the terminal again. Continued in the background (``bg``), the process has been stopped by the attempt, and
+        tries again when it is continued the next time.
+        """
+        if self._is_suspended:
+            self.resume_application_mode()
+            self._is_suspended = self._writer_thread is None or not self._writer_thread.is_alive()
 
     def _get_terminal_size(self) -> tuple[int, int]:
         """That of the terminal itself: stdout may be redirected, and variables of the environment may be of another."""

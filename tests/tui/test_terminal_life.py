@@ -171,6 +171,21 @@ def test_ctrl_z_and_its_signal_give_the_terminal_back_until_it_continues() -> No
         assert is_as_before(terminal)
 
 
+@pytest.mark.case("T10")
+def test_a_stop_at_any_moment_of_continuing_is_obeyed_and_gives_the_terminal_back() -> None:
+    """Twelve moments: a stop that came before the screen was complete was lost, or left its modes set."""
+    with made() as terminal:
+        for number in range(12):
+            os.kill(terminal.process.pid, signal.SIGTSTP)
+            terminal.wait(lambda: stopped(terminal.process.pid) and is_as_before(terminal))
+            os.kill(terminal.process.pid, signal.SIGCONT)
+            terminal.watch(number * 0.004)
+        terminal.wait("groups 40")
+        terminal.press("q")
+        assert terminal.ended() == 0
+        assert is_as_before(terminal)
+
+
 @pytest.mark.parametrize(
     "environ",
     [

@@ -14,7 +14,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from kcli.schemas.catalogue import names, schema_of
+from kcli.docgen.kinds import names, schema_of
 
 OPEN = ("QueryRow", "Progress")
 """Kinds with properties that depend on what is asked for."""

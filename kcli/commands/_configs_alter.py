@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kcli.commands import _topic_rows
 from kcli.commands._config_altering import Alteration, Plan
 from kcli.commands._config_flags import config_changes
 from kcli.commands._config_resources import entries_of, resources
@@ -14,6 +13,7 @@ from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.errors import KcliError
 from kcli.core.own_names import own_group_danger
 from kcli.flows.config_changes import plan
+from kcli.flows.topics.purpose import internal_purpose
 
 
 def alter(
@@ -62,7 +62,7 @@ def _dangers(admin: Admin, found: dict[ConfigResource, list[ConfigEntry]]) -> di
     groups = [resource for resource in found if resource.kind is ConfigKind.GROUP]
     dangers = {group: danger for group in groups if (danger := own_group_danger(group.name))}
     for name, topic in (admin.describe_topics(topics) if topics else {}).items():
-        purpose = None if isinstance(topic, KcliError) else _topic_rows.purpose(topic)
+        purpose = None if isinstance(topic, KcliError) else internal_purpose(topic)
         if purpose is not None:
             dangers[ConfigResource(ConfigKind.TOPIC, name)] = purpose
     return dangers

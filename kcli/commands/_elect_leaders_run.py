@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands._partition_failures import grouped_failures, reason
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
@@ -27,6 +26,7 @@ from kcli.flows.leader_elections import (
     read_back,
     unclean_elections,
 )
+from kcli.flows.partition_failures import grouped_failures, reason
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.commands._partition_failures import grouped_failures, reason
 from kcli.commands._reassign_throttle import clear_throttles
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import confirm
@@ -20,6 +19,7 @@ from kcli.core.error_codes import NO_REASSIGNMENT_IN_PROGRESS
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import grouped_failures, reason
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.commands._partition_failures import reason
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import reason
 from kcli.flows.reassign.moves import BrokerTraffic, Move
 from kcli.output.progress import size_text
 from kcli.output.tables import Column, indented_table

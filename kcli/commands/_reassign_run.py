@@ -7,7 +7,6 @@ from pathlib import Path
 from shlex import quote
 
 from kcli.commands import _reassign_rows as view
-from kcli.commands._partition_failures import grouped_failures, partition_names
 from kcli.commands._reassign_plan_run import warn_of_unknown_sizes
 from kcli.commands._reassign_throttle import clear_throttles
 from kcli.commands._reassign_watch import wait_for_moves
@@ -23,6 +22,7 @@ from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import grouped_failures, partition_names
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.reassign.journal import ReassignmentJournals
 from kcli.flows.reassign.moves import (

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from kcli.commands._partition_failures import partition_names
 from kcli.commands._reassign_throttle import clear_throttles, warn_of_foreign_rates
 from kcli.commands._reassign_watch import wait_for_moves
 from kcli.commands.shared.cluster import connect, open_admin
@@ -16,6 +15,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign.plan_file import read_plan_file, shown_name
 from kcli.flows.reassign.progress import MoveProgress, move_progress
 from kcli.output.progress import counted

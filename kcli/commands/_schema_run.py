@@ -5,8 +5,8 @@ import json
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import nearest, usage
+from kcli.docgen import kinds as catalogue
 from kcli.output.tables import Column
-from kcli.schemas import catalogue
 
 COLUMNS = (Column("name"), Column("printed_by", "prose"), Column("description", "prose", wide=True))
 

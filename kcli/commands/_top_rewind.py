@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from kcli.account.change import Question
 from kcli.commands.groups import _rewind_flags as flags
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups import _rewind_text as text
@@ -143,7 +144,9 @@ class Rewinds:
         )
 
     def _caution(self, plan: RewindPlan) -> str:
-        _, danger = protected(self._inv, None, subject(plan), own_group_danger(subject(plan) or ""))
+        group = subject(plan)
+        question = Question("", "", subject=group, danger=own_group_danger(group or ""))
+        danger = protected(self._inv, question).danger
         return "" if danger is None else f"{danger}."
 
     def _remark(self, remark: KcliError | str) -> Trouble:

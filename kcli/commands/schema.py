@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import OfferedType
-from kcli.schemas.catalogue import names
+from kcli.docgen.kinds import names
 
 
 @command(

@@ -25,12 +25,17 @@ class Column:
     programs), ``duration`` (seconds; in a table ``3m20s``), ``size`` (bytes; in a table ``1.2 MB``), ``prose`` (in a
     table it wraps, so that the other columns keep their width).
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
-    ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays."""
+    ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays. ``meaning``: a
+    sentence for the schema of the rows. ``values``: in JSON, where the kind does not say: ``boolean``, ``object``, or
+    ``integers`` and ``strings``, which are arrays.
+    """
 
     key: str
     kind: str = "text"
     wide: bool = False
     spare: int = 0
+    meaning: str = ""
+    values: str = ""
 
     @property
     def heading(self) -> str:

@@ -66,7 +66,7 @@ class TopDriver(LinuxDriver):
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _continue(self) -> None:
-        """Takes the terminal again. Continued in the background (``bg``), the process has been stopped by the attempt, and
+        """Takes the terminal again. Continued in the background (``bg``), the process is stopped by the attempt, and
         tries again when it is continued the next time.
         """
         if self._is_suspended:

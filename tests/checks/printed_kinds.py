@@ -38,9 +38,9 @@ ELSEWHERE = {
         "ProduceReport ProduceReport KEYS",
         "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
     ],
-    "commands/_topic_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
-    "commands/_topics_run.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
-    "commands/_topics_run.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
+    "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
+    "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
+    "commands/topics/_reading.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
     "commands/_txn_describe_run.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
@@ -63,6 +63,8 @@ ELSEWHERE = {
     "commands/perf/_output.py:_print_latencies": [],  # a table for people
     "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
+    "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
+    "commands/shared/changing.py:_Run._report": [],
     "commands/shared/plan_output.py:show_plan_only": [],  # the rest print for others
     "commands/shared/row_output.py:print_rows": [],
     "commands/shared/row_output.py:print_report": [],

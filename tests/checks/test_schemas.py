@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.cli import cli
-from kcli.schemas.catalogue import kinds, names, schema_of
+from kcli.docgen.kinds import kinds, names, raw_schema, schema_of
 from tests.checks.printed_kinds import printed_kinds
 from tests.printed_json import OPEN, check_document, strict
 
@@ -42,7 +42,7 @@ def items_of(kind: str) -> Iterator[dict[str, Any]]:
 
 def items_in(document: str) -> list[str]:
     """The kinds of a document's items."""
-    file = json.loads((ROOT / f"kcli/schemas/{document}.json").read_text())
+    file = raw_schema(document)
     if "if" in file:
         return [document]
     found = file["properties"].get("items", {}).get("items", {})

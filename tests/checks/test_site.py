@@ -12,13 +12,13 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from kcli.docgen import kinds as catalogue
 from kcli.docgen.__main__ import ROOT, examples, written
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc, walk
 from kcli.docgen.site import pages
 from kcli.docgen.site.places import KINDS, command_place, concept_place, kind_place, option_anchor
 from kcli.docgen.topics import CONCEPTS
-from kcli.schemas import catalogue
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))

@@ -17,8 +17,8 @@ SANITISED = (
     "output/style.py:TableRows.close", "output/style.py:TableRows._print", "output/tables.py:Aligned.close",
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
-    "commands/shared/confirm.py:_asked", "commands/shared/confirm.py:_answered",
-    "commands/_cluster_rows.py:print_state", "commands/_topic_rows.py:print_descriptions",
+    "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
+    "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
     "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
     "commands/_sandbox_run.py:_log_line", "commands/_txn_describe_run.py:_describe_id",
 )  # fmt: skip

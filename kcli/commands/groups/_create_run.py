@@ -5,9 +5,10 @@ from functools import partial
 from shlex import join
 
 from kcli.commands.groups._executing import confirm_and_execute
-from kcli.commands.groups._rewind_target import group_target, has_terminal, spec_target
+from kcli.commands.groups._rewind_target import group_target, spec_target
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin

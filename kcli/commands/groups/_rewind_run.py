@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from kcli.account.change import Question
 from kcli.commands.groups import _rewind_flags as given
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups._executing import confirm_and_execute
@@ -17,6 +18,7 @@ from kcli.commands.groups._watch_progress import new_watcher
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.confirm import check_answerable
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
@@ -96,7 +98,9 @@ class _Run:
         """The exit status."""
         if self.hold_limit is not None:
             self.inv.configuration  # noqa: B018 - the profile may be protected
-            check_answerable(self.inv, "Proceed?", subject=self.names[0] if len(self.names) == 1 else None)
+            check_answerable(
+                self.inv, Question("", "Proceed?", subject=self.names[0] if len(self.names) == 1 else None)
+            )
         with ExitStack() as stack:
             stack.enter_context(orderly_end())
             admin = stack.enter_context(open_admin(self.inv))
@@ -185,9 +189,7 @@ class _Run:
         if self.by == "from_file":
             path = self.flags["from_file"]
             return RewindRequest(read_targets(path, self.names), f"the offsets in {path}", self.scope)
-        one, words = target.simple_target(
-            self.by, self.flags[self.by], terminal=target.has_terminal(self.inv)
-        )
+        one, words = target.simple_target(self.by, self.flags[self.by], terminal=has_terminal(self.inv))
         return RewindRequest(dict.fromkeys(self.names, one), words, self.scope)
 
     def _request_of_cluster(self, admin: Admin, journals: Journals) -> RewindRequest:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands.groups._rewind_text import instant_text
-from kcli.commands.shared.context import Invocation, stdin_is_terminal
+from kcli.commands.shared.offset_spec import instant_text, is_ago, offset_spec
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_offset, read_instant
+from kcli.core.positions import OffsetSpec
 from kcli.flows.groups.nearest import without_commits
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import own_metadata
@@ -105,45 +104,6 @@ def request_of_undo(
         scope,
         undoes={one.group: one.id for one in found},
     )
-
-
-def has_terminal(inv: Invocation) -> bool:
-    """Whether a user sees how a time without a zone was understood."""
-    return inv.talk.isatty and stdin_is_terminal()
-
-
-def offset_spec(text: str, now: int, option: str, examples: str, *, terminal: bool) -> OffsetSpec:
-    """The position that ``text`` means, or a usage error; see ``spec_target``."""
-    try:
-        spec = parse_offset(text, now)
-    except ValueError as error:
-        try:
-            if text.strip().isdigit():  # a bare integer is an offset
-                raise
-            spec = OffsetSpec("timestamp", *read_instant(text, now))
-        except ValueError:
-            raise usage(
-                f"{option} {text!r} is not a target",
-                why=str(error),
-                do=f"as in {examples}",
-            ) from None
-    if spec.kind == "timestamp" and not has_zone(text) and not terminal:
-        raise usage(
-            f"{option} {text} has no time zone",
-            why="without a terminal, the assumed zone would not be seen",
-            do="append Z or an offset: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
-        )
-    return spec
-
-
-def is_ago(text: str) -> bool:
-    """Whether a time is written as a duration before now."""
-    said = text.strip().removeprefix("@").lstrip("+-")
-    try:
-        parse_duration_ms(said, unit=True)
-    except ValueError:
-        return False
-    return True
 
 
 def _words(target: Target, now: int, *, ago: bool) -> str:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
 
 from kcli.commands.shared.context import ClusterName
+from kcli.commands.shared.offset_spec import time_span_text
 from kcli.core.admin.unknown_group import group_shown
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
@@ -12,7 +12,7 @@ from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.outcomes import VERIFIED, GroupReport, rewind_command
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, RewindItem, RewindPlan
 from kcli.flows.rewind.watching import OpenPartition
-from kcli.output.progress import counted, duration_text
+from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 
 NO_UNDO = "Nothing will change, and there will be nothing to undo."
@@ -175,30 +175,6 @@ def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
     """The command that restores the previous offsets. ``planned``: there is no journal yet, it will be the newest."""
     undo = "--undo" if planned else f"--undo={plan.id}"
     return rewind_command(plan.group, f"{undo} --live" if plan.live else undo)
-
-
-def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool = False) -> str:
-    """``1h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; the first part only with ``ago``."""
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-        local = moment.astimezone(zone)
-    except OverflowError:
-        return f"{ms} ms since the epoch, beyond the calendar"
-    fraction = f".{ms % 1000:03d}" if ms % 1000 and not ago else ""
-    text = f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
-    if local.utcoffset():
-        same_day = local.date() == moment.date()
-        offset = local.isoformat()[-6:]
-        text += f" ({local:{'%H:%M:%S' if same_day else '%Y-%m-%d %H:%M:%S'}} {offset})"
-    if not ago:
-        return text
-    side = "before" if ms <= now_ms else "after"
-    return f"{time_span_text(abs(now_ms - ms))} {side} now = {text}"
-
-
-def time_span_text(ms: int) -> str:
-    """``5h12m``, ``3d04h``, ``42s``, ``120ms``: the two largest units."""
-    return f"{ms}ms" if ms < 1000 else duration_text(ms // 1000)
 
 
 def number_text(number: int) -> str:

@@ -1,6 +1,6 @@
 """Confirmations: the plan, then y/N or a typed name; flags answer where a terminal is missing.
 
-``decide`` is pure; ``confirm`` shows and asks.
+``decide`` is pure; ``ask`` shows and asks.
 """
 
 import sys
@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from select import select
 
+from kcli.account.change import Question
 from kcli.commands.shared.context import Invocation, cluster_text
 from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
@@ -51,21 +52,22 @@ def decide(
 ) -> str:
     """What follows from the flags: continue, stop (dry run), ask, or refuse.
 
-    ``among``: further names that ``--confirm`` may give. ``danger``: ``--yes`` is not sufficient.
+    ``among``: further names that ``--confirm`` may give. ``danger``: ``--yes`` is not sufficient. A dry run takes
+    questions as answered, but refuses an answer that would not do.
     """
-    if dry_run:
-        return STOP
     if confirmed is not None and name is not None and confirmed != name and confirmed not in among:
         return MISMATCH
     if (yes and not danger) or (confirmed is not None and confirmed == name):
-        return GO
-    return ASK if terminal and not no_input else IMPOSSIBLE
+        verdict = GO
+    else:
+        verdict = ASK if terminal and not no_input else IMPOSSIBLE
+    return STOP if dry_run and not (yes and verdict == IMPOSSIBLE) else verdict
 
 
 def confirm(
     inv: Invocation,
     plan: str,
-    question: str,
+    sentence: str,
     *,
     name: str | None = None,
     subject: str | None = None,
@@ -74,77 +76,76 @@ def confirm(
     danger: str | None = None,
     remarks: Callable[[], object] | None = None,
 ) -> bool:
-    """Shows the plan and asks; returns whether to continue. False with ``--dry-run``; an error on "no".
+    """Shows the plan and asks as of ``Question``; returns whether to continue: not with ``--dry-run``."""
+    ask(inv, Question(plan, sentence, name, subject, among, danger), remarks, limit)
+    return not inv.dry_run
 
-    With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
-    also give another name of ``among``. ``danger`` says why ``--yes`` is not sufficient; a protected profile is such a
-    reason, and then ``subject`` has to be typed where there is no ``name``. ``remarks`` is called between the plan and
-    the question.
+
+def ask(
+    inv: Invocation,
+    question: Question,
+    remarks: Callable[[], object] | None = None,
+    limit: TimeLimit | None = None,
+) -> None:
+    """Shows the plan of the question, and asks it unless an option answers; Declined on "no".
+
+    ``--yes`` answers; so does ``--confirm NAME``. ``remarks`` is called between the plan and the question.
     """
-    name, danger = protected(inv, name, subject, danger)
-    verdict = _verdict(inv, name, among, danger)
-    show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
+    question = protected(inv, question)
+    verdict = _verdict(inv, question)
+    plan = question.plan if question.danger is None else f"{question.plan}\n{question.danger}."
+    show_plan(inv, plan, asked=verdict == ASK)
     if remarks is not None:
         remarks()
-    check_answerable(inv, question, name=name, among=among, danger=danger)
-    return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
+    if check_answerable(inv, question) == ASK:
+        _answer(inv, question, limit)
 
 
-def protected(
-    inv: Invocation, name: str | None, subject: str | None, danger: str | None
-) -> tuple[str | None, str | None]:
-    """The name that confirms, and why ``--yes`` does not: under a protected profile every confirmation has both."""
+def protected(inv: Invocation, question: Question) -> Question:
+    """Under a protected profile every confirmation has a name, and a reason why ``--yes`` is not sufficient."""
     profile = inv.profile
     if profile is None or not profile.protected:
-        return name, danger
-    wanted = next(one for one in (name, subject, profile.name) if one is not None)
-    return wanted, danger or f"Profile {profile.name} is protected"
+        return question
+    wanted = next(one for one in (question.name, question.subject, profile.name) if one is not None)
+    return question._replace(name=wanted, danger=question.danger or f"Profile {profile.name} is protected")
 
 
-def check_answerable(
-    inv: Invocation,
-    question: str,
-    *,
-    name: str | None = None,
-    subject: str | None = None,
-    among: Collection[str] = (),
-    danger: str | None = None,
-) -> str:
+def check_answerable(inv: Invocation, question: Question) -> str:
     """How the question is answered: GO, STOP (dry run) or ASK; a usage error where it cannot be."""
-    name, danger = protected(inv, name, subject, danger)
-    verdict = _verdict(inv, name, among, danger)
+    question = protected(inv, question)
+    verdict = _verdict(inv, question)
     if verdict == MISMATCH:
         raise usage(
             f"--confirm {inv.values.confirm} does not name what would be changed",
             why="nothing was done",
-            do=f"use --confirm {_typed(name)}",
+            do=f"use --confirm {_typed(question.name)}",
         )
-    if verdict == IMPOSSIBLE and danger is not None:
+    if verdict == IMPOSSIBLE and question.danger is not None:
         raise usage(
-            f"confirmation by name required: {question}",
-            why=f"{danger}; --yes is not enough for it, and nothing was done",
-            do=f"give --confirm {_typed(name)}; --dry-run only shows the plan",
+            f"confirmation by name required: {question.sentence}",
+            why=f"{question.danger}; --yes is not enough for it, and nothing was done",
+            do=f"give --confirm {_typed(question.name)}; --dry-run only shows the plan",
         )
     if verdict == IMPOSSIBLE:
         reason = "--no-input was given" if inv.no_input else "there is no terminal"
         raise usage(
-            f"confirmation required, and {reason}: {question}",
+            f"confirmation required, and {reason}: {question.sentence}",
             why="nothing was done",
             do="give --yes to confirm; --dry-run only shows the plan",
         )
     return verdict
 
 
-def _verdict(inv: Invocation, name: str | None, among: Collection[str], danger: str | None) -> str:
+def _verdict(inv: Invocation, question: Question) -> str:
     return decide(
-        name=name,
+        name=question.name,
         dry_run=inv.dry_run,
         yes=inv.yes,
         confirmed=inv.values.confirm,
         no_input=inv.no_input,
         terminal=inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty(),
-        among=among,
-        danger=danger is not None,
+        among=question.among,
+        danger=question.danger is not None,
     )
 
 
@@ -175,8 +176,10 @@ def with_cluster(plan: str, inv: Invocation) -> str:
     return f"On {cluster_text(inv.cluster_name, inv.cluster_id)}:\n{plan}"
 
 
-def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | None) -> bool:
-    prompt = f"{question} [y/N] " if name is None else f"{question} Type {_typed(name)} to confirm: "
+def _answer(inv: Invocation, question: Question, limit: TimeLimit | None) -> None:
+    """Asks, and returns if the answer is yes; Declined if not."""
+    name, sentence = question.name, question.sentence
+    prompt = f"{sentence} [y/N] " if name is None else f"{sentence} Type {_typed(name)} to confirm: "
     if limit is not None:
         if not _answered(inv, visible(prompt), limit.until):
             why, do = "there was no answer in time", "run it again, or use --yes"
@@ -190,7 +193,7 @@ def _asked(inv: Invocation, question: str, name: str | None, limit: TimeLimit | 
         inv.talk.plain("")
     answer = answer.strip()
     if answer == _typed(name) if name is not None else answer.lower() in ("y", "yes"):
-        return True
+        return
     raise Declined(
         limit.otherwise if limit else "nothing was done",
         why="the answer was no" if name is None else f"the answer was not {_typed(name)}",

@@ -229,10 +229,14 @@ class Invocation:
 
         ``partly``: the exit status is 6, whatever the error's own is, since the rest was done.
         """
+        self._codes.append(self.report(error, partly=partly))
+
+    def report(self, error: KcliError, *, partly: bool = False) -> int:
+        """Prints an error whose part in the exit status is counted elsewhere; returns its code."""
         code, what, why, do = describe(error)
         code = ExitCode.PARTLY if partly else code
-        self._codes.append(code)
         print_error(code, what, why, do, self.values)
+        return code
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
         """The exit status after the failures so far; ``done``: whether anything was completed."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kcli.commands import _topic_rows
 from kcli.commands._config_altering import Alteration, Plan
 from kcli.commands._config_flags import config_changes
 from kcli.commands._config_resources import entries_of
-from kcli.commands._topic_partitions import AddedPartitions
 from kcli.commands.shared.cluster import connect, open_admin, without_errors
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
+from kcli.commands.topics._partitions import AddedPartitions
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.flows.config_changes import plan
+from kcli.flows.topics.purpose import internal_purpose
 
 
 def alter_topic(
@@ -40,7 +40,7 @@ def alter_topic(
         for topic in without_errors(inv, admin.describe_topics([name])).values():
             found = entries_of(inv, admin, [resource]) if changes else {resource: []}
             further = AddedPartitions(topic, partitions) if partitions is not None else None
-            danger = _topic_rows.purpose(topic) or (further.danger if further is not None else None)
+            danger = internal_purpose(topic) or (further.danger if further is not None else None)
             plans = {
                 key: Plan(plan(key, changes, entries), further, danger) for key, entries in found.items()
             }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.commands import _topic_rows as view
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.topics import _rows as view
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import CreatedTopic, TopicInfo

@@ -3,9 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kcli.commands import _topic_creation as creation
-from kcli.commands import _topic_rows as view
-from kcli.commands._topic_partitions import many_partitions
 from kcli.commands.shared.cluster import connect, open_admin, part_missing, unique, without_errors
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
@@ -13,21 +10,20 @@ from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.plan_output import not_checked
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
+from kcli.commands.topics import _creation as creation
+from kcli.commands.topics import _rows as view
+from kcli.commands.topics._partitions import many_partitions
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
+from kcli.flows.topics.offsets import unknown_offsets
 from kcli.output.progress import counted
-
-_DISABLED = (
-    "set delete.topic.enable=true on the brokers and restart them: it is false by default before Kafka 1.0, and a "
-    "deletion then waits without end"
-)
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -92,7 +88,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
         if query is None:
             ends = _ends(admin, found.values())
             done = any(log.end is not None for log in ends.values())
-            for error in view.unknown_offsets(ends):
+            for error in unknown_offsets(ends):
                 inv.failed(error, partly=done and isinstance(error.first, NoLeaderError))
             rows_to_add = view.end_rows(view.spans(ends))
         else:
@@ -178,46 +174,6 @@ def _is_confirmed(inv: Invocation, specs: Sequence[TopicSpec]) -> bool:
     return confirm(inv, creation.plan_text(specs), f"Create {spec.name}?", name=spec.name, danger=danger)
 
 
-def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
-    """Deletes topics, after all questions. Returns the exit status."""
-    names = unique(names)
-    done = False
-    with open_admin(inv) as admin:
-        connect(inv, admin)
-        found = without_errors(inv, admin.describe_topics(names))
-        ends = _ends(admin, found.values())
-        _warn_of_unknown(inv, ends)
-        agreed = _agreed(inv, found, ends)
-        try:
-            outcome = admin.delete_topics(agreed) if agreed else {}
-        except (TimedOutError, OutcomeUnknownError) as late:
-            if admin.lacks("enabled_deletion") is not None:
-                late.do = _DISABLED
-            raise
-        for name, error in outcome.items():
-            if error is None:
-                done = True
-                inv.talk.note(f"deleted topic {name}")
-            else:
-                inv.failed(error)
-    return inv.finish(done=done)
-
-
-def _agreed(
-    inv: Invocation, found: Mapping[str, TopicInfo], ends: Mapping[TopicPartition, LogEnds]
-) -> list[str]:
-    """The topics to be deleted, after all questions; those about internal topics come first."""
-    agreed = []
-    own = [topic.name for topic in found.values() if view.purpose(topic) is not None]
-    for topic in sorted(found.values(), key=lambda topic: topic.name not in own):
-        purpose = view.purpose(topic)
-        plan = view.deletion_plan(topic, view.spans(ends))
-        question = f"Delete topic {topic.name}?"
-        if confirm(inv, plan, question, name=topic.name, among=own, danger=purpose):
-            agreed.append(topic.name)
-    return agreed
-
-
 def _described(
     inv: Invocation, admin: Admin, names: Sequence[str], match: str | None, *, every: bool
 ) -> dict[str, TopicInfo]:
@@ -259,7 +215,7 @@ def _ends(admin: Admin, found: Iterable[TopicInfo]) -> dict[TopicPartition, LogE
 
 def _warn_of_unknown(inv: Invocation, ends: Mapping[TopicPartition, LogEnds]) -> bool:
     """Warns of unknown offsets; returns whether there are any."""
-    unknown = view.unknown_offsets(ends)
+    unknown = unknown_offsets(ends)
     for error in unknown:
         inv.talk.warn(str(error))
     return bool(unknown)

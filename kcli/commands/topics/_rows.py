@@ -11,12 +11,10 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.errors import KcliError, PartlyFailedError
-from kcli.core.own_names import own_topic_purpose
+from kcli.core.errors import KcliError
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
-from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -70,22 +68,6 @@ TIMES = (
 )
 
 
-_PURPOSES = {
-    "__consumer_offsets": "the committed offsets of all groups",
-    "__transaction_state": "the state of all transactions",
-    "__share_group_state": "the state of all share groups",
-    "__cluster_metadata": "the cluster's own metadata",
-    "__remote_log_metadata": "the metadata of tiered storage",
-}
-
-
-def purpose(topic: TopicInfo) -> str | None:
-    """What an internal topic is for; None for any other."""
-    of_brokers = "state of the brokers" if topic.internal else None
-    what = _PURPOSES.get(topic.name) or own_topic_purpose(topic.name) or of_brokers
-    return what and f"{topic.name} is an internal topic: it holds {what}"
-
-
 def wanted_partitions(*, under_replicated: bool, unavailable: bool) -> Callable[[PartitionView], bool] | None:
     """Which partitions are to be shown; None: all."""
     if not under_replicated and not unavailable:
@@ -109,21 +91,6 @@ def with_partitions(
 def spans(ends: Mapping[TopicPartition, LogEnds]) -> Ends:
     """Start and end of each log; both None where one of them is unknown."""
     return {tp: (log.start, log.end) if log.end is not None else (None, None) for tp, log in ends.items()}
-
-
-def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailedError]:
-    """An error for each topic and reason: ``offsets of orders-0,4 are unknown``."""
-    missing: dict[tuple[str, str], list[int]] = {}
-    errors: dict[tuple[str, str], KcliError] = {}
-    for tp, log in ends.items():
-        if log.error is not None:
-            key = tp.topic, log.error.why or log.error.what
-            missing.setdefault(key, []).append(tp.partition)
-            errors.setdefault(key, log.error)
-    return [
-        PartlyFailedError(f"offsets of {key[0]}-{','.join(map(str, numbers))} are unknown", errors[key])
-        for key, numbers in missing.items()
-    ]
 
 
 def no_topics(match: str | None, *, internal: bool) -> str:
@@ -285,11 +252,3 @@ def time_rows(answers: Mapping[TopicPartition, OffsetInfo | KcliError]) -> list[
         for tp, answer in sorted(answers.items())
         if isinstance(answer, OffsetInfo)
     ]
-
-
-def deletion_plan(topic: TopicInfo, ends: Ends) -> str:
-    """What would be lost."""
-    spans = [ends.get(TopicPartition(topic.name, part.partition), (None, None)) for part in topic.partitions]
-    offsets = sum(end - start for start, end in spans if start is not None and end is not None)
-    partitions = counted(len(topic.partitions), "partition")
-    return f"Delete topic {topic.name}: {partitions}, up to {counted(offsets, 'record')}."

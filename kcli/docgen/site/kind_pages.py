@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kcli.docgen.kinds import Kind, Schema
 from kcli.docgen.site import markdown
 from kcli.docgen.site.places import KINDS, Places, kind_place
-from kcli.schemas.catalogue import Kind, Schema
 
 _REFERENCE = "#/$defs/"
 _WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false"}

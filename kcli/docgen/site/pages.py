@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kcli.docgen import kinds as catalogue
 from kcli.docgen import manual
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc
@@ -26,7 +27,6 @@ from kcli.docgen.site.places import (
     places_of,
 )
 from kcli.docgen.topics import CONCEPTS
-from kcli.schemas import catalogue
 
 Navigation = list[Any]
 """As in mkdocs.yml: places, and mappings of a title to a place or to such a list."""

@@ -7,13 +7,12 @@ import pytest
 
 from kcli.commands.groups._rewind_text import (
     done_text,
-    instant_text,
     number_text,
     plan_text,
-    time_span_text,
     undo_command,
 )
 from kcli.commands.shared.context import ClusterName
+from kcli.commands.shared.offset_spec import instant_text, time_span_text
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.outcomes import FAILED, VERIFIED, GroupReport, Outcome
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan

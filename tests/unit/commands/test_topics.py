@@ -8,9 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands import _topics_run as module
+from kcli.commands.shared import changing
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
+from kcli.commands.topics import _reading
 from kcli.core.admin.brokers import LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
@@ -93,14 +94,19 @@ class StandIn:
 
     def delete_topics(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         self.deleted += names
+        self.topics = {name: info for name, info in self.topics.items() if name not in names}
+        return dict.fromkeys(names)
+
+    def topic_operations(self, names: Sequence[str]) -> dict[str, int | KcliError | None]:
         return dict.fromkeys(names)
 
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
-    monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
+    for module in (_reading, changing):
+        monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
+        monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
     return stand_in
 
 

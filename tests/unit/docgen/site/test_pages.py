@@ -5,11 +5,11 @@ from typing import Any
 import click
 
 from kcli.docgen.describe import CommandDoc, walk
+from kcli.docgen.kinds import Kind
 from kcli.docgen.site.command_pages import command_page
 from kcli.docgen.site.kind_pages import kind_page
 from kcli.docgen.site.mentions import Mention, mentions
 from kcli.docgen.site.places import places_of
-from kcli.schemas.catalogue import Kind
 
 
 def tree() -> list[CommandDoc]:

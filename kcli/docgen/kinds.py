@@ -1,8 +1,16 @@
-"""The kinds that have a schema, and the schema of a kind as one document that refers to no other."""
+"""The kinds that have a schema, and the schema of a kind as one document that refers to no other.
 
+Most schemas are files of ``kcli/schemas``; those of plans and reports are made from the columns of changes.
+"""
+
+import functools
 import json
 from importlib import resources
 from typing import Any, NamedTuple
+
+from kcli import schemas
+from kcli.docgen.change_schemas import change_schemas
+from kcli.flows.changes import CHANGES, change_class
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 COMMENT = "Within kcli/v1 properties are only added: ignore those that you do not know."
@@ -22,21 +30,22 @@ class Kind(NamedTuple):
 
 def names() -> list[str]:
     """The names of all kinds, in the order of the alphabet."""
-    files = (file.name for file in resources.files(__package__).iterdir())
-    stems = (name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING))
-    return sorted(stem for stem in stems if stem != COMMON)
+    files = (file.name for file in resources.files(schemas).iterdir())
+    stems = {name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)}
+    made = {kind + ending for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
+    return sorted((stems | made) - {COMMON})
 
 
 def kinds() -> list[Kind]:
     """All kinds."""
-    read = ((name, _read(name)) for name in names())
+    read = ((name, raw_schema(name)) for name in names())
     return [Kind(name, tuple(found["x-printed-by"]), found["description"]) for name, found in read]
 
 
 def schema_of(name: str) -> Schema:
     """The schema of a kind, with what it refers to in its ``$defs``."""
     within: Schema = {}
-    schema = _joined(_read(name), within)
+    schema = _joined(raw_schema(name), within)
     inner = {**schema.pop("$defs", {}), **within}
     return {"$schema": DRAFT, "$comment": COMMENT, **schema, **({"$defs": inner} if inner else {})}
 
@@ -55,12 +64,23 @@ def _joined(node: Any, within: Schema) -> Any:
     key = pointer.rpartition("/")[2] or kind
     if key not in within:
         within[key] = None  # it may refer to itself
-        found = _read(kind)
+        found = raw_schema(kind)
         within[key] = _joined(found["$defs"][key] if pointer else found, within)
     return {**node, "$ref": f"#/$defs/{key}"}
 
 
-def _read(name: str) -> Schema:
-    text = resources.files(__package__).joinpath(name + _ENDING).read_text(encoding="utf-8")
+def raw_schema(name: str) -> Schema:
+    """The schema as it is written, with references to files."""
+    change = next((kind for kind in CHANGES if name.startswith(kind)), None)
+    return _file(name) if change is None else _made(change)[name]
+
+
+@functools.cache
+def _made(kind: str) -> dict[str, Schema]:
+    return change_schemas(change_class(kind), _file(COMMON)["$defs"])
+
+
+def _file(name: str) -> Schema:
+    text = resources.files(schemas).joinpath(name + _ENDING).read_text(encoding="utf-8")
     found: Schema = json.loads(text)
     return found

@@ -1,0 +1,171 @@
+"""A change of a cluster: what a verb supplies for ``commands/shared/changing.py`` to plan, ask, act and report. Pure.
+
+A verb decides about each item of its scope, sends the requests, and reads back; it has no skeleton of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from kcli.account.outcomes import Outcome, Settled
+from kcli.core.errors import KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin
+    from kcli.output.tables import Column
+
+K = TypeVar("K", bound=Hashable)
+F = TypeVar("F")
+
+
+class ChangedError(KcliError):
+    """Something changed between the plan that was shown and the answer to the question."""
+
+    exit_code = ExitCode.REFUSED
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} has changed since the plan was shown",
+            why="another client has changed it, so the plan is out of date; nothing was done to it",
+            do="run it again for a new plan",
+        )
+
+
+class Item(NamedTuple, Generic[K, F]):
+    """An item of a plan or of a report. ``facts`` are what the verb knows of it: what it is and becomes. ``error`` says
+    why it is refused, failed, or unknown; ``note`` is a remark.
+    """
+
+    key: K
+    facts: F
+    outcome: Outcome = Outcome.PLANNED
+    error: KcliError | None = None
+    note: str = ""
+
+
+class Question(NamedTuple):
+    """A question before the change. ``plan`` is shown above it. Where ``name`` is set, it has to be typed; ``--confirm``
+    may give it, or one of ``among``. ``danger`` says why ``--yes`` is not sufficient, and ``subject`` is what has to be
+    typed where only a protected profile requires it.
+    """
+
+    plan: str
+    sentence: str
+    name: str | None = None
+    subject: str | None = None
+    among: Collection[str] = ()
+    danger: str | None = None
+
+
+class Found(NamedTuple, Generic[F]):
+    """What was read back of an item: its facts now, and, where it is not as it should be, the error that says so."""
+
+    facts: F
+    error: KcliError | None = None
+
+
+class Change(Generic[K, F]):
+    """A change of some items.
+
+    ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the command. ``columns``: of a row,
+    without ``status`` and ``note``; ``item_meaning`` says what a row is. ``parts``: see ``Account``. ``quiet_report``:
+    people see no table of what was done, only its summary. ``nothing``: the note where nothing is to be done.
+    """
+
+    kind: ClassVar[str]
+    printed_by: ClassVar[str]
+    item_meaning: ClassVar[str]
+    columns: Sequence[Column]
+    parts: ClassVar[bool] = False
+    quiet_report: ClassVar[bool] = False
+    nothing: str = "nothing is to be changed"
+
+    def decide(self, admin: Admin) -> Sequence[Item[K, F]]:
+        """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
+        authorization included. Nothing is changed. Raises what stands against all of it.
+        """
+        raise NotImplementedError
+
+    def text(self, plan: Sequence[Item[K, F]]) -> str:
+        """The plan for people."""
+        raise NotImplementedError
+
+    def questions(self, plan: Sequence[Item[K, F]]) -> Sequence[Question]:
+        """What is asked before anything is changed; at least one."""
+        raise NotImplementedError
+
+    def again(self, item: Item[K, F], now: Item[K, F] | None) -> Item[K, F]:
+        """A planned item, decided again (``now``) right before the act: refused if it has changed since the plan."""
+        if now is not None and now.outcome is not Outcome.PLANNED:
+            return now
+        if now is None or now.facts != item.facts:
+            return item._replace(outcome=Outcome.REFUSED, error=ChangedError(str(item.key)))
+        return item
+
+    def warnings(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
+        """What is easily overlooked in the plan. They stand in its document, too."""
+        return ()
+
+    def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
+        """Changes the items; an error for each that failed. Raises what stands against all of them."""
+        raise NotImplementedError
+
+    def read_back(self, admin: Admin, items: Sequence[Item[K, F]]) -> Mapping[K, Found[F] | KcliError]:
+        """What became of the items: an error for each that cannot be read."""
+        raise NotImplementedError
+
+    def not_read_back(self, item: Item[K, F], error: KcliError) -> KcliError:  # noqa: ARG002
+        """The error for an item that was changed, where reading back failed with ``error``."""
+        return error
+
+    def unread(self, item: Item[K, F]) -> F:
+        """The facts of an item that was not read back."""
+        return item.facts
+
+    def row(self, item: Item[K, F]) -> dict[str, Any]:
+        """The values of the columns."""
+        raise NotImplementedError
+
+    def failures(self, items: Sequence[Item[K, F]]) -> Iterable[KcliError]:
+        """The errors of the items, one for each reason."""
+        return distinct(item.error for item in items if item.error is not None)
+
+    def reason(self, error: KcliError) -> str:
+        """An error as the note of an item."""
+        return error.why or error.what
+
+    def summary(self, items: Sequence[Item[K, F]]) -> Iterable[str]:
+        """What was done, in sentences."""
+        raise NotImplementedError
+
+
+def distinct(errors: Iterable[KcliError]) -> Iterator[KcliError]:
+    """Each error once: one that concerns several items is the same object."""
+    seen = set()
+    for error in errors:
+        if id(error) not in seen:
+            seen.add(id(error))
+            yield error
+
+
+def is_lost(error: KcliError | None) -> bool:
+    """Whether the answer to a request was lost, so that what it did can only be read back."""
+    return isinstance(error, OutcomeUnknownError | TimedOutError) and not isinstance(error, NoLeaderError)
+
+
+def settled(answer: KcliError | None, found: Found[Any] | KcliError | None) -> Settled:
+    """How an item ended, by the broker's answer and by what was read back (None: nothing was).
+
+    What was read decides where the answer was lost. An item that is not as it should be may still become so then.
+    """
+    if answer is not None and not is_lost(answer):
+        return Settled(Outcome.FAILED, answer)
+    if isinstance(found, KcliError):
+        return Settled(Outcome.UNKNOWN, answer or found)
+    if found is None or found.error is not None:
+        error = answer or (found.error if found is not None else None)
+        assert error is not None, "an item that was changed is read back"
+        return Settled(Outcome.UNKNOWN if answer is not None else Outcome.FAILED, error)
+    return Settled(Outcome.DONE)

@@ -1,0 +1,77 @@
+"""``kcli topics trim``: delete the records before an offset or a time."""
+
+import click
+
+from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.offset_spec import has_terminal, instant_text, is_ago, offset_spec
+from kcli.commands.shared.params import PARTITIONS, check_topic_name
+from kcli.commands.shared.types import TOPIC, OfferedType
+from kcli.commands.shared.usage import usage
+from kcli.core.clock import wall_ms
+from kcli.core.positions import OffsetSpec
+
+_EXAMPLES = (
+    "--before 1200, --before @-7d, --before 2026-11-21T10:00Z, --before -1000 (keeps the last 1000 of each partition), "
+    "--before latest (all records)"
+)
+
+
+@command(
+    "trim",
+    changes=True,
+    examples=(
+        ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
+        ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
+        ("kcli topics trim orders --before -1000 --dry-run", "all but the last 1000 of each partition"),
+        ("kcli topics trim orders --before latest", "all records; the topic stays"),
+    ),
+)
+@click.argument("name", type=TOPIC, metavar="TOPIC")
+@click.option(
+    "--before",
+    required=True,
+    type=OfferedType("offset", ("latest",)),
+    metavar="OFFSET|TIME",
+    help="the records before it are deleted: an offset, +N, -N, latest, or a time",
+)
+@click.option("-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions")
+@pass_invocation
+def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, ...] | None) -> int:
+    """Delete the records of a topic before an offset or a time.
+
+    This cannot be undone, so the name of the topic has to be typed, or --yes or --confirm NAME given. With a time,
+    the first record that is not older becomes the first of its partition. +N counts from the start of each partition,
+    -N from its end. Afterwards the starts of the logs are read back.
+
+    An offset beyond the end of a partition is refused, the other partitions are trimmed: exit code 6, or 5 if all are
+    refused. Internal and compacted topics: exit code 7.
+    """
+    from kcli.flows.topics.trim import TopicTrim  # clients are loaded when the command runs
+
+    check_topic_name(name, "topics trim")
+    now = wall_ms()
+    spec = offset_spec(before, now, "topics trim: --before", _EXAMPLES, terminal=has_terminal(inv))
+    if spec.kind == "stored":
+        raise usage(
+            f"topics trim: --before {before} is not an offset of a log",
+            why="it means a group's committed offset, and no group is given",
+            do=f"as in {_EXAMPLES}",
+        )
+    return run_change(inv, TopicTrim(name, spec, _words(spec, now, ago=is_ago(before)), partitions))
+
+
+def _words(spec: OffsetSpec, now: int, *, ago: bool) -> str:
+    """The limit in words."""
+    if spec.kind == "timestamp":
+        note = f" ({spec.note})" if spec.note else ""
+        return f"{instant_text(spec.value, now, ago=ago)}{note}, up to the first that is not older"
+    words = {
+        "earliest": "the start of the log",
+        "latest": "the end of the log",
+        "offset": f"offset {spec.value:,}",
+        "from_start": f"the start of the log + {spec.value:,}",
+        "from_end": f"the last {spec.value:,} of each partition",
+    }
+    return words[spec.kind]

@@ -1,0 +1,48 @@
+"""What this client may do, as brokers report it with their descriptions (KIP-430): so a plan refuses what they would.
+
+Brokers before 2.3 report nothing; then only the act shows it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kcli.core.admin.acls import AclOperation, is_allowed
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
+
+
+def refusal(operations: int | None, need: Permission, doing: str) -> KcliError | None:
+    """The error with which a broker would refuse what ``need`` is needed for; ``doing`` names it."""
+    if is_allowed(operations, AclOperation[need.operation]):
+        return None
+    return BrokerError(need.code, doing, needs=[need])
+
+
+def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:
+    """An error for each topic on which the operation is not permitted; ``doing`` has ``{}`` in the name's place."""
+    found: dict[str, KcliError] = {}
+    for name, operations in admin.topic_operations(names).items() if names else ():
+        error = (
+            operations
+            if isinstance(operations, KcliError)
+            else refusal(operations, on_topic(operation, name), doing.format(name))
+        )
+        if error is not None:
+            found[name] = error
+    return found
+
+
+def denied_groups(groups: Mapping[str, GroupDescription], operation: str, doing: str) -> dict[str, KcliError]:
+    """The same of groups, which were described with their operations."""
+    refused = {
+        name: refusal(group.operations, on_group(operation, name), doing.format(name))
+        for name, group in groups.items()
+    }
+    return {name: error for name, error in refused.items() if error is not None}
+
+
+def denied_on_cluster(admin: Admin, operation: str, doing: str) -> KcliError | None:
+    """The error if the operation on the cluster is not permitted."""
+    operations = admin.describe_cluster(include_operations=True).operations
+    return refusal(operations, on_cluster(operation), doing)

@@ -1,0 +1,1 @@
+"""The changes of topics, each for the command of its name."""

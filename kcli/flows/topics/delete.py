@@ -1,0 +1,183 @@
+"""``kcli topics delete``: deletes topics with all their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kcli.account.change import Change, Found, Item, Question
+from kcli.account.outcomes import Outcome
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.clock import monotonic
+from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.offsets import log_ends
+from kcli.flows.permitted import denied_topics
+from kcli.flows.read_back import VISIBLE_WITHIN
+from kcli.flows.topics.offsets import unknown_offsets
+from kcli.flows.topics.purpose import internal_purpose
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+
+_DISABLED = (
+    "set delete.topic.enable=true on the brokers and restart them: it is false by default before Kafka 1.0, and a "
+    "deletion then waits without end"
+)
+_PAUSE = 0.1
+
+
+class NotDeletedError(KcliError):
+    """A topic whose deletion was confirmed is there."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class Topic(NamedTuple):
+    """A topic as it was planned. ``records`` are at most so many: its offsets, as far as they are known."""
+
+    topic_id: str
+    partitions: int
+    records: int | None
+    purpose: str | None = None
+
+
+TopicItem = Item[str, Topic | None]
+
+
+class TopicDeletion(Change[str, Topic | None]):
+    """The topics with these names."""
+
+    kind = "TopicDelete"
+    printed_by = "topics delete"
+    item_meaning = "A topic."
+    columns = (
+        Column("topic"),
+        Column("topic_id", wide=True, meaning="Id of the topic; null where brokers have none."),
+        Column(
+            "partitions", "number", meaning="How many partitions it had; null where the topic does not exist."
+        ),
+        Column(
+            "records",
+            "number",
+            meaning="At most so many records: the offsets between start and end of its logs.",
+        ),
+    )
+    quiet_report = True
+    nothing = "nothing is to be deleted"
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self._unknown: list[str] = []
+
+    def decide(self, admin: Admin) -> list[TopicItem]:
+        """Topics that do not exist, or may not be deleted, are refused."""
+        found = admin.describe_topics(self.names)
+        topics = [topic for topic in found.values() if isinstance(topic, TopicInfo)]
+        denied = denied_topics(admin, [topic.name for topic in topics], "DELETE", "could not delete topic {}")
+        ends = log_ends(admin, [TopicPartition(t.name, p.partition) for t in topics for p in t.partitions])
+        self._unknown = [str(error) for error in unknown_offsets(ends)]
+        return [self._item(name, found[name], denied.get(name), ends) for name in self.names]
+
+    def _item(
+        self, name: str, topic: TopicInfo | KcliError, denied: KcliError | None, ends: Any
+    ) -> TopicItem:
+        if isinstance(topic, KcliError):
+            return Item(name, None, Outcome.REFUSED, topic)
+        logs = [ends[TopicPartition(name, part.partition)] for part in topic.partitions]
+        records = sum(log.end - log.start for log in logs if log.end is not None and log.start is not None)
+        facts = Topic(topic.topic_id, len(topic.partitions), records, internal_purpose(topic))
+        return Item(name, facts) if denied is None else Item(name, facts, Outcome.REFUSED, denied)
+
+    def text(self, plan: Sequence[TopicItem]) -> str:
+        """A line for each topic."""
+        return "\n".join(_line(item) for item in plan if item.outcome is Outcome.PLANNED)
+
+    def questions(self, plan: Sequence[TopicItem]) -> list[Question]:
+        """One for each topic, by its name; those about internal topics come first."""
+        todo = [(item, item.facts) for item in plan if item.outcome is Outcome.PLANNED and item.facts]
+        own = [item.key for item, topic in todo if topic.purpose is not None]
+        return [
+            Question(
+                _line(item),
+                f"Delete topic {item.key}?",
+                name=item.key,
+                among=own,
+                danger=topic.purpose,
+            )
+            for item, topic in sorted(todo, key=lambda pair: pair[1].purpose is None)
+        ]
+
+    def warnings(self, plan: Sequence[TopicItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
+        """The topics whose records cannot be counted."""
+        return self._unknown
+
+    def again(self, item: TopicItem, now: TopicItem | None) -> TopicItem:
+        """Records may come and go; the topic has to be the same one."""
+        same = now and now.facts and item.facts and now.facts.topic_id == item.facts.topic_id
+        return super().again(item, now._replace(facts=item.facts) if now and same else now)
+
+    def apply(self, admin: Admin, todo: Sequence[TopicItem]) -> dict[str, KcliError | None]:
+        """Deletes the topics."""
+        try:
+            return admin.delete_topics([item.key for item in todo])
+        except (TimedOutError, OutcomeUnknownError) as late:
+            if admin.lacks("enabled_deletion") is not None:
+                late.do = _DISABLED
+            raise
+
+    def read_back(
+        self, admin: Admin, items: Sequence[TopicItem]
+    ) -> dict[str, Found[Topic | None] | KcliError]:
+        """Whether the topics are gone. Brokers receive it from the controller a moment after it was confirmed."""
+        planned = {item.key: item.facts for item in items}
+        until = monotonic() + VISIBLE_WITHIN
+        while True:
+            left = _left(admin, planned)
+            if not left or monotonic() > until:
+                break
+            admin.cluster.sleep(_PAUSE)
+        return {name: Found(topic, left.get(name)) for name, topic in planned.items()}
+
+    def row(self, item: TopicItem) -> dict[str, Any]:
+        """The values of the columns."""
+        topic = item.facts
+        return {
+            "topic": item.key,
+            "topic_id": (topic.topic_id or None) if topic else None,
+            "partitions": topic.partitions if topic else None,
+            "records": topic.records if topic else None,
+        }
+
+    def summary(self, items: Sequence[TopicItem]) -> Iterable[str]:
+        """A line for each."""
+        return (f"deleted topic {item.key}" for item in items)
+
+
+def _line(item: TopicItem) -> str:
+    assert item.facts is not None, "a topic that is to be deleted exists"
+    partitions, records = (
+        counted(item.facts.partitions, "partition"),
+        counted(item.facts.records or 0, "record"),
+    )
+    return f"Delete topic {item.key}: {partitions}, up to {records}."
+
+
+def _left(admin: Admin, planned: dict[str, Topic | None]) -> dict[str, KcliError]:
+    """The topics that are still there. One of the same name and another id was created since."""
+    found = admin.describe_topics(list(planned))
+    left: dict[str, KcliError] = {}
+    for name, topic in found.items():
+        before = planned[name]
+        if isinstance(topic, NotFoundError):
+            continue
+        if isinstance(topic, KcliError):
+            left[name] = topic
+        elif before is None or topic.topic_id == before.topic_id:
+            left[name] = NotDeletedError(
+                f"topic {name} was deleted, and is there",
+                why="the controller confirmed it, and brokers still show the topic",
+                do="brokers may need longer, or a client that uses it has created it again: look again, and repeat it",
+            )
+    return left

@@ -93,7 +93,7 @@ class CopySettings:
 
     @property
     def group(self) -> str:
-        """That of the positions."""
+        """The group that the positions are committed for."""
         return group_name(self.job, self.source_cluster)
 
 

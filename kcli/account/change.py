@@ -70,7 +70,7 @@ class Change(Generic[K, F]):
     """A change of some items.
 
     ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the command. ``columns``: of a row,
-    without ``status`` and ``note``; ``further`` are keys that rows have in JSON only; ``item_meaning`` says what a row is.
+    without ``status`` and ``note``; ``further``: keys that rows have in JSON only; ``item_meaning`` says what a row is.
     ``parts``: see ``Account``. ``quiet_report``: people see no table of what was done, only its summary. ``nothing``: the
     note where nothing is to be done.
     """

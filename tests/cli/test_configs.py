@@ -206,7 +206,7 @@ def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeClust
     done = run(cluster, "alter topics orders --set retention.ms=6 --dry-run")
     assert b"retention.ms: 5 (topic) \xe2\x86\x92 6 (topic)" in ok(done)
     (row,) = items(cluster, "alter topics orders --set retention.ms=6 --dry-run")
-    assert (row["change"], row["old"], row["new"], "status" in row) == ("set", "5", "6", False)
+    assert (row["change"], row["old"], row["new"], row["status"]) == ("set", "5", "6", "planned")
     refused(
         cluster, "alter topics orders --set retention.ms=x --dry-run", 2, "INVALID_CONFIG", "retention.ms"
     )
@@ -262,7 +262,7 @@ def test_a_value_that_is_set_already_is_no_change(cluster: FakeCluster) -> None:
 
 def test_the_others_are_changed_when_one_is_refused(cluster: FakeCluster) -> None:
     rows = items(cluster, "alter topics none orders --set retention.ms=6 --yes", code=6)
-    assert [(r["name"], r["status"]) for r in rows] == [("orders", "done")]
+    assert [(r["name"], r["status"]) for r in rows] == [("none", "refused"), ("orders", "done")]
     done = run(cluster, "alter brokers 1 77 --set log.retention.ms=6 --yes")
     assert done.returncode == 6
 

@@ -10,7 +10,7 @@ from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from kcli.flows import config_changes
+from kcli.flows.configs import changes as config_changes
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError
@@ -18,6 +18,8 @@ from tests.fake.script import FOREVER
 from tests.topic_changes import Topics
 
 INTERNAL = "__consumer_offsets"
+CHECKS = 2
+"""How often brokers are asked before the act: for the plan, and right before it."""
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +288,7 @@ def test_a_missing_permission_is_4(topics: Topics) -> None:
 
 
 def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics) -> None:
-    topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1)
+    topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 6)
     assert [row["status"] for row in done.items] == ["done", "failed"]
     assert "could not add partitions to topic orders" in done.err
@@ -294,7 +296,7 @@ def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics
 
 
 def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) -> None:
-    topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=1)
+    topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 7)
     assert [row["status"] for row in done.items] == ["failed", "failed"]
     assert "no partitions were added" in done.err
@@ -302,8 +304,8 @@ def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) ->
 
 
 def test_a_change_whose_response_is_lost_is_made(topics: Topics) -> None:
-    topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=2)
-    topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=2)
+    topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=CHECKS + 1)
+    topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=CHECKS + 1)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json")
     assert [row["status"] for row in done.items] == ["done", "done"]
     assert described(topics) == (4, {"retention.ms": "5"})
@@ -315,7 +317,7 @@ def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Topics) ->
             if row.name == "retention.ms":
                 row.value = "1000"
 
-    late = topics.cluster.replace(DescribeConfigsRequest, stale, after=1, times=2)
+    late = topics.cluster.replace(DescribeConfigsRequest, stale, after=CHECKS, times=2)
     done = topics("alter orders --set retention.ms=5 --yes -o json")
     assert late.count == 2
     assert [row["status"] for row in done.items] == ["done"]
@@ -326,7 +328,7 @@ def test_a_change_that_another_client_overwrites_is_7(
 ) -> None:
     monkeypatch.setattr(config_changes, "VISIBLE_WITHIN", 0.1)
     topics.cluster.intercept(
-        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
+        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=CHECKS
     )
     done = topics("alter orders --set retention.ms=5 --yes -o json", 7)
     assert "retention.ms of topic orders was changed, but reads 9 (topic)" in done.err
@@ -334,7 +336,7 @@ def test_a_change_that_another_client_overwrites_is_7(
 
 
 def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
-    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=1)
+    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --yes -o json", 6)
     assert "topic orders was changed, but not read back" in done.err
     type_remedy("`kcli configs describe topics orders` shows what is set", done.err, topics.cluster.bootstrap)

@@ -132,7 +132,7 @@ class TopicCreation(Change[str, NewTopic]):
     def _planned(self, name: str) -> NewTopic:
         """As brokers have checked it; else what was requested."""
         if name in self._made:
-            return _of_created(self._made[name], created=False)
+            return _of_created(self._made[name], created=False)._replace(topic_id=None)
         return NewTopic(max(self.specs[name].partitions, 0) or None)
 
     def text(self, plan: Sequence[NewItem]) -> str:

@@ -1,12 +1,13 @@
 """``kcli topics alter``: the plan, what is changed and read back, what is refused, and the exit codes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from kcli.core.admin.acls import AclOperation
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -15,6 +16,7 @@ from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError
 from tests.fake.script import FOREVER
+from tests.printed_json import check_printed
 from tests.topic_changes import Topics
 
 INTERNAL = "__consumer_offsets"
@@ -328,7 +330,9 @@ def test_a_change_that_another_client_overwrites_is_7(
 ) -> None:
     monkeypatch.setattr(config_changes, "VISIBLE_WITHIN", 0.1)
     topics.cluster.intercept(
-        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=CHECKS
+        DescribeConfigsRequest,
+        lambda _request: topics.cluster.configure("orders", retention_ms="9"),
+        after=CHECKS,
     )
     done = topics("alter orders --set retention.ms=5 --yes -o json", 7)
     assert "retention.ms of topic orders was changed, but reads 9 (topic)" in done.err
@@ -341,3 +345,63 @@ def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
     assert "topic orders was changed, but not read back" in done.err
     type_remedy("`kcli configs describe topics orders` shows what is set", done.err, topics.cluster.bootstrap)
     assert [row["status"] for row in done.items] == ["unknown"]
+
+
+def forbid(api: type[Request]) -> Callable[[FakeCluster], None]:
+    def prepare(cluster: FakeCluster) -> None:
+        cluster.fail(api, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
+
+    return prepare
+
+
+BOTH = "orders --set retention.ms=5 --partitions 4"
+
+
+@pytest.mark.parametrize(
+    ("line", "prepare", "code", "ends"),
+    [
+        (BOTH, None, 0, ["", ""]),
+        ("orders --set retention.ms=1000 --partitions 4", None, 0, ["unchanged", ""]),
+        ("orders --set retention.ms=1000 --partitions 3", None, 0, ["unchanged", "unchanged"]),
+        ("orders --set retention.ms=5 --partitions 2", None, 7, ["refused", "refused"]),
+        ("orders --set retention.ms=1000 --partitions 2", None, 7, ["unchanged", "refused"]),
+        ("orders --set retention.ms=x --partitions 4", None, 2, ["refused", "refused"]),
+        ("ordrs --set retention.ms=5 --partitions 4", None, 1, ["refused", "refused"]),
+        (BOTH, forbid(DescribeConfigsRequest), 4, ["refused", "refused"]),
+        (BOTH, forbid(IncrementalAlterConfigsRequest), 4, ["refused", "refused"]),
+        (BOTH, forbid(CreatePartitionsRequest), 4, ["refused", "refused"]),
+    ],
+)
+def test_a_dry_run_ends_as_the_act(
+    topics: Topics, line: str, prepare: Callable[[FakeCluster], None] | None, code: int, ends: list[str]
+) -> None:
+    if prepare is not None:
+        prepare(topics.cluster)
+    for how, otherwise in (("--dry-run", "planned"), ("--yes", "done")):
+        done = topics(f"alter {line} {how} -o json", code)
+        check_printed(done.out)
+        assert [row["status"] for row in done.items] == [end or otherwise for end in ends], done
+
+
+def test_what_another_client_has_changed_since_the_plan_is_refused_with_the_rest(topics: Topics) -> None:
+    topics.cluster.intercept(
+        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
+    )
+    before = len(changed(topics.cluster))
+    done = topics(f"alter {BOTH} --yes -o json", 7)
+    assert "retention.ms of topic orders has changed since the plan was shown" in done.err
+    assert [row["status"] for row in done.items] == ["refused", "refused"]
+    assert len(changed(topics.cluster)) == before
+
+
+def test_partitions_whose_answer_is_lost_are_counted(topics: Topics) -> None:
+    topics.cluster.swallow(CreatePartitionsRequest, nth=CHECKS + 1)
+    done = topics("alter orders --partitions 4 --yes --timeout 1s -o json")
+    assert [row["status"] for row in done.items] == ["done"]
+
+
+def test_partitions_that_are_not_there_after_a_lost_answer_are_unknown(topics: Topics) -> None:
+    topics.cluster.drop(CreatePartitionsRequest, after=CHECKS, times=FOREVER)
+    done = topics(f"alter {BOTH} --yes --timeout 1s -o json", 6)
+    assert [row["status"] for row in done.items] == ["done", "unknown"]
+    assert "partitions may have been added" in done.err

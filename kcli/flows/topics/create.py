@@ -32,9 +32,17 @@ _TOO_MANY = "not checked by the broker: a check takes as much of its memory as t
 
 
 class TopicDiffersError(KcliError):
-    """A topic exists, and differs from the request."""
+    """A topic exists, and differs from the request: ``differences`` says in what."""
 
     exit_code = ExitCode.REFUSED
+
+    def __init__(self, name: str, differences: str) -> None:
+        super().__init__(
+            f"topic {name} exists, and differs from what was requested: {differences}",
+            why="--if-not-exists leaves a topic that exists as it is",
+            do=f"see `kcli topics describe {name}`; or leave out the options that need not match",
+        )
+        self.differences = differences
 
 
 class NewTopic(NamedTuple):
@@ -209,6 +217,10 @@ class TopicCreation(Change[str, NewTopic]):
         """The values of the columns."""
         return {"name": item.key, **item.facts._asdict()}
 
+    def reason(self, error: KcliError) -> str:
+        """In what a topic differs from the request, or why."""
+        return error.differences if isinstance(error, TopicDiffersError) else super().reason(error)
+
     def summary(self, items: Sequence[NewItem]) -> Iterable[str]:
         """A line for each topic."""
         return (
@@ -267,11 +279,7 @@ def _as_requested(
         return entries
     known = None if isinstance(entries, KcliError) else entries
     if differs := differences(spec, topic, known or []):
-        return TopicDiffersError(
-            f"topic {spec.name} exists, and differs from what was requested: {'; '.join(differs)}",
-            why="--if-not-exists leaves a topic that exists as it is",
-            do=f"see `kcli topics describe {spec.name}`; or leave out the options that need not match",
-        )
+        return TopicDiffersError(spec.name, "; ".join(differs))
     return NewTopic(
         len(topic.partitions), topic.replication_factor, topic.topic_id or None, own_values(known)
     )

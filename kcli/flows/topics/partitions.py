@@ -100,7 +100,7 @@ class AddedPartitions(NamedTuple):
             "change": "increase",
             "old": None if self.has is None else str(self.has),
             "old_source": None,
-            "new": str(self.wanted),
+            "new": None if self.has is None else str(self.wanted),
             "new_source": None,
             "sensitive": False,
         }

@@ -56,7 +56,7 @@ def create_topics(
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
     --if-not-exists only where it differs from what is requested. A topic is created once all brokers show its
-    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows the topics created.
+    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows what became of each.
     """
     from kcli.flows.topics.create import TopicCreation  # clients are loaded when the command runs
 

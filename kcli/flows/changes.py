@@ -6,6 +6,9 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
+    "TopicAlter": "kcli.flows.topics.alter:TopicAlter",
+    "TopicCreate": "kcli.flows.topics.create:TopicCreation",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

@@ -1,6 +1,6 @@
 """The columns of ``kcli configs describe``."""
 
-from kcli.commands._configs_describe import _WITH_ORIGIN, _place
+from kcli.commands.configs.describe import _WITH_ORIGIN, _place
 from kcli.output.layout import layout
 
 

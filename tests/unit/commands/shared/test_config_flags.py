@@ -1,9 +1,8 @@
 """The flags of ``topics alter`` and ``configs alter`` as changes, and the rows and lines of a plan."""
 
-from kcli.commands._config_flags import config_changes
-from kcli.commands._config_rows import plan_lines, row
+from kcli.commands.shared.config_flags import config_changes
 from kcli.core import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
-from kcli.flows.config_changes import plan
+from kcli.flows.topics.alter import TopicAlter
 
 TOPIC = ConfigResource(ConfigKind.TOPIC, "t")
 
@@ -19,8 +18,9 @@ def test_the_same_change_given_twice_is_one() -> None:
 
 def test_a_secret_is_shown_neither_as_a_row_nor_as_a_line() -> None:
     found = ConfigEntry("k", None, "topic", is_sensitive=True, type="password")
-    rows = plan(TOPIC, [ConfigChange("k", "canary")], [found])
-    assert (row("topic", rows[0])["new"], row("topic", rows[0])["sensitive"]) == (None, True)
-    text = "\n".join(plan_lines(TOPIC, rows, 1))
+    change = TopicAlter("t", [ConfigChange("k", "canary")], None, named=False)
+    (item,) = change.items(TOPIC, [found])
+    row, text = change.row(item), change.text([item])
+    assert (row["new"], row["sensitive"]) == (None, True)
     assert "k: (hidden) (topic) → (hidden) (topic)" in text
-    assert "canary" not in text + str(row("topic", rows[0]))
+    assert "canary" not in text + str(row)

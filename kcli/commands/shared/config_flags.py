@@ -7,14 +7,8 @@ from collections.abc import Iterable
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.configs import ConfigChange, ConfigOp
 from kcli.flows.config_values import list_words
+from kcli.flows.configs.changes import WORDS
 
-WORDS = {
-    ConfigOp.SET: "set",
-    ConfigOp.DELETE: "unset",
-    ConfigOp.APPEND: "append",
-    ConfigOp.SUBTRACT: "remove",
-}
-"""The operations as the flags name them."""
 _EXAMPLES = {ConfigOp.SET: "retention.ms=3600000"} | dict.fromkeys(
     (ConfigOp.APPEND, ConfigOp.SUBTRACT), "cleanup.policy=compact"
 )

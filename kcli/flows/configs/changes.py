@@ -6,18 +6,24 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.clock import monotonic
-from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED, INVALID_CONFIG, TOPIC_AUTHORIZATION_FAILED
+from kcli.core.error_codes import INVALID_CONFIG
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
-from kcli.core.permissions import on_cluster, on_topic
 from kcli.flows.config_values import is_valid, is_written_alike, list_words, same_value
+from kcli.flows.permitted import denied_groups, denied_on_cluster, denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
 
+WORDS = {
+    ConfigOp.SET: "set",
+    ConfigOp.DELETE: "unset",
+    ConfigOp.APPEND: "append",
+    ConfigOp.SUBTRACT: "remove",
+}
+"""The operations as the flags of commands name them."""
 HIDDEN = "(hidden)"
 """Shown to people in place of a secret."""
 _DEFAULT = "default"
@@ -257,19 +263,15 @@ def _invalid(resource: ConfigResource, rows: Iterable[PlannedChange]) -> KcliErr
 
 def _denied(admin: Admin, resource: ConfigResource) -> KcliError | None:
     """The error for a missing permission, as far as brokers report permissions (KIP-430)."""
+    name, doing = resource.name, f"changing the configuration of {resource.kind.name.lower()} {{}}"
     if resource.kind is ConfigKind.TOPIC:
-        own = admin.topic_operations([resource.name])[resource.name]
-        code, needed = TOPIC_AUTHORIZATION_FAILED, on_topic("ALTER_CONFIGS", resource.name)
-    else:
-        own = admin.describe_cluster(include_operations=True).operations
-        code, needed = CLUSTER_AUTHORIZATION_FAILED, on_cluster("ALTER_CONFIGS")
-    if isinstance(own, KcliError):
-        return own
-    return (
-        None
-        if is_allowed(own, AclOperation.ALTER_CONFIGS)
-        else BrokerError(code, _changing(resource), needs=[needed])
-    )
+        return denied_topics(admin, [name], "ALTER_CONFIGS", doing).get(name)
+    if resource.kind is ConfigKind.GROUP:
+        found = admin.describe_groups([name], include_operations=True)[name]
+        if isinstance(found, KcliError):  # a group may be configured before it exists
+            return None
+        return denied_groups({name: found}, "ALTER_CONFIGS", doing).get(name)
+    return denied_on_cluster(admin, "ALTER_CONFIGS", _changing(resource))
 
 
 def _changing(resource: ConfigResource) -> str:

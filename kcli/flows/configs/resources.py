@@ -1,26 +1,19 @@
-"""The topics, brokers and groups whose configurations ``kcli configs`` shows and changes."""
+"""Configurations of topics, brokers and groups as they are, and why one cannot be described or changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
-from kcli.commands.shared.cluster import unique
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 
-_KINDS = {"topics": ConfigKind.TOPIC, "brokers": ConfigKind.BROKER, "groups": ConfigKind.GROUP}
-_ALL_BROKERS = "default"
+ALL_BROKERS = "default"
+"""How users name the default of all brokers."""
 _NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
 _BEFORE_GROUPS = ("before", "3.")
-
-A = TypeVar("A")
 
 
 class FencedBrokerError(KcliError):
@@ -29,55 +22,20 @@ class FencedBrokerError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-def resources(command: str, kind: str, names: Sequence[str]) -> list[ConfigResource]:
-    """The named resources; a usage error for a name that cannot exist."""
-    number = _KINDS[kind]
-    for name in names:
-        if number is ConfigKind.TOPIC:
-            check_topic_name(name, f"configs {command}")
-        elif not name:
-            raise usage(
-                f"configs {command}: the name is empty", why="perhaps a variable is not set", do="name one"
-            )
-        elif number is ConfigKind.BROKER and name != _ALL_BROKERS and not _is_id(name):
-            raise usage(
-                f"configs {command}: {name!r} is not a broker id",
-                why="a broker is named by its number",
-                do="`kcli cluster describe` lists the brokers; `default` is the default of all brokers",
-            )
-    wanted = [str(int(name)) if _is_id(name) and number is ConfigKind.BROKER else name for name in names]
-    every = number is ConfigKind.BROKER
-    return [ConfigResource(number, "" if every and n == _ALL_BROKERS else n) for n in unique(wanted)]
-
-
-def _is_id(name: str) -> bool:
-    return name.isascii() and name.isdecimal() and len(name) < 10
-
-
 def shown_name(resource: ConfigResource) -> str:
     """The name as users write it."""
-    return resource.name or _ALL_BROKERS
+    return resource.name or ALL_BROKERS
 
 
-def entries_of(
-    inv: Invocation, admin: Admin, wanted: Sequence[ConfigResource]
-) -> dict[ConfigResource, list[ConfigEntry]]:
-    """The entries of each resource with their synonyms, by key; errors are reported and count for the exit code."""
-    found = without_failures(inv, admin, admin.describe_configs(wanted, synonyms=True))
-    return {resource: sorted(entries, key=_key) for resource, entries in found.items()}
-
-
-def without_failures(
-    inv: Invocation, admin: Admin, found: Mapping[ConfigResource, A | KcliError]
-) -> dict[ConfigResource, A]:
-    """The results without errors, which are reported, with the nearest names and the versions that explain them."""
-    good = {}
-    for resource, outcome in found.items():
-        if isinstance(outcome, KcliError):
-            inv.failed(explained(admin, resource, outcome))
-        else:
-            good[resource] = outcome
-    return good
+def described(
+    admin: Admin, wanted: Sequence[ConfigResource]
+) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
+    """The entries of each resource with their synonyms, by key; or the error, explained."""
+    found = admin.describe_configs(wanted, synonyms=True)
+    return {
+        resource: explained(admin, resource, one) if isinstance(one, KcliError) else sorted(one, key=_key)
+        for resource, one in found.items()
+    }
 
 
 def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
@@ -90,7 +48,7 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
                 f"{resource} is fenced",
                 why="it is registered, but has lost contact with the controller; no other broker has its configuration",
                 do=f"start it, or find out why it is not connected: `kcli cluster describe` shows it; `kcli configs "
-                f"describe brokers {_ALL_BROKERS}` shows the default of all brokers",
+                f"describe brokers {ALL_BROKERS}` shows the default of all brokers",
             )
         error.do = error.do or "`kcli cluster describe` lists the brokers"
     if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind is ConfigKind.GROUP:

@@ -4,7 +4,7 @@ import pytest
 
 from kcli.core import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.errors import ConfigError
-from kcli.flows.config_changes import PlannedChange, is_done, plan
+from kcli.flows.configs.changes import PlannedChange, is_done, plan
 
 TOPIC = ConfigResource(ConfigKind.TOPIC, "orders")
 BROKER = ConfigResource(ConfigKind.BROKER, "1")

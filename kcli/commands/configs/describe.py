@@ -1,15 +1,19 @@
-"""What ``kcli configs describe`` does."""
+"""``kcli configs describe``: show configurations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from kcli.commands._config_resources import entries_of, resources, shown_name
-from kcli.commands.shared.cluster import connect, open_admin
-from kcli.commands.shared.context import Invocation
+import click
+
+from kcli.commands.configs._names import KIND, resources
+from kcli.commands.shared.cluster import connect, open_admin, without_errors
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
-from kcli.flows.config_changes import HIDDEN
+from kcli.flows.configs.changes import HIDDEN
+from kcli.flows.configs.resources import described, shown_name
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
@@ -31,13 +35,36 @@ _WITH_ORIGIN = (
 )
 
 
-def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
-    """Describes configurations. Returns the exit status."""
+@command(
+    "describe",
+    changes=False,
+    examples=(
+        ("kcli configs describe topics orders payments", "what is set, and where"),
+        ("kcli configs describe topics orders --all", "defaults too"),
+        ("kcli configs describe brokers 1 2 --origin", "every place where a key is set"),
+        ("kcli configs describe brokers default", "the default of all brokers"),
+        ("kcli configs describe groups billing --all -o json", "for scripts"),
+    ),
+)
+@click.argument("kind", type=KIND, metavar="topics|brokers|groups")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--all", "every", is_flag=True, help="show defaults too")
+@click.option("--origin", is_flag=True, help="show every place where a key is set, the strongest first")
+@pass_invocation
+def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
+    """Show configurations: each value with where it comes from.
+
+    Without --all, only keys that are set somewhere.
+
+    SOURCE is where the value in force is set: topic, group, dynamic broker (one broker, at run time), dynamic default
+    (all brokers, at run time), static broker (the broker's file) or default. A broker is named by its id; `default`
+    is the default of all brokers. Values of secrets are never shown.
+    """
     wanted = resources("describe", kind, names)
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = entries_of(inv, admin, wanted)
+        found = without_errors(inv, described(admin, wanted))
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     columns = _WITH_ORIGIN if origin else _COLUMNS
     if len(wanted) == 1:

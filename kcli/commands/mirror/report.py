@@ -1,15 +1,13 @@
-"""The plan of a mirror, and its report: the summary on stderr, rows for ``-o``, the exit status."""
+"""The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.survey import Survey
+from kcli.flows.mirror.run import Result
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
@@ -33,18 +31,6 @@ COLUMNS = (
     Column("digest_target", wide=True),
     Column("error", "prose"),
 )
-
-
-class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
-
-    job: str
-    survey: Survey
-    copies: Sequence[PartitionCopy]
-    comparisons: Sequence[Comparison]
-    synced: Sequence[Translated]
-    seconds: float
-    ends: Mapping[TopicPartition, int]
 
 
 class MismatchError(KcliError):

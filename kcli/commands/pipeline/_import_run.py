@@ -28,7 +28,7 @@ from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import TopicFacts
 from kcli.flows.mirror.routes import parse_renames, plan_routes
 from kcli.flows.mirror.survey import Survey, survey_target
-from kcli.flows.mirror.targets import create_targets, target_ends
+from kcli.flows.mirror.targets import create_targets, target_ends, unfit
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
@@ -207,6 +207,9 @@ class _Import:
                 {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
                 target_ends(self.admin, found),
                 exactly_once=True,
+                unfit=unfit(
+                    self.admin, self.target.inner_options(ProducerOptions, transactional_id="import")
+                ),
                 title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
                 f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
                 remarks=[remark],

@@ -76,5 +76,8 @@ def _lines(names: Names, plan: CopyPlan) -> list[str]:
         count = counted(plan.partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
     notes: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
-    lines += [f"  {finding.route.source} → {finding.route.target}: {finding.what}" for finding in notes]
+    for one in notes:
+        lines.append(
+            f"  {one.route.source} → {one.route.target}: {one.what}" if one.route else f"  {one.what}"
+        )
     return lines

@@ -49,7 +49,8 @@ class CopyPlan(NamedTuple):
             return AuthError(
                 f"{counted(len(denied), 'permission')} missing",
                 why="; ".join(finding.what for finding in denied),
-                do=f"have {'it' if len(denied) == 1 else 'them'} granted, or leave these topics out: "
+                do=f"have {'it' if len(denied) == 1 else 'them'} granted"
+                f"{'' if any(one.route is None for one in denied) else ', or leave these topics out'}: "
                 + "; ".join(f"`{command}`" for command in grant_commands(denied, source, target)),
             )
         if self.compares:

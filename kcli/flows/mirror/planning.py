@@ -19,7 +19,7 @@ from kcli.flows.mirror.routes import is_pattern, select_topics
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.state import JobState, SavedJob
 from kcli.flows.mirror.survey import Selection, Survey, survey
-from kcli.flows.mirror.targets import offsets, target_ends
+from kcli.flows.mirror.targets import denied_on_state, offsets, target_ends
 
 
 @dataclass(slots=True)
@@ -104,6 +104,8 @@ class Planner:
             jobs,
             headers=self._settings.headers,
         )
+        if self._settings.checkpoint is None and not self._settings.verify_only:
+            found.findings.denied.extend(denied_on_state(self._target))
         return self._planned(found, saved, self._spans(source_partitions(found), saved))
 
     def plan_again(self, saved: SavedJob | None, begun: Sequence[PartitionCopy]) -> Plan:

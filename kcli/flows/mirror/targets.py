@@ -2,16 +2,18 @@
 
 from collections.abc import Collection, Iterable
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, KcliError, UnsupportedError
 from kcli.core.options import ProducerOptions
 from kcli.core.own_names import STATE_TOPIC
 from kcli.core.producer.requests import NOT_IDEMPOTENT, check_offer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.preflight import Findings
+from kcli.flows.mirror.preflight import Denied, Findings, denied_state
 from kcli.flows.mirror.store import state_topic_spec
 from kcli.flows.mirror.survey import Survey
 
@@ -31,6 +33,16 @@ def without_options(error: UnsupportedError) -> UnsupportedError:
     if error.do == NOT_IDEMPOTENT:
         error.do = "the target of a mirror needs brokers of Kafka 0.11 or later"
     return error
+
+
+def denied_on_state(admin: Admin) -> list[Denied]:
+    """See ``denied_state``: found out with the permissions on topics, since the topics are created first."""
+    own = admin.topic_operations([STATE_TOPIC])[STATE_TOPIC]
+    if not (isinstance(own, BrokerError) and own.code == UNKNOWN_TOPIC_OR_PARTITION):
+        return denied_state(own, creates=False)
+    cluster = admin.describe_cluster(include_operations=True).operations
+    own = admin.topic_operations([STATE_TOPIC], missing_too=True)[STATE_TOPIC]
+    return denied_state(own, creates=not is_allowed(cluster, AclOperation.CREATE))
 
 
 def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:

@@ -459,6 +459,9 @@ class Copy:
         raise error
 
     def _save(self, *, ended: bool = False) -> None:
+        """Saves positions that are confirmed, so that a kill at any moment loses nothing: what was sent after them is
+        sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
+        """
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
             self._unsaved = False

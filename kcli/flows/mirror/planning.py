@@ -91,7 +91,9 @@ class Planner:
         self._timeout = timeout
 
     def plan(self, saved: SavedJob | None, jobs: Sequence[JobState]) -> Plan:
-        """The plan at the start of a run. ``jobs``: those that write to the source.
+        """The plan at the start of a run: a job that ran before is resumed (``partition_copies``), each partition from
+        its saved position, or with an error where the source or the target is not the one of then. ``jobs``: those that
+        write to the source.
 
         ConflictError where an earlier run chose partitions the other way; see also ``survey``.
         """

@@ -26,10 +26,10 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -51,11 +51,12 @@ from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.planning import Plan, Planner
 from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import compare_copies
+from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
-from kcli.flows.mirror.survey import Selection, Survey
+from kcli.flows.mirror.survey import Selection
 from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
 from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
@@ -71,18 +72,6 @@ _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all 
 _FLUSH_SLICE = 0.2
 _TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
 _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
-
-
-class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
-
-    job: str
-    survey: Survey
-    copies: Sequence[PartitionCopy]
-    comparisons: Sequence[Comparison]
-    synced: Sequence[Translated]
-    seconds: float
-    ends: Mapping[TopicPartition, int]
 
 
 class Mirror:

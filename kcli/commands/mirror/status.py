@@ -10,6 +10,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.mirror.state import SavedJob, is_running
 from kcli.flows.mirror.store import saved_jobs
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -38,7 +39,7 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
     if job is not None and job not in jobs:
         raise NotFoundError(
             f"mirror job {job} does not exist",
-            why=f"this cluster has {len(jobs)} jobs",
+            why=f"this cluster has {counted(len(jobs), 'job')}",
             do="`kcli mirror status --to HOST:PORT` lists the jobs",
         )
     now = wall_ms()

@@ -40,7 +40,7 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.checkpoint import locked
+from kcli.flows.checkpoint import check_lockable, locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
@@ -122,7 +122,9 @@ class Mirror:
         for cluster, admin in ((self._source, self._source_admin), (self._target, self._target_admin)):
             with observer.contact(cluster.servers):
                 admin.connect()
-        if settings.checkpoint is not None and not observer.dry_run:
+        if settings.checkpoint is not None and observer.dry_run:
+            check_lockable(settings.checkpoint)
+        elif settings.checkpoint is not None:
             self._stack.enter_context(locked(settings.checkpoint))
         source_id = self._source_admin.cluster_id()
         self._name = settings.job or default_name(source_id, settings.topics, settings.renames)

@@ -1,11 +1,8 @@
 """The steps of ``kcli demo`` that copy the topic exactly once and compare the copy with it."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
-
 from kcli.commands._demo_stage import COPY, TOPIC, ProofError, Stage
+from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
-from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import Login
@@ -13,49 +10,26 @@ from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.store import saved_jobs
 from kcli.flows.mirror.verify import Comparison
-from kcli.output.progress import Progress, counted
+from kcli.output.progress import counted
 
 _SOURCE = TopicPartition(TOPIC, 0)
 _RENAME = f"{TOPIC}={COPY}"
 
-O = TypeVar("O", bound=ClientOptions)  # noqa: E741
-
-
-class _Kafka:
-    """The throw-away cluster, which is both sides."""
-
-    def __init__(self, stage: Stage) -> None:
-        self.servers = stage.bootstrap
-        self._stage = stage
-
-    def options(self, kind: type[O], **own: Any) -> O:
-        """See ``Cluster``."""
-        return self._stage.options(kind, **own)
-
 
 class _Shown:
-    """The observer of a mirror that a step runs: of what it says, the step shows the progress, warnings and errors."""
+    """The observer of a mirror that a step runs: shows what the driver says, and raises what fails."""
 
     dry_run = may_fill = False
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self.note, self.warn, self.detail = stage.inv.talk.note, stage.inv.talk.warn, stage.inv.talk.detail
+    def __init__(self, inv: Invocation) -> None:
+        self.contact, self.progress = inv.first_contact, inv.progress
+        self.note, self.warn, self.detail = inv.talk.note, inv.talk.warn, inv.talk.detail
 
     def may_begin(self, plan: CopyPlan) -> bool:
         """There is nobody to be asked."""
-        login = Login(f"-b {self._stage.bootstrap}", "")
-        if error := plan.refusal(login, login):
+        if error := plan.refusal(Login("", ""), Login("", "")):
             raise error
         return True
-
-    def contact(self, servers: str) -> AbstractContextManager[None]:  # noqa: ARG002
-        """It was contacted before."""
-        return nullcontext()
-
-    def progress(self, title: str) -> Progress:
-        """See ``Observer``."""
-        return self._stage.inv.progress(title)
 
     def failed(self, error: KcliError, *, partly: bool = False) -> None:  # noqa: ARG002
         """Nothing may fail here."""
@@ -82,7 +56,7 @@ def show_mirror(stage: Stage) -> None:
         "untouched",
         f"{share:.0f} % of {counted(batches, 'batch', 'batches')}, sent on as the bytes they came in",
     )
-    saved = saved_jobs(_Kafka(stage), stage.admin, stage.inv.hooks).get(result.job)
+    saved = saved_jobs(stage, stage.admin, stage.inv.hooks).get(result.job)
     partition = saved.partitions.get(_SOURCE) if saved is not None else None
     stage.check("mirror", "the number of records copied", stage.records, copy.records)
     stage.check(
@@ -124,10 +98,11 @@ def check_comparison(found: Comparison) -> None:
 
 
 def _command(stage: Stage, *flags: str) -> None:
-    clusters = ("--from", stage.bootstrap, "--to", stage.bootstrap)
+    clusters = ("--from", stage.servers, "--to", stage.servers)
     stage.command("mirror", *clusters, "-t", TOPIC, "--map-topic", _RENAME, *flags)
 
 
 def _mirror(stage: Stage, settings: MirrorSettings) -> Mirror:
-    kafka = _Kafka(stage)
-    return Mirror(settings, kafka, kafka, _Shown(stage), hooks=stage.inv.hooks, timeout=stage.inv.timeout)
+    """On the throw-away cluster, which is both sides."""
+    inv = stage.inv
+    return Mirror(settings, stage, stage, _Shown(inv), hooks=inv.hooks, timeout=inv.timeout)

@@ -1,18 +1,14 @@
 """What ``kcli mirror`` does with two clusters: runs the driver, shows it, and reports."""
 
-from contextlib import AbstractContextManager
-
 from kcli.commands.mirror.report import report
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import Names, may_begin, may_fill, names_of
 from kcli.commands.shared.sides import Side
-from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.stop import Stop
-from kcli.output.progress import Progress
 
 
 def run(inv: Invocation, source: str, target: str, settings: MirrorSettings) -> int:
@@ -38,20 +34,9 @@ class Shown:
         self._names = names
         self.dry_run = inv.dry_run
         self.may_fill = may_fill(inv)
+        self.contact, self.progress, self.failed = inv.first_contact, inv.progress, inv.failed
         self.note, self.warn, self.detail = inv.talk.note, inv.talk.warn, inv.talk.detail
 
     def may_begin(self, plan: CopyPlan) -> bool:
         """See ``Observer``."""
         return may_begin(self._inv, self._names, plan)
-
-    def contact(self, servers: str) -> AbstractContextManager[None]:
-        """See ``Observer``."""
-        return self._inv.first_contact(servers)
-
-    def progress(self, title: str) -> Progress:
-        """See ``Observer``."""
-        return self._inv.progress(title)
-
-    def failed(self, error: KcliError, *, partly: bool = False) -> None:
-        """See ``Observer``."""
-        self._inv.failed(error, partly=partly)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.settings import Observer
 from kcli.flows.mirror.store import Progress
 from kcli.flows.mirror.sync_groups import SET, Mapped, Translated, sync_groups
 
@@ -16,7 +16,7 @@ _METADATA_PATIENCE = 30.0  # seconds until the producer knows partitions that we
 
 
 def discovery_task(
-    inv: Invocation,
+    observer: Observer,
     discovery: Discovery,
     producer: Producer,
     progress: Progress,
@@ -32,9 +32,9 @@ def discovery_task(
         nonlocal warned
         text = f"looking for new topics failed: {error}"
         if may_pass(error):
-            inv.talk.detail(text)
+            observer.detail(text)
         elif text != warned:
-            inv.talk.warn(text)
+            observer.warn(text)
             warned = text
 
     def look() -> None:
@@ -46,12 +46,12 @@ def discovery_task(
         for delay in found.delayed:
             missed(delay)
         for refusal in found.refused:
-            inv.failed(refusal, partly=True)
+            observer.failed(refusal, partly=True)
         for route in found.routes:
             own = [copy.target.partition for copy in found.copies if copy.source.topic == route.source]
             if not by_key:
                 producer.wait_for_partitions(route.target, max(own) + 1, _METADATA_PATIENCE)
-            inv.talk.note(f"{route.source} → {route.target}: new partitions are copied from now on")
+            observer.note(f"{route.source} → {route.target}: new partitions are copied from now on")
         progress.add_topics(found.routes)
         add(found.copies)
 
@@ -59,7 +59,7 @@ def discovery_task(
 
 
 def sync_task(
-    inv: Invocation, source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
+    observer: Observer, source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
 ) -> Callable[[], None]:
     """Commits the groups' offsets on the target as far as it is copied; the report at the end has the details."""
 
@@ -67,10 +67,10 @@ def sync_task(
         try:
             rows, _ = sync_copies(source, target, groups, copies)
         except KcliError as error:
-            inv.talk.detail(f"syncing groups failed: {error}")
+            observer.detail(f"syncing groups failed: {error}")
             return
         done = sum(row.status == SET for row in rows)
-        inv.talk.detail(f"{done} of {len(rows)} committed offsets set on the target")
+        observer.detail(f"{done} of {len(rows)} committed offsets set on the target")
 
     return sync
 

@@ -1,4 +1,6 @@
-"""The two clusters of a mirror: each a profile with all its options, or brokers with those of the other sources."""
+"""The two clusters of a mirror, or of a comparison: each a profile with all its options, or brokers with those of the
+other sources.
+"""
 
 import copy
 from shlex import quote

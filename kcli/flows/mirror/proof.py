@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Sequence
 
-from kcli.commands._mirror_clusters import Side
-from kcli.commands.shared.context import Invocation
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import Bounds
 from kcli.core.errors import ConfigError
 from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.settings import Cluster, Observer
 from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
 from kcli.flows.stop import Stop
 
 
 def compare_copies(
-    inv: Invocation,
-    source: Side,
-    target: Side,
-    reader: Callable[[Side], Consumer],
+    observer: Observer,
+    source: Cluster,
+    target: Cluster,
+    reader: Callable[[Cluster], Consumer],
     copies: Sequence[PartitionCopy],
     stop: Stop,
+    timeout: float,
     *,
     whole: bool,
     to_end: bool,
@@ -39,11 +39,11 @@ def compare_copies(
         )
     left, right = reader(source), reader(target)
     for side, consumer in ((source, left), (target, right)):
-        with inv.first_contact(side.servers):
-            consumer.connect(inv.timeout)
+        with observer.contact(side.servers):
+            consumer.connect(timeout)
     # The target's ends are read first: what another run of the job copies meanwhile is no record too many.
-    there = ranges.bounds(right, [copy.target for copy in copies], inv.timeout)
-    here = ranges.bounds(left, [copy.source for copy in copies], inv.timeout)
+    there = ranges.bounds(right, [copy.target for copy in copies], timeout)
+    here = ranges.bounds(left, [copy.source for copy in copies], timeout)
     pairs = [
         Pair(
             Extent(copy.source, here.starts[copy.source], copy.position if copy.stop is None else copy.stop),
@@ -54,7 +54,7 @@ def compare_copies(
         for copy in copies
         if copy.error is None
     ]
-    with inv.progress("compared") as bar:
+    with observer.progress("compared") as bar:
         return compare(
             left,
             right,

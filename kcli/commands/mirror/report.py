@@ -1,15 +1,12 @@
-"""The plan of a mirror, and its report: the summary on stderr, rows for ``-o``, the exit status."""
+"""The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
-from kcli.core.exit_codes import ExitCode
-from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.survey import Survey
+from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
@@ -35,30 +32,6 @@ COLUMNS = (
 )
 
 
-class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
-
-    job: str
-    survey: Survey
-    copies: Sequence[PartitionCopy]
-    comparisons: Sequence[Comparison]
-    synced: Sequence[Translated]
-    seconds: float
-    ends: Mapping[TopicPartition, int]
-
-
-class MismatchError(KcliError):
-    """Source and target are not equal."""
-
-    exit_code = ExitCode.CHECK
-
-
-class GapsError(KcliError):
-    """Some records of the source could not be copied, which was accepted."""
-
-    exit_code = ExitCode.PARTLY
-
-
 def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
@@ -68,21 +41,10 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     inv.talk.note(_summary(result))
     if stop and result.seconds:
         inv.talk.note("stopped; the same command continues from here")
-    for copy in result.copies:
-        if copy.error is not None:
-            inv.failed(copy.error)
-        for gap in copy.gaps:
-            inv.failed(
-                GapsError(
-                    f"{gap.tp}: offsets {gap.first} to {gap.stop - 1} were not copied",
-                    why=gap.why,
-                    do="run the mirror more often than the source deletes records, or keep them longer there",
-                )
-            )
-    _report_comparisons(inv, result.comparisons)
+    for error in result.failures():
+        inv.failed(error)
     _report_groups(inv, result.synced)
-    done = any(copy.records for copy in result.copies) or any(one.equal for one in result.comparisons)
-    return inv.finish(done=done, also=[stop.exit_code])
+    return inv.finish(done=result.done, also=[stop.exit_code])
 
 
 def _totals(result: Result) -> dict[str, object]:
@@ -149,33 +111,6 @@ def _summary(result: Result) -> str:
         done = sum(row.status == SET for row in result.synced)
         parts.append(f"{done} of {counted(len(result.synced), 'committed offset')} set")
     return ", ".join(parts) or "nothing was copied"
-
-
-def _report_comparisons(inv: Invocation, comparisons: Sequence[Comparison]) -> None:
-    for one in comparisons:
-        source, target = one.pair.source.tp, one.pair.target.tp
-        if one.error is not None:
-            inv.failed(one.error)
-        elif one.difference is not None:
-            here, there = one.difference.source_offset, one.difference.target_offset
-            at = f"source offset {here}" if here is not None else f"target offset {there}"
-            both = f", target offset {there}" if here is not None and there is not None else ""
-            inv.failed(
-                MismatchError(
-                    f"{source} of the source and {target} of the target differ from {at}{both} on",
-                    why=one.difference.what,
-                    do="find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both "
-                    "records",
-                )
-            )
-        elif not one.equal:
-            inv.failed(
-                MismatchError(
-                    f"{source} of the source and {target} of the target were not compared to their end",
-                    why="the comparison was stopped, or one side could not be read",
-                    do="run it again with --verify-only",
-                )
-            )
 
 
 def _report_groups(inv: Invocation, synced: Sequence[Translated]) -> None:

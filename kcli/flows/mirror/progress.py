@@ -1,15 +1,16 @@
 """The progress of a mirror: records, lag, and when it will be caught up; each partition's with ``--progress json``."""
 
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.lag_trend import LagTrend
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.output.progress import Progress, duration_text
 
 _INTERVAL = 0.2  # seconds between two looks at all partitions
+_SPACING = 1.0  # seconds between two samples
 
 
 class MirrorProgress:
@@ -71,3 +72,29 @@ class MirrorProgress:
             return ""
         left, tp = max(behind)
         return f"{duration_text(left)} ({tp})"
+
+
+class LagTrend:
+    """When a partition will be caught up: samples of the lag over ``window`` seconds. Times are seconds of one clock."""
+
+    def __init__(self, window: float = 15.0) -> None:
+        self._window = window
+        self._samples: deque[tuple[float, Mapping[TopicPartition, int]]] = deque()
+
+    def sample(self, now: float, lags: Mapping[TopicPartition, int]) -> None:
+        """Adds the present lag of all partitions in records; one sample a second counts."""
+        if self._samples and now - self._samples[-1][0] < _SPACING:
+            return
+        self._samples.append((now, lags))
+        while now - self._samples[0][0] > self._window:
+            self._samples.popleft()
+
+    def seconds_left(self, tp: TopicPartition) -> float | None:
+        """Seconds until the lag is 0 at the rate of the window; None where it does not shrink, or too little is known."""
+        known = [(at, lags[tp]) for at, lags in self._samples if tp in lags]
+        if not known:
+            return None
+        (began, first), (ended, last) = known[0], known[-1]
+        if last <= 0:
+            return 0.0
+        return last * (ended - began) / (first - last) if first > last else None

@@ -1,15 +1,16 @@
 """``kcli mirror status``: the jobs that write to a cluster, and how far each partition is."""
 
-from kcli.commands._mirror_clusters import Side
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.sides import Side
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import NotFoundError
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ClientOptions
 from kcli.flows.mirror.state import SavedJob, is_running
-from kcli.flows.mirror.store import load_topic
+from kcli.flows.mirror.store import saved_jobs
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -34,21 +35,17 @@ def status(inv: Invocation, target: str, job: str | None) -> int:
     with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
         with inv.first_contact(target):
             cluster = admin.cluster_id()
-        options = side.options(
-            ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
-        )
-        with Consumer(options, hooks=inv.hooks) as consumer:
-            jobs = load_topic(admin, consumer, wait=False)
+        jobs = saved_jobs(side, admin, inv.hooks, wait=False)
     if job is not None and job not in jobs:
         raise NotFoundError(
             f"mirror job {job} does not exist",
-            why=f"this cluster has {len(jobs)} jobs",
+            why=f"this cluster has {counted(len(jobs), 'job')}",
             do="`kcli mirror status --to HOST:PORT` lists the jobs",
         )
     now = wall_ms()
     rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))
     print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorJob")
-    return 0
+    return ExitCode.DONE
 
 
 def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
-"""``kcli mirror``: its options. A run is in ``_mirror_run.py``, the list of jobs in ``_mirror_status.py``."""
+"""``kcli mirror``: its options. A run is in ``run.py``, the list of jobs in ``status.py``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -8,10 +8,11 @@ from click.core import ParameterSource
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import OFFSET_RANGE, RATE
+from kcli.commands.shared.params import OFFSET_RANGE, RATE, Rate
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 from kcli.commands.shared.usage import usage
 from kcli.core.own_names import own_group_note
+from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 
 def _changes(flags: Mapping[str, Any]) -> bool:
@@ -122,7 +123,14 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 )
 @pass_invocation
 def mirror(
-    inv: Invocation, /, words: tuple[str, ...], source: str | None, target: str | None, **flags: Any
+    inv: Invocation,
+    /,
+    words: tuple[str, ...],
+    source: str | None,
+    target: str | None,
+    partitions: str,
+    rate: Rate | None,
+    **given: Any,
 ) -> int:
     """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
 
@@ -143,58 +151,68 @@ def mirror(
         raise usage(
             "kcli mirror: --to is missing", why="it names the cluster that is written", do="--to HOST:PORT"
         )
+    settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
     if words:
-        _refuse_flags_of_a_run([*flags, "source"])
-        from kcli.commands._mirror_status import status  # not for --help
+        _refuse_options_of_a_run()
+        from kcli.commands.mirror.status import status  # not for --help
 
-        return status(inv, target, flags["job"])
+        return status(inv, target, settings.job)
     if not source:
         raise usage(
             "kcli mirror: --from is missing", why="it names the cluster that is copied", do="--from HOST:PORT"
         )
-    if not flags["topics"]:
+    _check(settings)
+    from kcli.commands.mirror.run import run  # not for --help
+
+    return run(inv, source, target, settings)
+
+
+def _pace(rate: Rate | None) -> Pace:
+    return Pace() if rate is None else Pace(records_per_second=rate.records, bytes_per_second=rate.bytes)
+
+
+def _check(settings: MirrorSettings) -> None:
+    """Usage errors for options that contradict each other."""
+    compares = settings.verify or settings.verify_only
+    if not settings.topics:
         raise usage(
             "kcli mirror: no topic is named", why="-t says what is copied", do="-t orders, or -t '*' for all"
         )
-    if flags["verify"] and flags["verify_only"]:
+    if settings.verify and settings.verify_only:
         raise usage(
             "kcli mirror: --verify with --verify-only",
             why="--verify copies first",
             do="leave one of them out",
         )
-    if flags["partitions"] == "by-key" and (flags["verify"] or flags["verify_only"]):
+    if settings.by_key and compares:
         raise usage(
             "kcli mirror: --verify with --partitions by-key",
             why="the records of one partition are then in several, which cannot be compared one by one",
             do="leave one of them out",
         )
-    if flags["headers"] and (flags["verify"] or flags["verify_only"]):
+    if settings.headers and compares:
         raise usage(
             "kcli mirror: --verify with --headers",
             why="the records of the copy have one header more than those of the source",
             do="leave one of them out",
         )
-    for group in flags["groups"]:
+    for group in settings.groups:
         if note := own_group_note(group):
             raise usage(f"kcli mirror: --sync-groups {group}", why=f"it is {note}", do="leave it out")
-    if flags["exactly_once"] and flags["checkpoint"]:
+    if settings.exactly_once and settings.checkpoint:
         raise usage(
             "kcli mirror: --exactly-once with --checkpoint",
             why="the position has to be in the same transaction as the records, on the target",
             do="leave --checkpoint out",
         )
-    from kcli.commands._mirror_run import run  # not for --help
-
-    return run(inv, source, target, flags)
 
 
-def _refuse_flags_of_a_run(names: Sequence[str]) -> None:
+def _refuse_options_of_a_run() -> None:
     """``status`` lists jobs: of the options, only --to and --job mean something to it."""
     context = click.get_current_context()
     for option in context.command.params:
         if (
-            option.name in names
-            and option.name != "job"
+            option.name not in (None, "words", "target", "job")
             and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
         ):
             raise usage(

@@ -6,6 +6,7 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

@@ -7,6 +7,8 @@ from kcli.account.change import Change
 
 CHANGES = {
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
+    "Reassignment": "kcli.flows.reassign.run:ReassignmentRun",
+    "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

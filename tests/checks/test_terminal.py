@@ -27,7 +27,7 @@ ESCAPED = (
     "output/envelope.py:JsonDocument.put", "output/envelope.py:JsonDocument.close",
     "output/envelope.py:JsonDocument._begin", "output/envelope.py:JsonLines.put", "output/envelope.py:YamlDocument.put",
     "output/envelope.py:YamlDocument.close", "output/envelope.py:YamlDocument._begin",
-    "output/progress.py:Progress._write", "commands/_reassign_plan_run.py:plan",
+    "output/progress.py:Progress._write", "commands/reassign/_planning.py:plan",
 )  # fmt: skip
 """Documents, whose strings their format escapes."""
 OWN = (

@@ -83,14 +83,14 @@ class _Run:
         if text:
             show_plan(self.inv, text)
         self._remark(plan)
-        if not planned(plan) and not any(item.error for item in plan):
-            self.inv.talk.note(self.change.nothing)
 
     def _remark(self, plan: Plan) -> None:
         """What is easily overlooked in the plan, and what of it is refused."""
         for warning in self.change.warnings(plan):
             self.inv.talk.warn(self.inv.with_user(warning))
         self._print_errors(plan, partly=self._account(plan).partly)
+        if not planned(plan) and not any(item.error for item in plan):
+            self.inv.talk.note(self.change.nothing)
 
     def _asked(self, plan: Plan) -> list[Item[Any, Any]]:
         """The plan after all questions. It is decided again, and what has changed since it was shown is refused."""

@@ -11,6 +11,7 @@ CHANGES = {
     "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
+    "TransactionAbort": "kcli.flows.transactions.abort:TransactionAbort",
 }
 """The class of each kind, which is imported when it is needed."""
 

@@ -20,7 +20,7 @@ SANITISED = (
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
     "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
     "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
-    "commands/_sandbox_run.py:_log_line", "commands/_txn_describe_run.py:_describe_id",
+    "commands/_sandbox_run.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip
 """They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
 ESCAPED = (

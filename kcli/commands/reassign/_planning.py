@@ -26,6 +26,7 @@ from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.output.progress import counted
 
 _MODE = 0o644
+_COLUMNS = plan_columns(view.COLUMNS)
 
 
 class ForeignFileError(KcliError):
@@ -67,8 +68,7 @@ def plan(
     todo = [move for move in moves if move.needed]
     text = _text(moves, todo, racks)
     if inv.dry_run:
-        columns = plan_columns(view.COLUMNS)
-        show_plan_only(inv, text, columns, map(_row, todo), cluster, kind="ReassignmentPlan")
+        show_plan_only(inv, text, _COLUMNS, map(_row, todo), cluster, kind="ReassignmentPlan")
         return inv.finish(done=True)
     inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})
@@ -78,7 +78,7 @@ def plan(
         inv.out.text(document)
         inv.out.flush()
     if inv.out.kind is not None:
-        print_rows(inv, "ReassignmentPlan", plan_columns(view.COLUMNS), map(_row, todo), cluster)
+        print_rows(inv, "ReassignmentPlan", _COLUMNS, map(_row, todo), cluster)
     return inv.finish(done=True)
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+from kcli.commands.reassign._watch import wait_for_moves
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
@@ -40,17 +41,13 @@ def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: b
     at the end with --watch, else by `kcli reassign status`. Ctrl-C ends only the watching. The replicas before are
     saved in a file that `kcli reassign run` takes to go back.
     """
-    # Clients are loaded when the command runs.
-    from kcli.commands.reassign._watch import wait_for_moves
-    from kcli.flows.reassign.plan_file import STDIN, read_plan_file
-    from kcli.flows.reassign.run import ReassignmentRun
+    from kcli.flows.reassign.run import ReassignmentRun  # clients are loaded when the command runs
 
     rate = _bytes(throttle)
-    if path == STDIN and stdin_is_terminal():
+    if path == "-" and stdin_is_terminal():
         inv.talk.note("reading the plan from the terminal; end with Ctrl-D …")
-    wanted = read_plan_file(path)
     wait = (lambda admin, moving: wait_for_moves(inv, admin, moving)) if watch else None
-    return run_change(inv, ReassignmentRun(wanted, rate, inv.talk, wait))
+    return run_change(inv, ReassignmentRun(path, rate, inv.talk, wait))
 
 
 def _bytes(throttle: Rate | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Reads the log of the transaction coordinators with a consumer of its own, where brokers list no transactions."""
+"""Reads the transactions from the log of their coordinators, where brokers list none."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import ReadLog
 
 if TYPE_CHECKING:
@@ -22,31 +20,19 @@ def log_reader(inv: Invocation) -> ReadLog:
 
     def read(admin: Admin) -> Sequence[TransactionDescription]:
         nonlocal noted
+        # Only with old brokers: it loads the consumer.
+        from kcli.flows.transactions.state_log import read_state_log
+
         if not noted:
             noted = True
             inv.talk.note("brokers before Kafka 3.0 do not list transactions: reading __transaction_state")
-        return _read_log(inv, admin)
+        options = inv.inner_options(
+            ConsumerOptions,
+            group_id="",
+            enable_auto_commit=False,
+            isolation_level="read_uncommitted",
+            max_poll_records=WHOLE_BATCHES,
+        )
+        return read_state_log(admin, options, inv.hooks, inv.timeout)
 
     return read
-
-
-def _read_log(inv: Invocation, admin: Admin) -> Sequence[TransactionDescription]:
-    # Only with old brokers: it loads the consumer.
-    from kcli.core.consumer.consumer import Consumer
-    from kcli.flows.transactions.state_log import TOPIC, logged_transactions
-
-    topic = admin.describe_topics([TOPIC])[TOPIC]
-    if isinstance(topic, NotFoundError):
-        return []  # it is created with the first transaction of a cluster
-    if isinstance(topic, KcliError):
-        raise topic
-    options = inv.inner_options(
-        ConsumerOptions,
-        group_id="",
-        enable_auto_commit=False,
-        isolation_level="read_uncommitted",
-        max_poll_records=WHOLE_BATCHES,
-    )
-    with Consumer(options, hooks=inv.hooks) as consumer:
-        partitions = [TopicPartition(TOPIC, part.partition) for part in topic.partitions]
-        return logged_transactions(consumer, partitions, inv.timeout)

@@ -5,7 +5,9 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.transaction_log import log_reader
 from kcli.commands.txn._options import older_than_option, topic_options
+from kcli.commands.txn._scope import check_scope, surveyed
 
 
 @command(
@@ -41,10 +43,10 @@ def abort_transactions(
     on the transactional id, a marker ALTER on the cluster (CLUSTER_ACTION before Kafka 3.0). --dry-run cannot see
     whether WRITE is permitted: brokers do not report what a client may do with a transactional id.
     """
-    # Clients are loaded when the command runs.
-    from kcli.commands.shared.transaction_log import log_reader
-    from kcli.commands.txn._scope import check_scope, surveyed
-    from kcli.flows.transactions.abort import Scope, TransactionAbort
+    from kcli.flows.transactions.abort import (  # clients are loaded when the command runs
+        Scope,
+        TransactionAbort,
+    )
 
     check_scope("abort", name, topic, partitions, needed=True)
     scope = Scope(name or None, topic, partitions, older_than)

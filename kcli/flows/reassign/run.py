@@ -31,7 +31,7 @@ from kcli.flows.reassign.moves import (
     seconds_at,
     traffic,
 )
-from kcli.flows.reassign.plan_file import Replicas
+from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.flows.reassign.throttle import Throttle, planned_throttle, set_throttle, without_existing
 from kcli.flows.rewind.journal import new_id
@@ -46,9 +46,8 @@ Wait = Callable[[Admin, Collection[TopicPartition]], int]
 
 
 class ReassignmentRun(Change[TopicPartition, Move]):
-    """``wanted`` are the replicas of a file, ``rate`` the limit of the throttle in bytes a second.
-
-    ``wait``: to wait for the end; without it a move that was begun is done.
+    """``path``: the file that says the replicas; ConfigError if it does not. ``rate``: the limit of the throttle, bytes a
+    second. ``wait``: to wait for the end; without it a move that was begun is done.
     """
 
     kind = "Reassignment"
@@ -60,8 +59,8 @@ class ReassignmentRun(Change[TopicPartition, Move]):
     parts = True
     nothing = "nothing is to be moved: the replicas are as the file says"
 
-    def __init__(self, wanted: Replicas, rate: int | None, talk: Talk, wait: Wait | None) -> None:
-        self.wanted, self.rate, self.talk, self.wait = wanted, rate, talk, wait
+    def __init__(self, path: str, rate: int | None, talk: Talk, wait: Wait | None) -> None:
+        self.wanted, self.rate, self.talk, self.wait = read_plan_file(path), rate, talk, wait
         self.journal: Path | None = None
         self._shown: dict[TopicPartition, Move] = {}
         self._warnings: list[str] = []

@@ -20,6 +20,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_cluster
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.permitted import refusal
 from kcli.flows.transactions.coordinated import COMPLETING, ONGOING, ReadLog, described
 from kcli.flows.transactions.held import (
@@ -401,11 +402,15 @@ def _fenced(items: Iterable[AbortItem]) -> dict[str, TransactionDescription]:
 def _permitted(admin: Admin, items: Sequence[AbortItem]) -> list[AbortItem]:
     """Markers need ALTER on the cluster (KIP-664), or CLUSTER_ACTION, the only one that brokers accepted before."""
     operations = admin.describe_cluster(include_operations=True).operations
-    denied = refusal(operations, on_cluster("ALTER"), "writing abort markers")
-    if denied is None or refusal(operations, on_cluster("CLUSTER_ACTION"), "") is None:
+    markers = [
+        item.key for item in items if isinstance(item.key, TopicPartition) and item.facts.action == MARKER
+    ]
+    doing = f"aborting the transaction in {partition_names(markers)}"
+    denied = refusal(operations, on_cluster("ALTER"), doing)
+    if denied is None or refusal(operations, on_cluster("CLUSTER_ACTION"), doing) is None:
         return list(items)
     return [
-        item._replace(outcome=Outcome.REFUSED, error=denied) if item.facts.action == MARKER else item
+        item._replace(outcome=Outcome.REFUSED, error=denied) if item.key in markers else item
         for item in items
     ]
 
@@ -433,15 +438,12 @@ def _start(one: ProducerDescription) -> tuple[int, int]:
 
 def _still_open(key: Key, facts: Ending, seconds: float) -> StillOpenError:
     if isinstance(key, str):
-        where, shows = f"transaction of {key}", quote(key)
+        what, do = f"the transaction of {key} is still open", _wait(key)
     else:
-        where = f"transaction of producer {facts.producer.producer_id} in {key}"
-        shows = f"--topic {key.topic} -p {key.partition}"
-    return StillOpenError(
-        f"the {where} is still open",
-        why=f"its marker did not show within {seconds:.0f} s",
-        do=f"check that the leaders of all its partitions are running; `kcli txn describe {shows}` shows its state",
-    )
+        what = f"the transaction of producer {facts.producer.producer_id} in {key} is still open"
+        shows = f"`kcli txn describe --topic {key.topic} -p {key.partition}` shows its state"
+        do = f"check that the leaders of all its partitions are running; {shows}"
+    return StillOpenError(what, why=f"its marker did not show within {seconds:.0f} s", do=do)
 
 
 def _not_by_hand(holder: PartitionTransaction) -> KcliError:
@@ -459,6 +461,12 @@ def _being_ended(transaction: TransactionDescription) -> KcliError:
     return AbortRefusedError(
         f"the transaction of {transaction.transactional_id} is not aborted",
         why=f"its state is {transaction.state}: it was told to {word}, and its coordinator is writing the markers",
-        do="wait a moment; if it lasts, check that the leaders of all its partitions are running: "
-        f"`kcli txn describe {quote(transaction.transactional_id)}`",
+        do=_wait(transaction.transactional_id),
+    )
+
+
+def _wait(name: str) -> str:
+    return (
+        "wait a moment; if it lasts, check that the leaders of all its partitions are running: "
+        f"`kcli txn describe {quote(name)}`"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kcli.account.change import Change, Found, Item, Question
+from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
@@ -80,6 +80,7 @@ class LeaderElection(Change[TopicPartition, Election]):
     def __init__(self, scopes: Sequence[Scope], *, unclean: bool) -> None:
         self.scopes, self.unclean = scopes, unclean
         self._checked: set[TopicPartition] = set()
+        self._refused: set[TopicPartition] = set()
 
     def decide(self, admin: Admin) -> list[ElectionItem]:
         """The partitions that need an election; refused where no replica can be elected, or elections are denied."""
@@ -156,7 +157,9 @@ class LeaderElection(Change[TopicPartition, Election]):
 
     def apply(self, admin: Admin, todo: Sequence[ElectionItem]) -> Mapping[TopicPartition, KcliError | None]:
         """Elects the leaders."""
-        return admin.elect_leaders([item.key for item in todo], unclean=self.unclean)
+        answers = admin.elect_leaders([item.key for item in todo], unclean=self.unclean)
+        self._refused = {tp for tp, error in answers.items() if error is not None and not is_lost(error)}
+        return answers
 
     def read_back(
         self, admin: Admin, items: Sequence[ElectionItem]
@@ -166,8 +169,8 @@ class LeaderElection(Change[TopicPartition, Election]):
         while True:
             leaders = _leaders(admin, items)
             found = {item.key: self._found(item, leaders[item.key]) for item in items}
-            bad = any(isinstance(one, KcliError) or one.error is not None for one in found.values())
-            if not bad or monotonic() >= until:
+            bad = {tp for tp, one in found.items() if isinstance(one, KcliError) or one.error is not None}
+            if not bad - self._refused or monotonic() >= until:
                 return found
             admin.cluster.sleep(_PAUSE)
 

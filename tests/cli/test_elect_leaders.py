@@ -8,6 +8,7 @@ import pytest
 from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import TopicPartition
 from kcli.flows import leader_elections
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -116,6 +117,15 @@ def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
         "its replica is in sync; `kcli topics describe --under-replicated`", done.err, elect.cluster.bootstrap
     )
     assert [item["status"] for item in done.items] == ["failed"]
+
+
+def test_one_refusal_of_two_is_6_and_is_not_waited_for(
+    elect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_elections, "VISIBLE_WITHIN", 600)
+    elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE, where=TopicPartition("t", 0))
+    done = elect("--yes -o json", 6)
+    assert [(item["new_leader"], item["status"]) for item in done.items] == [(2, "failed"), (1, "done")]
 
 
 def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -> None:

@@ -489,7 +489,10 @@ def test_throttles_that_exist_are_kept(held: Reassign) -> None:
     state = held.cluster._state
     state.configs[4, "1"] = {RATES[1]: "77"}
     state.topics.by_name["t"].configs[REPLICAS[1]] = "0:1,2:2"
-    done = held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 2MB/s --yes")
+    path = held.file({"t-0": [1, 2, 4]})
+    plan = json.loads(held(f"run {path} --throttle 2MB/s --dry-run -o json").out)
+    assert f"a throttle is kept as it is: broker 1 has {RATES[1]}=77 already" in plan["warnings"]
+    done = held(f"run {path} --throttle 2MB/s --yes")
     assert f"broker 1 has {RATES[1]}=77 already" in done.err
     assert held.throttles["broker 1"] == {RATES[1]: "77", RATES[0]: "2000000"}
     assert held.throttles["t"][REPLICAS[1]] == "0:1,2:2,0:2,0:3"

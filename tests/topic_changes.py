@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.__main__ import run
 from tests.fake.cluster import FakeCluster
+from tests.printed_json import check_printed
 
 
 class Done(NamedTuple):
@@ -32,6 +33,7 @@ class Command:
     def __call__(self, line: str, code: int = 0) -> Done:
         done = self.run(f"{line} -b {self.cluster.bootstrap}")
         assert done.code == code, done
+        check_printed(done.out)
         return done
 
     def run(self, line: str) -> Done:

@@ -60,19 +60,26 @@ class Question(NamedTuple):
 
 
 class Found(NamedTuple, Generic[F]):
-    """What was read back of an item: its facts now, and, where it is not as it should be, the error that says so."""
+    """What was read back of an item: its facts now, and, where it is not as it should be, the error that says so.
+
+    ``note`` is a remark. ``outcome`` is UNCHANGED for what was so already when it was to be changed.
+    """
 
     facts: F
     error: KcliError | None = None
+    note: str = ""
+    outcome: Outcome = Outcome.DONE
 
 
 class Change(Generic[K, F]):
     """A change of some items.
 
     ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the command. ``columns``: of a row,
-    without ``status`` and ``note``; ``further``: keys that rows have in JSON only; ``item_meaning`` says what a row is.
-    ``parts``: see ``Account``. ``quiet_report``: people see no table of what was done, only its summary. ``nothing``: the
-    note where nothing is to be done.
+    without ``status`` and ``note``; ``item_meaning`` says what a row is. ``further`` are the keys of a row that stand in
+    JSON only, ``plan_only`` the columns that a report does not have, ``also_planned_by`` another command that prints the
+    plan. ``parts``: see ``Account``. ``quiet_report``: people see no table of what was done, only its summary.
+    ``nothing``: the note where nothing is to be done. ``stopped_by``: the exit status of a signal that ended the waiting
+    for what was changed.
     """
 
     kind: ClassVar[str]
@@ -80,9 +87,12 @@ class Change(Generic[K, F]):
     item_meaning: ClassVar[str]
     columns: Sequence[Column]
     further: ClassVar[Sequence[Column]] = ()
+    plan_only: ClassVar[Collection[str]] = ()
+    also_planned_by: ClassVar[str] = ""
     parts: ClassVar[bool] = False
     quiet_report: ClassVar[bool] = False
     nothing: str = "nothing is to be changed"
+    stopped_by: int = 0
 
     def decide(self, admin: Admin) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
@@ -135,6 +145,17 @@ class Change(Generic[K, F]):
         """The facts of an item that was not read back."""
         return item.facts
 
+    def clean_up(self, admin: Admin, *, dry_run: bool) -> Iterable[KcliError]:  # noqa: ARG002
+        """Removes what this act or an earlier one has left, such as a throttle, also where the act was interrupted.
+
+        The errors count for the exit code.
+        """
+        return ()
+
+    def whole(self, item: Item[K, F]) -> bool:  # noqa: ARG002
+        """Of parts: whether the error of this item counts as it is, although other parts are as they should be."""
+        return False
+
     def row(self, item: Item[K, F]) -> dict[str, Any]:
         """The values of the columns."""
         raise NotImplementedError
@@ -179,4 +200,4 @@ def settled(answer: KcliError | None, found: Found[Any] | KcliError | None) -> S
         error = answer or (found.error if found is not None else None)
         assert error is not None, "an item that was changed is read back"
         return Settled(Outcome.UNKNOWN if answer is not None else Outcome.FAILED, error)
-    return Settled(Outcome.DONE)
+    return Settled(found.outcome)

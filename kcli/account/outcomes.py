@@ -49,18 +49,23 @@ class Account(Generic[K]):
     def __init__(self, scope: Iterable[K] = (), *, parts: bool = False) -> None:
         self._settled: dict[K, Settled | None] = dict.fromkeys(scope)
         self._parts = parts
+        self._whole: set[K] = set()
 
     def add(self, item: K) -> None:
         """Adds what was found to be in the scope during the work; before it is worked on."""
         self._settled.setdefault(item)
 
-    def settle(self, item: K, outcome: Outcome, error: KcliError | None = None) -> None:
-        """Ends an item, once. KeyError if it was not asked for, ValueError if it has ended."""
+    def settle(
+        self, item: K, outcome: Outcome, error: KcliError | None = None, *, whole: bool = False
+    ) -> None:
+        """Ends an item, once. KeyError if it was not asked for, ValueError if it has ended. ``whole``: see ``Change``."""
         if self._settled[item] is not None:
             raise ValueError(f"{item} has ended as {self._settled[item]}, and now as {outcome}")
         if (error is None) != (outcome in GOOD):
             raise ValueError(f"{item} ended as {outcome} with the error {error!r}")
         self._settled[item] = Settled(outcome, error)
+        if whole:
+            self._whole.add(item)
 
     @property
     def settled(self) -> Mapping[K, Settled]:
@@ -83,7 +88,10 @@ class Account(Generic[K]):
 
     def exit_code(self) -> int:
         """The exit code; ValueError if an item has not ended. A read that got something and misses something is 6."""
-        codes = {end.error.exit_code for end in self.settled.values() if end.error is not None}
-        if codes and self.partly:
-            return ExitCode.PARTLY
+        partly = self.partly
+        codes = {
+            ExitCode.PARTLY if partly and item not in self._whole else end.error.exit_code
+            for item, end in self.settled.items()
+            if end.error is not None
+        }
         return worst(codes, done=self.anything_good)

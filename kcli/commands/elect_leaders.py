@@ -1,12 +1,11 @@
-"""``kcli elect-leaders`` and its options. What it does is in ``_elect_leaders_run.py``."""
-
-from typing import Any
+"""``kcli elect-leaders``: make the preferred replica of each partition its leader."""
 
 import click
 
-from kcli.commands.groups._options import topics_option
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 
 
 @command(
@@ -23,14 +22,22 @@ from kcli.commands.shared.context import Invocation, pass_invocation
         ),
     ),
 )
-@topics_option("only these partitions (default: all, those of internal topics too)")
+@click.option(
+    "-t",
+    "--topic",
+    "scopes",
+    type=TOPIC_PARTITIONS,
+    multiple=True,
+    metavar="TOPIC[:0,2-4]",
+    help="only these partitions (default: all, those of internal topics too); repeatable",
+)
 @click.option(
     "--unclean",
     is_flag=True,
     help="elect any replica that is alive, for partitions without a leader; records may be lost",
 )
 @pass_invocation
-def elect_leaders(inv: Invocation, /, **flags: Any) -> int:
+def elect_leaders(inv: Invocation, scopes: tuple[TopicPartitions, ...], unclean: bool) -> int:
     """Make the preferred replica of each partition its leader.
 
     The preferred leader is the first replica. It is elected where it is alive and in sync; other partitions are
@@ -40,6 +47,7 @@ def elect_leaders(inv: Invocation, /, **flags: Any) -> int:
     are lost, so the name of the topic (of several: the word unclean) has to be typed, or --yes given. Afterwards the
     leaders are read back.
     """
-    from kcli.commands._elect_leaders_run import run  # clients are loaded when the command runs
+    from kcli.flows.leader_elections import LeaderElection  # clients are loaded when the command runs
 
-    return run(inv, **flags)
+    named = [(scope.topic, scope.partitions) for scope in scopes]
+    return run_change(inv, LeaderElection(named, unclean=unclean))

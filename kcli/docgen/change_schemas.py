@@ -29,13 +29,17 @@ def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, 
     made: dict[str, Schema] = {}
     for ending, (description, outcomes, status) in _ENDINGS.items():
         document = change.kind + ending
-        made[document] = _document(document, description, change.printed_by)
+        plan = ending == "Plan"
+        also = [change.also_planned_by] if plan and change.also_planned_by else []
+        printed_by = [change.printed_by, *also]
+        made[document] = _document(document, description, printed_by)
+        columns = [column for column in change.columns if plan or column.key not in change.plan_only]
         properties: Schema = {
             "kind": {
                 "const": f"{document}Item",
                 "description": "In lines of ndjson; the items of a document have none.",
             },
-            **{column.key: _property(column, common) for column in change.columns},
+            **{column.key: _property(column, common) for column in (*columns, *change.further)},
             "status": {"enum": [str(outcome) for outcome in outcomes], "description": status},
             "note": {"$ref": "common.json#/$defs/note"},
         }
@@ -44,7 +48,7 @@ def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, 
         made[f"{document}Item"] = {
             "title": f"{document}Item",
             "description": change.item_meaning,
-            "x-printed-by": [change.printed_by],
+            "x-printed-by": printed_by,
             "type": "object",
             "required": required,
             "properties": properties,
@@ -53,11 +57,11 @@ def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, 
     return made
 
 
-def _document(kind: str, description: str, printed_by: str) -> Schema:
+def _document(kind: str, description: str, printed_by: list[str]) -> Schema:
     return {
         "title": kind,
         "description": description,
-        "x-printed-by": [printed_by],
+        "x-printed-by": printed_by,
         "type": "object",
         "required": ["kind", "api", "cluster", "at", "items", "warnings"],
         "properties": {

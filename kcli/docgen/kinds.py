@@ -32,8 +32,7 @@ def names() -> list[str]:
     """The names of all kinds, in the order of the alphabet."""
     files = (file.name for file in resources.files(schemas).iterdir())
     stems = {name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)}
-    made = {kind + ending for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
-    return sorted((stems | made) - {COMMON})
+    return sorted((stems | _made_kinds().keys()) - {COMMON})
 
 
 def kinds() -> list[Kind]:
@@ -71,8 +70,15 @@ def _joined(node: Any, within: Schema) -> Any:
 
 def raw_schema(name: str) -> Schema:
     """The schema as it is written, with references to files."""
-    change = next((kind for kind in CHANGES if name.startswith(kind)), None)
+    change = _made_kinds().get(name)
     return _file(name) if change is None else _made(change)[name]
+
+
+def _made_kinds() -> dict[str, str]:
+    """The kinds whose schemas are made, each with that of its change."""
+    return {
+        kind + ending: kind for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")
+    }
 
 
 @functools.cache

@@ -9,8 +9,12 @@ CHANGES = {
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
     "TopicAlter": "kcli.flows.topics.alter:TopicAlter",
     "TopicCreate": "kcli.flows.topics.create:TopicCreation",
+    "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
+    "Reassignment": "kcli.flows.reassign.run:ReassignmentRun",
+    "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
+    "TransactionAbort": "kcli.flows.transactions.abort:TransactionAbort",
 }
 """The class of each kind, which is imported when it is needed."""
 

@@ -33,7 +33,7 @@ ELSEWHERE = {
     "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
     "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
     "commands/topics/_reading.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
-    "commands/_txn_describe_run.py:_describe_id": [
+    "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
     "commands/groups/_describe_run.py:DescribeRun._print_rows": [

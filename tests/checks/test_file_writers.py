@@ -19,7 +19,7 @@ NOT_REPLACED = {
     "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",
     # The user names the file, and what it holds is on the screen too.
-    "commands/_reassign_plan_run.py:_write": "a pipe or a device, which a new file must not replace; files are replaced",
+    "commands/reassign/_planning.py:_write": "a pipe or a device, which a new file must not replace; files are replaced",
     "flows/lag/recording.py:append_line": "offsets, appended to the file of --record",
     "flows/lag/recording.py:check_appendable": "nothing, to that file",
     "commands/_top_log.py:_log_path": "what -v and --debug say, 0600 in kcli's private folder",
@@ -49,7 +49,7 @@ NOT_REPLACED = {
 }
 READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
-    "commands/_reassign_plan_run.py:_write": "a plan to be reviewed, in the file that the user names",
+    "commands/reassign/_planning.py:_write": "a plan to be reviewed, in the file that the user names",
     "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
     "commands/perf/_conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",

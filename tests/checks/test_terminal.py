@@ -20,14 +20,14 @@ SANITISED = (
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
     "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
     "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
-    "commands/_sandbox_run.py:_log_line", "commands/_txn_describe_run.py:_describe_id",
+    "commands/_sandbox_run.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip
 """They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
 ESCAPED = (
     "output/envelope.py:JsonDocument.put", "output/envelope.py:JsonDocument.close",
     "output/envelope.py:JsonDocument._begin", "output/envelope.py:JsonLines.put", "output/envelope.py:YamlDocument.put",
     "output/envelope.py:YamlDocument.close", "output/envelope.py:YamlDocument._begin",
-    "output/progress.py:Progress._write", "commands/_reassign_plan_run.py:plan",
+    "output/progress.py:Progress._write", "commands/reassign/_planning.py:plan",
 )  # fmt: skip
 """Documents, whose strings their format escapes."""
 OWN = (

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import TopicPartition
 from kcli.flows import leader_elections
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -99,7 +101,7 @@ def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Command) -> Non
     elect.cluster.set_isr("t", 0, [2, 3])
     done = elect("--yes -o json", 6)
     assert "no leader was elected for t-0" in done.err
-    assert rows(done.items, "status") == [("t", 0, 2, None, "failed"), ("u", 0, 3, 1, "done")]
+    assert rows(done.items, "status") == [("t", 0, 2, None, "refused"), ("u", 0, 3, 1, "done")]
     err = elect("--topic t --dry-run", 7).err
     assert "the replica on broker 1 is not in sync" in err
     type_remedy("wait until it is; `kcli topics describe --under-replicated`", err, elect.cluster.bootstrap)
@@ -117,6 +119,15 @@ def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
     assert [item["status"] for item in done.items] == ["failed"]
 
 
+def test_one_refusal_of_two_is_6_and_is_not_waited_for(
+    elect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_elections, "VISIBLE_WITHIN", 600)
+    elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE, where=TopicPartition("t", 0))
+    done = elect("--yes -o json", 6)
+    assert [(item["new_leader"], item["status"]) for item in done.items] == [(2, "failed"), (1, "done")]
+
+
 def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -> None:
     elect.cluster.intercept(ElectLeadersRequest, lambda _request: elect.cluster.move_leader("t", 0, 1))
     assert [item["status"] for item in elect("--topic t --yes -o json").items] == ["done"]
@@ -125,6 +136,49 @@ def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -
 def test_a_missing_right_is_4(elect: Command) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
     assert "--operation alter --cluster" in elect("--yes", 4).err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "statuses"),
+    [
+        ("", 0, ["planned", "planned"]),
+        ("--topic none", 1, ["refused"]),
+        ("--topic none --topic u", 6, ["refused", "planned"]),
+        ("--topic hidden --topic u", 4, ["refused", "planned"]),
+        ("--unclean", 0, []),
+    ],
+)
+def test_a_dry_run_ends_as_the_act_does(elect: Command, line: str, code: int, statuses: list[str]) -> None:
+    elect.cluster.settings.hidden_topics = frozenset({"hidden"})
+    plan = elect(f"{line} --dry-run -o json", code)
+    assert [item["status"] for item in plan.items] == statuses
+    done = elect(f"{line} --yes -o json", code)
+    assert [item["status"].replace("done", "planned") for item in done.items] == statuses
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
+def test_a_client_that_may_not_elect_sees_it_in_the_plan(elect: Command, form: str) -> None:
+    elect.cluster.settings.cluster_operations &= ~(1 << AclOperation.ALTER)
+    elect.cluster.set_isr("t", 0, [2, 3])
+    for more in ("--dry-run", "--yes"):
+        done = elect(f"{more} -o {form}", 4)
+        assert "no ALTER permission on the cluster" in done.err
+        assert done.out.count("refused") == 2
+    assert elections(elect) == 0
+
+
+def test_an_answer_that_is_lost_is_settled_by_the_leaders(elect: Command) -> None:
+    elect.cluster.swallow(ElectLeadersRequest, "reset")
+    assert [item["status"] for item in elect("--yes -o json").items] == ["done", "done"]
+
+
+def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Command) -> None:
+    elect.cluster.intercept(
+        MetadataRequest, lambda _request: elect.cluster.move_leader("t", 0, 1), after=2, times=1
+    )
+    done = elect("--topic t --yes -o json")
+    assert [(item["status"], item["note"]) for item in done.items] == [("unchanged", "elected meanwhile")]
+    assert elections(elect) == 0
 
 
 def test_old_brokers_are_named(elect: Command) -> None:
@@ -136,7 +190,7 @@ def test_old_brokers_are_named(elect: Command) -> None:
 def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
     elect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leader_elections, "_VISIBLE_WITHIN", 0.1)
+    monkeypatch.setattr(leader_elections, "VISIBLE_WITHIN", 0.1)
 
     def stale(_request: Any, answer: Any) -> None:
         for topic in answer.topics:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -262,7 +263,7 @@ def test_a_missing_right_is_4(reassign: Reassign) -> None:
 def test_what_is_done_at_once_is_read_back_and_can_be_undone(reassign: Reassign) -> None:
     path = reassign.file({"t-0": [4, 2, 1], "t-1": [2, 3, 1]})
     done = reassign(f"run {path} --yes -o json")
-    assert [(row["partition"], row["status"]) for row in done.items] == [(0, "done")]
+    assert [(row["partition"], row["status"]) for row in done.items] == [(0, "done"), (1, "unchanged")]
     assert replicas(reassign.cluster) == [[4, 2, 1], [2, 3, 1], [3, 1, 2]]
     assert "moved the replicas of 1 partition, read back" in done.err
     type_remedy("t-0: `kcli elect-leaders` makes", done.err, reassign.cluster.bootstrap)
@@ -363,7 +364,7 @@ def test_a_partition_that_is_being_moved_is_not_moved_again(held: Reassign) -> N
     assert "nothing is to be moved" not in done.err
     same = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes -o json", 7)
     assert "nothing is to be moved" not in same.err
-    assert [(row["status"], row["note"]) for row in same.items] == [("failed", "it is being moved already")]
+    assert [(row["status"], row["note"]) for row in same.items] == [("refused", "it is being moved already")]
     assert "it is being moved already" in held(f"run {held.file({'t-0': [1, 2, 4]})} --dry-run", 7).err
     assert held.moves_sent == 1
 
@@ -393,7 +394,67 @@ def test_one_partition_that_is_refused_is_6(reassign: Reassign) -> None:
 def test_a_move_whose_response_was_lost_is_found(held: Reassign) -> None:
     held.cluster.swallow(AlterPartitionReassignmentsRequest, "reset")
     done = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes -o json")
-    assert [row["status"] for row in done.items] == ["moving"]
+    assert [(row["status"], row["note"]) for row in done.items] == [("done", "it is being moved")]
+
+
+def deny(reassign: Reassign, operation: AclOperation) -> None:
+    reassign.cluster.settings.cluster_operations &= ~(1 << operation)
+
+
+@pytest.mark.parametrize(
+    ("denied", "moves", "code", "statuses"),
+    [
+        (None, {"t-0": [1, 2, 4], "t-1": [2, 3, 1]}, 0, ["done", "unchanged"]),
+        (None, {"none-0": [1], "t-0": [1, 2, 4], "t-1": [2, 3, 1]}, 7, ["refused", "refused", "unchanged"]),
+        (AclOperation.ALTER, {"t-0": [1, 2, 4], "t-1": [2, 3, 1]}, 4, ["refused", "unchanged"]),
+        (AclOperation.ALTER_CONFIGS, {"t-0": [1, 2, 4], "none-0": [1]}, 4, ["refused", "refused"]),
+        (AclOperation.ALTER, {"t-0": [1, 2, 3]}, 0, ["unchanged"]),
+    ],
+)
+def test_a_dry_run_of_moves_ends_as_the_act_does(
+    reassign: Reassign,
+    denied: AclOperation | None,
+    moves: dict[str, list[int]],
+    code: int,
+    statuses: list[str],
+) -> None:
+    if denied is not None:
+        deny(reassign, denied)
+    for more, word in (("--dry-run", "planned"), ("--yes", "done")):
+        done = reassign(f"run {reassign.file(moves)} --throttle 1MB/s {more} -o json", code)
+        assert [row["status"] for row in done.items] == [one.replace("done", word) for one in statuses]
+        if code == 4:
+            assert f"no {denied.name if denied else ''} permission on the cluster" in done.err
+    if code:
+        assert (reassign.moves_sent, reassign.throttles) == (0, {})
+
+
+def test_a_topic_whose_configuration_may_not_be_changed_gets_no_throttle(reassign: Reassign) -> None:
+    reassign.cluster.settings.topic_operations &= ~(1 << AclOperation.ALTER_CONFIGS)
+    path = reassign.file({"t-0": [1, 2, 4]})
+    for more in ("--dry-run", "--yes"):
+        err = reassign(f"run {path} --throttle 1MB/s {more}", 4).err
+        assert "no ALTER_CONFIGS permission on topic t" in err
+    assert (reassign.moves_sent, reassign.throttles) == (0, {})
+    reassign(f"run {path} --yes")
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
+@pytest.mark.parametrize("more", ["--dry-run", "--yes"])
+def test_what_is_held_back_stands_in_every_document(reassign: Reassign, form: str, more: str) -> None:
+    path = reassign.file({"t-0": [1, 2, 77], "t-1": [4, 2, 1]})
+    done = reassign(f"run {path} {more} -o {form}", 7)
+    assert done.out.count("refused") == 2
+    assert "another partition of the plan cannot be moved" in done.out
+    assert done.err.count("cannot be moved") == 1
+
+
+def test_a_throttle_whose_answer_is_lost_moves_nothing(reassign: Reassign) -> None:
+    reassign.cluster.swallow(IncrementalAlterConfigsRequest, "reset", times=FOREVER)
+    path = reassign.file({"t-0": [1, 2, 4]})
+    done = reassign(f"run {path} --throttle 1MB/s --yes --timeout 1s -o json", 3)
+    assert [row["status"] for row in done.items] == ["failed"]
+    assert reassign.moves_sent == 0
 
 
 # --- throttle ------------------------------------------------------------------------------------------
@@ -401,7 +462,7 @@ def test_a_move_whose_response_was_lost_is_found(held: Reassign) -> None:
 
 def test_the_throttle_is_set_as_kafka_does_and_removed_by_status(held: Reassign) -> None:
     done = held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 2MB/s --yes -o json")
-    assert [row["status"] for row in done.items] == ["moving"]
+    assert [(row["status"], row["note"]) for row in done.items] == [("done", "it is being moved")]
     rates = dict.fromkeys(RATES, "2000000")
     assert held.throttles == {
         "broker 1": rates,
@@ -428,7 +489,10 @@ def test_throttles_that_exist_are_kept(held: Reassign) -> None:
     state = held.cluster._state
     state.configs[4, "1"] = {RATES[1]: "77"}
     state.topics.by_name["t"].configs[REPLICAS[1]] = "0:1,2:2"
-    done = held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 2MB/s --yes")
+    path = held.file({"t-0": [1, 2, 4]})
+    plan = json.loads(held(f"run {path} --throttle 2MB/s --dry-run -o json").out)
+    assert f"a throttle is kept as it is: broker 1 has {RATES[1]}=77 already" in plan["warnings"]
+    done = held(f"run {path} --throttle 2MB/s --yes")
     assert f"broker 1 has {RATES[1]}=77 already" in done.err
     assert held.throttles["broker 1"] == {RATES[1]: "77", RATES[0]: "2000000"}
     assert held.throttles["t"][REPLICAS[1]] == "0:1,2:2,0:2,0:3"
@@ -526,7 +590,7 @@ def test_a_move_that_another_client_cancels_is_7(held: Reassign) -> None:
     other = threading.Thread(target=cancel)
     other.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.commands._reassign_run.VISIBLE_WITHIN", 0.1)
+        patch.setattr("kcli.flows.reassign.run.VISIBLE_WITHIN", 0.1)
         done = held(f"run {held.file({'t-0': [1, 2, 4]})} --watch --yes -o json", 7)
     other.join()
     type_remedy(
@@ -547,7 +611,7 @@ def test_ctrl_c_ends_the_watching_only(held: Reassign) -> None:
     done = held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 1MB/s --watch --yes -o json", 130)
     other.join()
     assert "kcli reassign cancel --all" in done.err
-    assert [row["status"] for row in done.items] == ["moving"]
+    assert [(row["status"], row["note"]) for row in done.items] == [("done", "it is being moved")]
     assert len(held.throttles) == 5
     assert held.cluster.reassignment("t", 0)[1] == [4]
 
@@ -600,7 +664,7 @@ def test_a_cancelled_move_goes_back_and_the_throttle_is_removed(held: Reassign) 
     plan = held("cancel --topic t --dry-run -o json").items
     assert [(row["partition"], row["new_replicas"]) for row in plan] == [(0, [1, 2, 3]), (1, [2, 3, 1])]
     done = held("cancel --topic t --yes -o json")
-    assert [row["status"] for row in done.items] == ["cancelled", "cancelled"]
+    assert [row["status"] for row in done.items] == ["done", "done"]
     assert held.cluster.reassignment("t", 0) == ([1, 2, 3], [], [])
     assert held.cluster.reassignment("u", 0)[1] == [3]
     assert held.throttles
@@ -609,14 +673,68 @@ def test_a_cancelled_move_goes_back_and_the_throttle_is_removed(held: Reassign) 
     assert "nothing is being moved" in held("cancel --all").err
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "statuses"),
+    [
+        ("--all", 0, ["done"]),
+        ("--topic none --topic t", 6, ["refused", "done"]),
+        ("--topic hidden --topic t", 4, ["refused", "done"]),
+        ("--topic none", 1, ["refused"]),
+    ],
+)
+def test_a_dry_run_of_a_cancellation_ends_as_the_act_does(
+    held: Reassign, line: str, code: int, statuses: list[str]
+) -> None:
+    held.cluster.settings.hidden_topics = frozenset({"hidden"})
+    held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    for more, word in (("--dry-run", "planned"), ("--yes", "done")):
+        items = held(f"cancel {line} {more} -o json", code).items
+        assert [row["status"] for row in items] == [one.replace("done", word) for one in statuses]
+
+
+@pytest.mark.parametrize("form", ["ndjson", "yaml", "csv", "tsv"])
+def test_a_cancellation_prints_its_items_in_every_form(held: Reassign, form: str) -> None:
+    held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    assert held(f"cancel --all --dry-run -o {form}").out.count("planned") == 1
+    assert held(f"cancel --all --yes -o {form}").out.count("done") == 1
+
+
+def test_a_client_that_may_not_cancel_sees_it_in_the_plan(held: Reassign) -> None:
+    held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    deny(held, AclOperation.ALTER)
+    for more in ("--dry-run", "--yes"):
+        assert "no ALTER permission on the cluster" in held(f"cancel --all {more}", 4).err
+    assert held.cluster.reassignment("t", 0)[1] == [4]
+
+
+def test_a_move_that_finishes_while_the_question_is_open_is_unchanged(held: Reassign) -> None:
+    held(f"run {held.file({'t-0': [1, 2, 4]})} --throttle 1MB/s --yes")
+    held.cluster.intercept(
+        ListPartitionReassignmentsRequest,
+        lambda _request: held.cluster.finish_reassignment("t", 0),
+        after=1,
+        times=1,
+    )
+    (row,) = held("cancel --all --yes -o json").items
+    assert (row["status"], row["note"]) == ("unchanged", "it had finished before")
+    assert (held.moves_sent, held.throttles) == (1, {})
+
+
+def test_a_cancellation_whose_answer_is_lost_is_settled_by_what_is_read(held: Reassign) -> None:
+    held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
+    held.cluster.swallow(AlterPartitionReassignmentsRequest, "reset")
+    assert [row["status"] for row in held("cancel --all --yes -o json").items] == ["done"]
+
+
 def test_a_move_that_has_finished_is_no_failure_of_a_cancellation(held: Reassign) -> None:
     held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
     held.cluster.fail(AlterPartitionReassignmentsRequest, Code.NO_REASSIGNMENT_IN_PROGRESS)
-    assert [row["status"] for row in held("cancel --all --yes -o json").items] == ["finished"]
+    (row,) = held("cancel --all --yes -o json").items
+    assert (row["status"], row["note"]) == ("unchanged", "it had finished before")
 
 
 def test_a_cancellation_that_does_not_show_is_7(held: Reassign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.commands._reassign_cancel_run.VISIBLE_WITHIN", 0.1)
+    monkeypatch.setattr("kcli.flows.reassign.cancel.VISIBLE_WITHIN", 0.1)
     held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
     held.cluster.replace(AlterPartitionReassignmentsRequest, lambda _request, _answer: None)
 

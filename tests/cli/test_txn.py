@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from kcli.core import Producer
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol import compiler
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
@@ -25,6 +26,7 @@ from tests.fake.producer_admin import no_markers
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
+from tests.fake.settings import Settings
 from tests.topic_changes import Command, Done
 
 _BEFORE_IMPLICIT = 9
@@ -56,6 +58,10 @@ class World:
         assert made.produce(0, b"a", b"b", partition=partition, version=_BEFORE_IMPLICIT) == 0
         self.cluster.settings.verify_transactions = True
         return made
+
+    def idle(self, name: str) -> RawTransaction:
+        """A producer without a transaction; its client is at the coordinator."""
+        return self._begun(name, 600_000)
 
     def stable(self, partition: int) -> int:
         """The last stable offset."""
@@ -89,6 +95,7 @@ def world(shared: FakeCluster) -> Iterator[World]:
     with ExitStack() as stack:
         yield World(shared, stack)
     shared.heal()
+    shared.settings.cluster_operations = Settings().cluster_operations
     for name in shared.transactions:
         shared.expire_transaction(name)
     shared.delete_topic("t")
@@ -321,7 +328,7 @@ def test_a_transaction_that_ends_after_the_plan_is_left_alone(world: World) -> N
 
     world.cluster.intercept(DescribeTransactionsRequest, again, after=2, times=1)
     done = world("abort pay --yes -o json")
-    assert [row["status"] for row in done.items] == ["ended"]
+    assert [(row["status"], row["note"]) for row in done.items] == [("unchanged", "it had ended before")]
     assert "had ended before, and nothing was sent" in done.err
     assert world.sent(InitProducerIdRequest) == renewed[0]
     assert pay.id >= 0
@@ -344,6 +351,96 @@ def test_a_transaction_that_is_being_ended_is_not_touched(world: World) -> None:
         assert [row["state"] for row in world("describe --topic t -p 0 -o json").items] == ["ending"]
     finally:
         pay.client.close()
+        world.cluster.settings.completion_delay = 0.0
+        world.cluster.complete_transaction("pay")
+
+
+def deny(world: World, *operations: AclOperation) -> None:
+    for operation in operations:
+        world.cluster.settings.cluster_operations &= ~(1 << operation)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "statuses"),
+    [
+        ("--topic t", 0, ["done", "done"]),
+        ("pay", 0, ["done"]),
+        ("idle", 0, ["unchanged"]),
+        ("pay --older-than 1h", 0, ["unchanged"]),
+        ("--topic t -p 2", 0, []),
+    ],
+)
+def test_a_dry_run_ends_as_the_act_does(world: World, line: str, code: int, statuses: list[str]) -> None:
+    world.open("pay")
+    world.hang("ghost")
+    world.idle("idle")
+    for more, word in (("--dry-run", "planned"), ("--yes", "done")):
+        items = world(f"abort {line} {more} -o json", code).items
+        assert [row["status"] for row in items] == [one.replace("done", word) for one in statuses]
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
+def test_a_client_that_may_not_write_markers_sees_it_in_the_plan(world: World, form: str) -> None:
+    """ALTER on the cluster is needed, or CLUSTER_ACTION."""
+    world.hang("ghost")
+    markers = world.sent(WriteTxnMarkersRequest)
+    deny(world, AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
+    for more in ("--dry-run", "--yes"):
+        done = world(f"abort --topic t {more} -o {form}", 4)
+        assert "no ALTER permission on the cluster" in done.err
+        assert done.out.count("refused") == 1
+    assert world.sent(WriteTxnMarkersRequest) == markers
+
+
+def test_cluster_action_is_sufficient_for_a_marker(world: World) -> None:
+    world.hang("ghost")
+    deny(world, AclOperation.ALTER)
+    assert [row["status"] for row in world("abort --topic t --yes -o json").items] == ["done"]
+
+
+def test_an_open_transaction_is_fenced_where_a_marker_is_not_permitted(world: World) -> None:
+    world.open("pay")
+    world.hang("ghost")
+    deny(world, AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
+    for more, word in (("--dry-run", "planned"), ("--yes", "done")):
+        items = world(f"abort --topic t {more} -o json", 6).items
+        assert [row["status"] for row in items] == [word, "refused"]
+
+
+@pytest.mark.parametrize("more", ["", "lost"])
+def test_a_transaction_without_records_is_read_back_from_its_coordinator(world: World, more: str) -> None:
+    world.idle("idle").add(0)
+    (planned,) = world("abort idle --dry-run -o json").items
+    assert (planned["topic"], planned["action"], planned["status"]) == (None, "fence", "planned")
+    if more:
+        world.cluster.swallow(InitProducerIdRequest, then="reset", times=FOREVER)
+    done = world("abort idle --yes --timeout 2s -o json")
+    assert [(row["topic"], row["status"]) for row in done.items] == [(None, "done")]
+    assert "fenced idle; it had no records in partitions that can be read back" in done.err
+
+
+def test_a_fence_whose_answer_is_lost_is_judged_by_the_partition(world: World) -> None:
+    world.open("pay")
+    world.cluster.swallow(InitProducerIdRequest, then="reset")
+    assert [row["status"] for row in world("abort pay --yes -o json").items] == ["done"]
+
+
+def test_a_transaction_that_its_coordinator_begins_to_end_after_the_plan_is_left_alone(world: World) -> None:
+    world.open("pay")
+    world.cluster.settings.completion_delay = float("inf")
+    world.cluster.intercept(
+        DescribeTransactionsRequest,
+        lambda _request: world.cluster.expire_transaction("pay"),
+        after=2,
+        times=1,
+    )
+    fenced = world.sent(InitProducerIdRequest)
+    try:
+        done = world("abort pay --yes -o json", 7)
+        assert [(row["partition"], row["status"]) for row in done.items] == [(0, "refused")]
+        assert "its state is PrepareAbort: it was told to abort" in done.err
+        assert world.sent(InitProducerIdRequest) == fenced
+    finally:
         world.cluster.settings.completion_delay = 0.0
         world.cluster.complete_transaction("pay")
 

@@ -49,15 +49,21 @@ class _Run:
         plan = self.change.together(self.change.decide(self.admin))
         if self.inv.dry_run:
             self._show_only(plan)
+            self._clean_up()
         elif not planned(plan):
             self._show(plan)
+            self._clean_up()
             self._report(plan)
         else:
             plan = self._asked(plan)
-            plan = self._acted(plan, planned(plan))
+            try:
+                plan = self._acted(plan, planned(plan))
+            finally:
+                self._clean_up()
             self._report(plan)
         account = self._account(plan)
-        return self.inv.finish(done=account.anything_good, also=[account.exit_code()])
+        also = [account.exit_code(), self.change.stopped_by]
+        return self.inv.finish(done=account.anything_good, also=also)
 
     def _show_only(self, plan: Plan) -> None:
         """``--dry-run``: the plan is the result, and the questions are taken as answered."""
@@ -80,7 +86,7 @@ class _Run:
     def _remark(self, plan: Plan) -> None:
         """What is easily overlooked in the plan, what of it is refused, and what is as it should be already."""
         for warning in self.change.warnings(plan):
-            self.inv.talk.warn(warning)
+            self.inv.talk.warn(self.inv.with_user(warning))
         self._print_errors(plan, partly=self._account(plan).partly)
         for sentence in self.change.unchanged(plan):
             self.inv.talk.note(sentence)
@@ -133,15 +139,23 @@ class _Run:
         self, item: Item[Any, Any], answer: KcliError | None, found: Found[Any] | KcliError | None
     ) -> Item[Any, Any]:
         end = settled(answer, found)
-        facts = found.facts if isinstance(found, Found) else self.change.unread(item)
-        return item._replace(facts=facts, outcome=end.outcome, error=end.error)
+        item = item._replace(outcome=end.outcome, error=end.error)
+        if isinstance(found, Found):
+            return item._replace(facts=found.facts, note=found.note or item.note)
+        return item._replace(facts=self.change.unread(item))
+
+    def _clean_up(self) -> None:
+        for error in self.change.clean_up(self.admin, dry_run=self.inv.dry_run):
+            self.inv.failed(error)
 
     def _report(self, plan: Plan) -> None:
         if self.inv.out.kind is not None or not (self.change.quiet_report or all_refused(plan)):
-            rows = [self._row(item) for item in plan]
-            print_rows(
-                self.inv, f"{self.change.kind}Report", report_columns(self.change.columns), rows, self.cluster
-            )
+            only = self.change.plan_only
+            columns = report_columns([column for column in self.change.columns if column.key not in only])
+            rows = [
+                {key: value for key, value in self._row(item).items() if key not in only} for item in plan
+            ]
+            print_rows(self.inv, f"{self.change.kind}Report", columns, rows, self.cluster)
         for sentence in self.change.summary([item for item in plan if item.outcome is Outcome.DONE]):
             self.inv.talk.note(sentence)
 
@@ -150,13 +164,15 @@ class _Run:
         return {**self.change.row(item), "status": str(item.outcome), "note": note or None}
 
     def _print_errors(self, items: Plan, *, partly: bool) -> None:
-        for error in self.change.failures([item for item in items if item.error is not None]):
-            self.inv.report(error, partly=partly)
+        wrong = [item for item in items if item.error is not None]
+        for whole in (True, False):
+            for error in self.change.failures([item for item in wrong if self.change.whole(item) is whole]):
+                self.inv.report(error, partly=partly and not whole)
 
     def _account(self, items: Plan) -> Account[Any]:
         account = Account([item.key for item in items], parts=self.change.parts)
         for item in items:
-            account.settle(item.key, item.outcome, item.error)
+            account.settle(item.key, item.outcome, item.error, whole=self.change.whole(item))
         return account
 
 

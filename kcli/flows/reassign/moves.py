@@ -15,8 +15,17 @@ class OutdatedError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
+class HeldBackError(OutdatedError):
+    """A partition could be moved, but another one of the file cannot be: it is all of them or none."""
+
+    def __init__(self) -> None:
+        super().__init__("no partition is moved", why="another partition of the plan cannot be moved")
+
+
 class Move(NamedTuple):
-    """A partition, its replicas ``old`` and ``new``, its leader (−1: none) and size in bytes (None: unknown)."""
+    """A partition, its replicas ``old`` (none: it does not exist) and ``new``, its leader (−1: none) and size in bytes
+    (None: unknown).
+    """
 
     tp: TopicPartition
     old: tuple[int, ...]
@@ -58,27 +67,33 @@ class BrokerTraffic(NamedTuple):
 
 
 def planned_moves(wanted: Mapping[TopicPartition, Sequence[int]], found: ClusterReplicas) -> list[Move]:
-    """The moves to these replicas. OutdatedError where the cluster has no such partition."""
+    """The moves to these replicas."""
     moves = []
     for tp, new in sorted(wanted.items()):
         part = found.partitions.get(tp)
-        if part is None:
-            known = any(other.topic == tp.topic for other in found.partitions)
-            raise OutdatedError(
-                f"{tp} does not exist" if known else f"topic {tp.topic} does not exist",
-                why="the plan names it; perhaps it was deleted since",
-                do="make a new plan with `kcli reassign plan`",
-            )
-        moves.append(Move(tp, part.replicas, tuple(new), part.leader, found.sizes.get(tp)))
+        old, leader = ((), -1) if part is None else (part.replicas, part.leader)
+        moves.append(Move(tp, old, tuple(new), leader, found.sizes.get(tp)))
     return moves
 
 
-def refusals(moves: Iterable[Move], found: ClusterReplicas) -> dict[TopicPartition, KcliError]:
-    """The partitions that cannot be moved: to a broker that is not alive, or because they are being moved already."""
+def refusals(
+    moves: Iterable[Move], found: ClusterReplicas, shown: Mapping[TopicPartition, Move]
+) -> dict[TopicPartition, KcliError]:
+    """The partitions that cannot be moved: they do not exist, a broker is not alive, they are being moved already, or are
+    not any more as they were when the moves were ``shown``.
+    """
     refused: dict[TopicPartition, KcliError] = {}
+    topics = {tp.topic for tp in found.partitions}
     for move in moves:
         dead = [broker for broker in move.adding if broker not in found.racks]
-        if dead:
+        if not move.old:
+            missing = move.tp if move.tp.topic in topics else f"topic {move.tp.topic}"
+            refused[move.tp] = OutdatedError(
+                f"{move.tp} cannot be moved",
+                why=f"{missing} does not exist; perhaps it was deleted since the plan was made",
+                do="make a new plan with `kcli reassign plan`",
+            )
+        elif dead:
             refused[move.tp] = OutdatedError(
                 f"{move.tp} cannot be moved",
                 why=f"broker {_numbers(dead)} is not alive; the brokers are {_numbers(sorted(found.racks))}",
@@ -91,19 +106,13 @@ def refusals(moves: Iterable[Move], found: ClusterReplicas) -> dict[TopicPartiti
                 do="wait for it with `kcli reassign status --watch`, or cancel it: "
                 f"`kcli reassign cancel --topic {move.tp.topic}`",
             )
-    return refused
-
-
-def check_same(moves: Iterable[Move], found: ClusterReplicas) -> None:
-    """OutdatedError where a partition is not any more as the moves say: the question may have taken long."""
-    for move in moves:
-        part = found.partitions.get(move.tp)
-        if part is None or part.replicas != move.old or move.tp in found.ongoing:
-            raise OutdatedError(
-                f"{move.tp} is not as it was when the plan was shown",
-                why="it was deleted" if part is None else "its replicas were changed meanwhile",
+        elif move.needed and move.tp in shown and move.old != shown[move.tp].old:
+            refused[move.tp] = OutdatedError(
+                f"{move.tp} cannot be moved",
+                why="it is not as it was when the plan was shown: its replicas were changed meanwhile",
                 do="run it again; nothing was changed",
             )
+    return refused
 
 
 def traffic(

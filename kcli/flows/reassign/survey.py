@@ -1,6 +1,6 @@
 """What a reassignment needs to know of the cluster: brokers with racks, replicas, sizes, and moves in progress."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kcli.core.admin.admin import Admin
@@ -8,6 +8,7 @@ from kcli.core.admin.reassignments import Reassignment
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.output.progress import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,20 @@ class ClusterReplicas:
     sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
     errors: tuple[KcliError, ...] = ()
     """Why sizes are unknown."""
+    operations: int | None = None
+    """What this client may do with the cluster (KIP-430)."""
+
+    def unknown_sizes(self) -> Iterator[str]:
+        """A warning where sizes are unknown: there are no bytes and no estimate then; everything else works."""
+        for error in self.errors[:1]:
+            left = len(self.errors) - 1
+            more = f", and of {counted(left, 'more broker')}" if left else ""
+            yield f"sizes are not known{more}: {error}"
 
 
 def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplicas:
     """Reads the cluster; ``topics``: only the partitions of these."""
-    description = admin.describe_cluster()
+    description = admin.describe_cluster(include_operations=True)
     racks = {broker.node.id: broker.node.rack for broker in description.brokers if not broker.is_fenced}
     ongoing = admin.list_reassignments()
     found = {}
@@ -44,7 +54,7 @@ def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplic
             if part.replicas:
                 found[tp] = part._replace(replicas=moving.target) if moving else part
     sizes, errors = _sizes(admin, found)
-    return ClusterReplicas(racks, found, ongoing, frozenset(internal), sizes, errors)
+    return ClusterReplicas(racks, found, ongoing, frozenset(internal), sizes, errors, description.operations)
 
 
 def _sizes(

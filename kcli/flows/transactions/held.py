@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
+from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
@@ -129,6 +130,20 @@ def survey(
     return Survey(tuple(states[tp] for tp in wanted), coordinated)
 
 
+def partitions_of(admin: Admin, topic: str, partitions: tuple[int, ...] | None) -> list[TopicPartition]:
+    """The partitions that ``--topic`` and ``-p`` select; an error if one does not exist."""
+    found = admin.describe_topics([topic])[topic]
+    if isinstance(found, KcliError):
+        raise found
+    numbers = [part.partition for part in found.partitions]
+    for number in partitions or ():
+        if number not in numbers:
+            raise no_partition(TopicPartition(topic, number), len(numbers))
+    if not numbers and found.error is not None:
+        raise found.error
+    return [TopicPartition(topic, number) for number in sorted(partitions or numbers)]
+
+
 def open_producers(
     admin: Admin, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
@@ -201,3 +216,13 @@ def _transaction(
     else:
         since = times.get((tp, producer.open_since), producer.last_timestamp)
     return PartitionTransaction(tp, producer, transaction, state, since)
+
+
+def age(since_ms: int, now: int) -> float | None:
+    """Seconds; None if it is not known when it began."""
+    return max(0, now - since_ms) / 1000 if since_ms >= 0 else None
+
+
+def known(number: int) -> int | None:
+    """None for −1."""
+    return number if number >= 0 else None

@@ -7,9 +7,12 @@ the consumer's poll.
 from collections.abc import Sequence
 from typing import Any
 
+from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import TransactionDescription
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import TimedOutError
+from kcli.core.errors import KcliError, NotFoundError, TimedOutError
+from kcli.core.hooks import Hooks
+from kcli.core.options import ConsumerOptions
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_spans
 from kcli.flows.groups.commit_times import decoded
@@ -19,6 +22,20 @@ from kcli.serde.serde import JsonValue, SerdeContext
 
 TOPIC = "__transaction_state"
 _MOST_BYTES = 1 << 30
+
+
+def read_state_log(
+    admin: Admin, options: ConsumerOptions, hooks: Hooks, seconds: float
+) -> list[TransactionDescription]:
+    """Every transactional id of the cluster, with its last state, by a consumer of these options; see below."""
+    topic = admin.describe_topics([TOPIC])[TOPIC]
+    if isinstance(topic, NotFoundError):
+        return []  # it is created with the first transaction of a cluster
+    if isinstance(topic, KcliError):
+        raise topic
+    with Consumer(options, hooks=hooks) as consumer:
+        partitions = [TopicPartition(TOPIC, part.partition) for part in topic.partitions]
+        return logged_transactions(consumer, partitions, seconds)
 
 
 def logged_transactions(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
-from kcli.commands import _reassign_rows as view
+from kcli.account.outcomes import Outcome
+from kcli.commands.shared.changing import plan_columns
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
 from kcli.commands.shared.confirm import with_cluster
 from kcli.commands.shared.context import Invocation
@@ -16,6 +18,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import replace_file
+from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
 from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
@@ -23,6 +26,7 @@ from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.output.progress import counted
 
 _MODE = 0o644
+_COLUMNS = plan_columns(view.COLUMNS)
 
 
 class ForeignFileError(KcliError):
@@ -52,7 +56,8 @@ def plan(
     if names is None and path is not None:
         _check_no_topic(path, found)
     racks = _racks(inv, found, brokers)
-    warn_of_unknown_sizes(inv, found)
+    for warning in found.unknown_sizes():
+        inv.talk.warn(warning)
     if found.ongoing.keys() & found.partitions.keys():
         inv.talk.warn("partitions are being moved: the plan is for the time after that")
     placements = [
@@ -63,7 +68,7 @@ def plan(
     todo = [move for move in moves if move.needed]
     text = _text(moves, todo, racks)
     if inv.dry_run:
-        show_plan_only(inv, text, view.PLAN, map(view.plan_row, todo), cluster, kind="ReassignmentPlan")
+        show_plan_only(inv, text, _COLUMNS, map(_row, todo), cluster, kind="ReassignmentPlan")
         return inv.finish(done=True)
     inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})
@@ -73,15 +78,12 @@ def plan(
         inv.out.text(document)
         inv.out.flush()
     if inv.out.kind is not None:
-        print_rows(inv, "ReassignmentPlan", view.PLAN, map(view.plan_row, todo), cluster)
+        print_rows(inv, "ReassignmentPlan", _COLUMNS, map(_row, todo), cluster)
     return inv.finish(done=True)
 
 
-def warn_of_unknown_sizes(inv: Invocation, found: ClusterReplicas) -> None:
-    """Without sizes there are no bytes and no estimate; everything else works."""
-    for error in found.errors[:1]:
-        more = f", and of {counted(len(found.errors) - 1, 'more broker')}" if len(found.errors) > 1 else ""
-        inv.talk.warn(f"sizes are not known{more}: {error}")
+def _row(move: Move) -> dict[str, Any]:
+    return view.move_row(move) | {"note": view.move_note(move) or None, "status": str(Outcome.PLANNED)}
 
 
 def _check_replaceable(path: str, *, confirmed: bool) -> None:
@@ -138,7 +140,7 @@ def _text(moves: Sequence[Move], todo: Sequence[Move], racks: dict[int, str | No
     head = (
         f"Reassign {len(todo):,} of {counted(len(moves), 'partition')} to {where}: {view.copied_text(todo)}."
     )
-    return "\n".join([head, *view.moves_table(todo, {}), *view.brokers_table(traffic(moves, brokers))])
+    return "\n".join([head, *view.moves_table(todo), *view.brokers_table(traffic(moves, brokers))])
 
 
 def _write(inv: Invocation, path: str, document: str, *, following: bool) -> None:

@@ -1,24 +1,19 @@
-"""What ``--topic`` and ``-p`` of ``kcli txn`` select, and how transactions of old brokers are read."""
+"""What ``--topic`` and ``-p`` of ``kcli txn`` select, and the survey of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kcli.commands.shared.cluster import part_missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
-from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
 from kcli.output.progress import counted
-
-if TYPE_CHECKING:
-    from kcli.core.admin.transactions import TransactionDescription
 
 
 def check_scope(
@@ -47,26 +42,14 @@ def check_scope(
         check_topic_name(topic, f"txn {command}")
 
 
-def partitions_of(admin: Admin, topic: str, partitions: tuple[int, ...] | None) -> list[TopicPartition]:
-    """The partitions that ``--topic`` and ``-p`` select; an error if one does not exist."""
-    found = admin.describe_topics([topic])[topic]
-    if isinstance(found, KcliError):
-        raise found
-    numbers = [part.partition for part in found.partitions]
-    for number in partitions or ():
-        if number not in numbers:
-            raise no_partition(TopicPartition(topic, number), len(numbers))
-    if not numbers and found.error is not None:
-        raise found.error
-    return [TopicPartition(topic, number) for number in sorted(partitions or numbers)]
-
-
-def surveyed(inv: Invocation, admin: Admin, partitions: Sequence[TopicPartition]) -> Survey:
+def surveyed(
+    inv: Invocation, admin: Admin, partitions: Sequence[TopicPartition], read_log: ReadLog
+) -> Survey:
     """The survey of these partitions, with progress; what could not be read is a failure of the run."""
     if len(partitions) > AT_ONCE:
         inv.talk.note(f"reading the offsets of {counted(len(partitions), 'partition')} …")
     with inv.progress("checked", total=len(partitions), unit="partitions") as bar:
-        found = survey(admin, partitions, log_reader(inv), bar.update)
+        found = survey(admin, partitions, read_log, bar.update)
     report_failures(inv, found.coordinated.errors, found.partitions)
     return found
 
@@ -87,19 +70,3 @@ def report_failures(
         assert first is not None
         more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
         part_missing(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
-
-
-def log_reader(inv: Invocation) -> ReadLog:
-    """Reads the coordinators' log, for brokers that list no transactions; noted the first time."""
-    noted = False
-
-    def read(admin: Admin) -> Sequence[TransactionDescription]:
-        nonlocal noted
-        from kcli.commands._txn_log import read_log  # only with old brokers: it loads the consumer
-
-        if not noted:
-            noted = True
-            inv.talk.note("brokers before Kafka 3.0 do not list transactions: reading __transaction_state")
-        return read_log(inv, admin)
-
-    return read

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcli.commands import _txn_rows as view
-from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.transaction_log import log_reader
+from kcli.commands.txn import _rows as view
+from kcli.commands.txn._scope import check_scope, surveyed
 from kcli.core.clock import wall_ms
 from kcli.flows.transactions.coordinated import described
-from kcli.flows.transactions.held import PartitionState
+from kcli.flows.transactions.held import PartitionState, partitions_of
 from kcli.output.envelope import item_of
 
 _DOCUMENTS = ("json", "ndjson", "yaml")
@@ -28,7 +29,7 @@ def describe_transactions(
         return _describe_id(inv, name)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = surveyed(inv, admin, partitions_of(admin, topic or "", partitions))
+        found = surveyed(inv, admin, partitions_of(admin, topic or "", partitions), log_reader(inv))
     shown = found.partitions if partitions is not None or not found.held else found.held
     free = len(found.partitions) - len(shown)
     _print_partitions(inv, cluster, shown if inv.out.list_kind() not in _FOR_PROGRAMS else found.partitions)
@@ -42,8 +43,9 @@ def describe_transactions(
 def _describe_id(inv: Invocation, name: str) -> int:
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        transaction = described(admin, name, log_reader(inv))
-        found = surveyed(inv, admin, transaction.partitions)
+        read_log = log_reader(inv)
+        transaction = described(admin, name, read_log)
+        found = surveyed(inv, admin, transaction.partitions, read_log)
     now = wall_ms()
     states = found.partitions
     form = inv.out.list_kind()

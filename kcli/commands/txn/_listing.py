@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from kcli.commands import _txn_rows as view
-from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
 from kcli.commands.shared.cluster import connect, open_admin, part_missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.transaction_log import log_reader
+from kcli.commands.txn import _rows as view
+from kcli.commands.txn._scope import check_scope, surveyed
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import open_transactions
-from kcli.flows.transactions.held import HANGING, UNKNOWN
+from kcli.flows.transactions.held import HANGING, UNKNOWN, partitions_of
 from kcli.output.progress import counted
 
 
@@ -23,8 +24,9 @@ def list_transactions(
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         chosen = _every_partition(admin) if topic is None else partitions_of(admin, topic, partitions)
-        coordinated = open_transactions(admin, log_reader(inv))
-        found = surveyed(inv, admin, chosen)
+        read_log = log_reader(inv)
+        coordinated = open_transactions(admin, read_log)
+        found = surveyed(inv, admin, chosen, read_log)
     reported = {str(error) for error in found.coordinated.errors}
     for error in coordinated.errors:
         if str(error) not in reported:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.partition_failures import reason
 from kcli.flows.reassign.moves import BrokerTraffic, Move
 from kcli.output.progress import size_text
 from kcli.output.tables import Column, indented_table
 
-PLAN = (
+NEW_REPLICAS = Column(
+    "new_replicas", values="integers", meaning="Numbers of the brokers that are to have a replica."
+)
+COLUMNS = (
     Column("topic"),
     Column("partition", "id"),
     Column("replicas"),
-    Column("new_replicas"),
-    Column("bytes", "size"),
-    Column("note", "prose"),
+    NEW_REPLICAS,
+    Column("bytes", "size", meaning="Bytes to be copied; null where it is unknown."),
 )
-REPORT = (*PLAN[:-1], Column("status"), Column("note", "prose"))
-_TEXT = (*PLAN[:4], Column("bytes", "id"), PLAN[5])
+FURTHER = (
+    Column("adding", values="integers", meaning="Brokers that get a replica."),
+    Column("removing", values="integers", meaning="Brokers that lose their replica."),
+)
+_TEXT = (*COLUMNS[:4], Column("bytes", "id"), Column("note", "prose"))
 _BROKERS = tuple(
     Column(key, "id")
     for key in ("broker", "replicas", "new_replicas", "leaders", "new_leaders", "receives", "sends")
@@ -29,8 +32,8 @@ _BROKERS = tuple(
 _MOST_LINES = 50
 
 
-def plan_row(move: Move, error: KcliError | None = None) -> dict[str, Any]:
-    """A row of the plan."""
+def move_row(move: Move) -> dict[str, Any]:
+    """The values of the columns."""
     return {
         "topic": move.tp.topic,
         "partition": move.tp.partition,
@@ -39,22 +42,15 @@ def plan_row(move: Move, error: KcliError | None = None) -> dict[str, Any]:
         "adding": list(move.adding),
         "removing": list(move.removing),
         "bytes": move.copied,
-        "note": reason(error) if error is not None else _note(move),
     }
 
 
-def report_row(move: Move, status: str, error: KcliError | None) -> dict[str, Any]:
-    """A row of the report."""
-    return plan_row(move, error) | {"status": status}
-
-
-def moves_table(moves: Sequence[Move], errors: Mapping[TopicPartition, KcliError]) -> list[str]:
+def moves_table(moves: Sequence[Move], refused: Collection[TopicPartition] = ()) -> list[str]:
     """The moves for people, at most 50 of them."""
     rows = []
     for move in moves[:_MOST_LINES]:
-        row = plan_row(move)
-        note = "refused" if move.tp in errors else row["note"]
-        rows.append(row | {"bytes": size_or_unknown(move.copied), "note": note})
+        note = "refused" if move.tp in refused else move_note(move)
+        rows.append(move_row(move) | {"bytes": size_or_unknown(move.copied), "note": note})
     lines = indented_table(_TEXT, rows)
     if len(moves) > _MOST_LINES:
         lines.append(f"  … and {len(moves) - _MOST_LINES:,} more")
@@ -97,7 +93,8 @@ def numbers_text(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _note(move: Move) -> str | None:
+def move_note(move: Move) -> str:
+    """A remark on a move."""
     if not move.needed:
         return "as it is"
-    return None if move.adding or move.removing else "only the order"
+    return "" if move.adding or move.removing else "only the order"

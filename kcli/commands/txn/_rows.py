@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcli.flows.transactions.held import ENDING, HANGING, OPEN, PartitionState, PartitionTransaction
+from kcli.flows.transactions.held import (
+    ENDING,
+    HANGING,
+    OPEN,
+    PartitionState,
+    PartitionTransaction,
+    age,
+    known,
+)
 from kcli.output.progress import duration_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, time_text
@@ -170,13 +178,3 @@ def _remedy(holders: Sequence[PartitionTransaction]) -> str:
     return (
         f"{where}: not all coordinators responded, so it is not known what ends the transaction of {producer}"
     )
-
-
-def age(since_ms: int, now: int) -> float | None:
-    """Seconds; None if it is not known when it began."""
-    return max(0, now - since_ms) / 1000 if since_ms >= 0 else None
-
-
-def known(number: int) -> int | None:
-    """None for −1."""
-    return number if number >= 0 else None

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from kcli.commands._reassign_throttle import clear_throttles, warn_of_foreign_rates
-from kcli.commands._reassign_watch import wait_for_moves
+from kcli.commands.reassign._watch import wait_for_moves
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
@@ -16,6 +15,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
+from kcli.flows.reassign.left_throttles import clear_throttles, warn_of_foreign_rates
 from kcli.flows.reassign.plan_file import read_plan_file, shown_name
 from kcli.flows.reassign.progress import MoveProgress, move_progress
 from kcli.output.progress import counted
@@ -56,9 +56,10 @@ def status(inv: Invocation, path: str | None, watch: bool) -> int:
             signal = wait_for_moves(inv, admin, list(found.ongoing))
             found = move_progress(admin, list(wanted))
         states = _states(admin, wanted, found)
-        clear_throttles(inv, admin, cluster)
+        for error in clear_throttles(admin, inv.talk, dry_run=inv.dry_run):
+            inv.failed(error)
         if not admin.list_reassignments():
-            warn_of_foreign_rates(inv, admin)
+            warn_of_foreign_rates(admin, inv.talk)
     _print(inv, cluster, wanted, found, states)
     if not found.ongoing:
         inv.talk.note("nothing is being moved")

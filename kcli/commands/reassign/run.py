@@ -1,0 +1,62 @@
+"""``kcli reassign run``: move replicas as a file says."""
+
+import click
+
+from kcli.commands.reassign._watch import wait_for_moves
+from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands.shared.params import RATE, Rate
+from kcli.commands.shared.usage import usage
+
+
+@command(
+    "run",
+    changes=True,
+    examples=(
+        (
+            "kcli reassign run moves.json --throttle 50MB/s --watch",
+            "asks, moves, waits, removes the throttle",
+        ),
+        ("kcli reassign run moves.json --dry-run", "only check the file, and show the moves"),
+        ("kcli reassign plan --topic orders | kcli reassign run - --yes", "plan and run, in a script"),
+    ),
+)
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--throttle",
+    type=RATE,
+    metavar="50MB/s",
+    help="limit what each broker sends and receives for moves (default: no limit)",
+)
+@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@pass_invocation
+def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: bool) -> int:
+    """Move replicas as FILE says; - is stdin.
+
+    FILE is that of `kcli reassign plan` or of kafka-reassign-partitions.sh. Nothing is moved if it names a topic,
+    partition or broker that does not exist, or a partition that is being moved already: exit code 7.
+
+    The throttle is set as Kafka's script does, throttles that exist are kept. It is removed when the moves are done:
+    at the end with --watch, else by `kcli reassign status`. Ctrl-C ends only the watching. The replicas before are
+    saved in a file that `kcli reassign run` takes to go back.
+    """
+    from kcli.flows.reassign.run import ReassignmentRun  # clients are loaded when the command runs
+
+    rate = _bytes(throttle)
+    if path == "-" and stdin_is_terminal():
+        inv.talk.note("reading the plan from the terminal; end with Ctrl-D …")
+    wait = (lambda admin, moving: wait_for_moves(inv, admin, moving)) if watch else None
+    return run_change(inv, ReassignmentRun(path, rate, inv.talk, wait))
+
+
+def _bytes(throttle: Rate | None) -> int | None:
+    if throttle is None:
+        return None
+    if throttle.bytes is None:
+        raise usage(
+            "reassign run: --throttle needs a unit",
+            why="it limits bytes a second",
+            do="write --throttle 50MB/s, or --throttle 50MiB/s",
+        )
+    return max(1, int(throttle.bytes))

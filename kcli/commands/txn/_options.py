@@ -1,0 +1,27 @@
+"""Options that several verbs of ``kcli txn`` have."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kcli.commands.shared.params import DURATION, PARTITIONS
+from kcli.commands.shared.types import TOPIC
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+older_than_option = click.option(
+    "--older-than", type=DURATION, metavar="DUR", help="only transactions that are open for longer: 15m, 2h"
+)
+
+
+def topic_options(meaning: str) -> Callable[[C], C]:
+    """``--topic``, with what it selects, and its ``-p``."""
+
+    def with_options(command: C) -> C:
+        partitions = click.option(
+            "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
+        )
+        return click.option("--topic", type=TOPIC, metavar="TOPIC", help=meaning)(partitions(command))
+
+    return with_options

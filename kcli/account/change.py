@@ -60,10 +60,15 @@ class Question(NamedTuple):
 
 
 class Found(NamedTuple, Generic[F]):
-    """What was read back of an item: its facts now, and, where it is not as it should be, the error that says so."""
+    """What was read back of an item: its facts now, and, where it is not as it should be, the error that says so.
+
+    ``note`` is a remark. ``outcome`` is UNCHANGED for what was so already when it was to be changed.
+    """
 
     facts: F
     error: KcliError | None = None
+    note: str = ""
+    outcome: Outcome = Outcome.DONE
 
 
 class Change(Generic[K, F]):
@@ -82,6 +87,9 @@ class Change(Generic[K, F]):
     quiet_report: ClassVar[bool] = False
     nothing: str = "nothing is to be changed"
 
+    def begin(self, admin: Admin) -> None:
+        """Before the first contact: raises what forbids the change whatever the cluster is like."""
+
     def decide(self, admin: Admin) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
         authorization included. Nothing is changed. Raises what stands against all of it.
@@ -96,6 +104,9 @@ class Change(Generic[K, F]):
         """What is asked before anything is changed; at least one."""
         raise NotImplementedError
 
+    def confirmed(self) -> None:
+        """After the questions: what the act needs besides, such as a password that is typed. Raises without it."""
+
     def again(self, item: Item[K, F], now: Item[K, F] | None) -> Item[K, F]:
         """A planned item, decided again (``now``) right before the act: refused if it has changed since the plan."""
         if now is not None and now.outcome is not Outcome.PLANNED:
@@ -106,6 +117,10 @@ class Change(Generic[K, F]):
 
     def warnings(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
         """What is easily overlooked in the plan. They stand in its document, too."""
+        return ()
+
+    def unchecked(self) -> Iterable[str]:
+        """What of the plan's text are warnings: documents have them, people read them in the text."""
         return ()
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
@@ -135,6 +150,10 @@ class Change(Generic[K, F]):
     def reason(self, error: KcliError) -> str:
         """An error as the note of an item."""
         return error.why or error.what
+
+    def noticed(self, items: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
+        """What turned up during the act, as warnings. They stand in the report."""
+        return ()
 
     def summary(self, items: Sequence[Item[K, F]]) -> Iterable[str]:
         """What was done, in sentences."""
@@ -168,4 +187,4 @@ def settled(answer: KcliError | None, found: Found[Any] | KcliError | None) -> S
         error = answer or (found.error if found is not None else None)
         assert error is not None, "an item that was changed is read back"
         return Settled(Outcome.UNKNOWN if answer is not None else Outcome.FAILED, error)
-    return Settled(Outcome.DONE)
+    return Settled(found.outcome)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, NotValidatedError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 
 
@@ -17,6 +17,11 @@ def refusal(operations: int | None, need: Permission, doing: str) -> KcliError |
     if is_allowed(operations, AclOperation[need.operation]):
         return None
     return BrokerError(need.code, doing, needs=[need])
+
+
+def not_checked(error: NotValidatedError) -> str:
+    """What a plan says of changes that no broker has checked."""
+    return f"not checked by the broker: {error.why}; it was compared with what the cluster shows"
 
 
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:
@@ -45,4 +50,10 @@ def denied_groups(groups: Mapping[str, GroupDescription], operation: str, doing:
 def denied_on_cluster(admin: Admin, operation: str, doing: str) -> KcliError | None:
     """The error if the operation on the cluster is not permitted."""
     operations = admin.describe_cluster(include_operations=True).operations
+    if operations == 0 and operation not in _WITH_DESCRIBE:
+        return None  # brokers report none at all to whom they refuse DESCRIBE
     return refusal(operations, on_cluster(operation), doing)
+
+
+_WITH_DESCRIBE = ("ALTER", "DESCRIBE")
+"""Operations on the cluster that include DESCRIBE (org.apache.kafka.metadata.authorizer.StandardAuthorizer)."""

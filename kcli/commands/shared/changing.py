@@ -27,6 +27,7 @@ Plan = Sequence[Item[Any, Any]]
 def run_change(inv: Invocation, change: Change[Any, Any]) -> int:
     """Runs the change on the command's cluster. Returns the exit status."""
     with open_admin(inv) as admin:
+        change.begin(admin)
         cluster = connect(inv, admin)
         return _Run(inv, admin, cluster, change).run()
 
@@ -55,6 +56,8 @@ class _Run:
         else:
             plan = self._asked(plan)
             plan = self._acted(plan, planned(plan))
+            for warning in self.change.noticed(plan):
+                self.inv.talk.warn(warning)
             self._report(plan)
         account = self._account(plan)
         return self.inv.finish(done=account.anything_good, also=[account.exit_code()])
@@ -73,22 +76,25 @@ class _Run:
             check_answerable(self.inv, question)
 
     def _show(self, plan: Plan) -> None:
-        if text := self.change.text(plan):
+        text = self.change.text(plan) if plan or self.inv.dry_run else ""
+        if text:
             show_plan(self.inv, text)
         self._remark(plan)
-        if not planned(plan) and not any(item.error for item in plan):
-            self.inv.talk.note(self.change.nothing)
 
     def _remark(self, plan: Plan) -> None:
         """What is easily overlooked in the plan, and what of it is refused."""
         for warning in self.change.warnings(plan):
             self.inv.talk.warn(warning)
+        self.inv.talk.warnings += self.change.unchecked()
         self._print_errors(plan, partly=self._account(plan).partly)
+        if not planned(plan) and not any(item.error for item in plan):
+            self.inv.talk.note(self.change.nothing)
 
     def _asked(self, plan: Plan) -> list[Item[Any, Any]]:
         """The plan after all questions. It is decided again, and what has changed since it was shown is refused."""
         for number, question in enumerate(self.change.questions(plan)):
             ask(self.inv, question, (lambda: self._remark(plan)) if number == 0 else None)
+        self.change.confirmed()
         again = {item.key: item for item in self.change.decide(self.admin)}
         now = [
             self.change.again(item, again.get(item.key)) if item.outcome is Outcome.PLANNED else item
@@ -128,8 +134,11 @@ class _Run:
         self, item: Item[Any, Any], answer: KcliError | None, found: Found[Any] | KcliError | None
     ) -> Item[Any, Any]:
         end = settled(answer, found)
-        facts = found.facts if isinstance(found, Found) else self.change.unread(item)
-        return item._replace(facts=facts, outcome=end.outcome, error=end.error)
+        if isinstance(found, Found):
+            item = item._replace(facts=found.facts, note=found.note or item.note)
+        else:
+            item = item._replace(facts=self.change.unread(item))
+        return item._replace(outcome=end.outcome, error=end.error)
 
     def _report(self, plan: Plan) -> None:
         refused = all(item.outcome is Outcome.REFUSED for item in plan)

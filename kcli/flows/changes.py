@@ -6,8 +6,13 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "AclCreate": "kcli.flows.acls.create:AclCreation",
+    "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "QuotaAlter": "kcli.flows.quotas.alter:QuotaAlteration",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
+    "UserDelete": "kcli.flows.users.delete:UserDeletion",
+    "UserSet": "kcli.flows.users.set:UserSetting",
 }
 """The class of each kind, which is imported when it is needed."""
 

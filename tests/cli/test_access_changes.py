@@ -262,14 +262,6 @@ def test_a_change_of_which_nothing_is_known_is_unknown(run: Run, cluster: FakeCl
     assert done.err.count("it is unknown whether") == 1
 
 
-@each_verb
-def test_a_read_back_that_fails_is_6_and_unknown(run: Run, cluster: FakeCluster, verb: Verb) -> None:
-    cluster.fail(verb.read, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER, after=2)
-    done = run(verb.line, "--yes", "-o", "json", code=6)
-    assert items(done)[0]["status"] == "unknown"
-    assert done.err.count("but not read back") == 1
-
-
 # --- other clients -------------------------------------------------------------------------------------------------
 
 

@@ -53,11 +53,11 @@ class AclCreation(Change[AclBinding, None]):
 
     def text(self, plan: Sequence[AclItem]) -> str:
         """The exact ACLs."""
-        return plan_lines(f"Create {_planned(plan)}:", plan)
+        return plan_lines(f"Create {_missing(plan)}:", plan)
 
     def questions(self, plan: Sequence[AclItem]) -> list[Question]:
         """One for all."""
-        return [Question(self.text(plan), f"Create {_planned(plan)}?")]
+        return [Question(self.text(plan), f"Create {_missing(plan)}?")]
 
     def warnings(self, plan: Sequence[AclItem]) -> Iterator[str]:
         """Names and principals that are hardly meant."""
@@ -94,8 +94,8 @@ class AclCreation(Change[AclBinding, None]):
         return (f"created {counted(len(items), 'ACL')}, read back",) if items else ()
 
 
-def _planned(plan: Sequence[AclItem]) -> str:
-    return counted(sum(item.outcome is Outcome.PLANNED for item in plan), "ACL")
+def _missing(plan: Sequence[AclItem]) -> str:
+    return counted(sum(item.outcome is not Outcome.UNCHANGED for item in plan), "ACL")
 
 
 def _absent(binding: AclBinding) -> NotCreatedError:

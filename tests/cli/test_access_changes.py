@@ -165,6 +165,7 @@ def test_credentials_that_do_not_exist_are_refused_with_all_the_others(
         done = run(line, more, "-o", "json", code=1)
         assert [item["mechanism"] for item in items(done)] == mechanisms
         assert {item["status"] for item in items(done)} == {"refused"}
+        assert "has no" in items(done)[0]["note"]
         assert run(line, more, code=1).err.count("kcli: user alic") == 1
     assert changed(cluster, REMOVE) == []
 
@@ -309,6 +310,17 @@ def test_a_credential_that_is_gone_before_the_act_is_unchanged_and_the_others_ar
     done = run(f"{REMOVE.line} {both}", "--yes", "-o", "json")
     assert [item["status"] for item in items(done)] == ["unchanged", "done"]
     assert "SCRAM-SHA-256 of user alice was deleted by another client meanwhile" in done.err
+
+
+def test_a_credential_that_is_set_after_the_plan_stays_and_is_warned_of(
+    run: Run, cluster: FakeCluster
+) -> None:
+    other = Credential.of_password(DIGESTS[SHA_256], b"salt", 4_096, "old")
+    added = {("alice", SHA_256): other}
+    between(cluster, DescribeUserScramCredentialsRequest, lambda: cluster.scram.changed.update(added))
+    document = json.loads(run(REMOVE.line, "--yes", "-o", "json").out)
+    assert [(item["mechanism"], item["status"]) for item in document["items"]] == [("SCRAM-SHA-512", "done")]
+    assert "SCRAM-SHA-256 of user alice was set meanwhile" in document["warnings"][0]
 
 
 @pytest.mark.parametrize("verb", [SET, REMOVE, ALTER], ids=lambda verb: verb.kind)

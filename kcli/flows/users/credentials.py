@@ -48,6 +48,7 @@ class CredentialChange(Change[ScramCredential, Credential]):
         self.name = name
         self.mechanisms = mechanisms_of(mechanisms)
         self.before: Iterations = {}
+        self.after: Iterations = {}
         self.own_mechanism = ""
         self._unsure: set[ScramCredential] = set()
 
@@ -88,12 +89,10 @@ class CredentialChange(Change[ScramCredential, Credential]):
         self, admin: Admin, items: Sequence[CredentialItem]
     ) -> dict[ScramCredential, Found[Credential] | KcliError]:
         """The iterations that are there now."""
-        found: dict[ScramMechanism | int, int] = {}
 
         def wrong() -> list[CredentialItem]:
-            found.clear()
-            found.update(credentials_of(admin, self.name))
-            return [item for item in items if found.get(item.key.mechanism) != item.facts.new]
+            self.after = credentials_of(admin, self.name)
+            return [item for item in items if self.after.get(item.key.mechanism) != item.facts.new]
 
         try:
             bad = wait_until_empty(admin, wrong)

@@ -132,6 +132,17 @@ class UserDeletion(CredentialChange):
             "iterations": item.facts.old,
         }
 
+    def reason(self, error: KcliError) -> str:
+        """What does not exist, rather than what else does."""
+        return error.what if isinstance(error, NotFoundError) else super().reason(error)
+
     def noticed(self, items: Sequence[CredentialItem]) -> Iterator[str]:
-        """What other clients have deleted meanwhile."""
-        return (f"{item.key} was {item.note}" for item in items if item.outcome is Outcome.UNCHANGED)
+        """What other clients have deleted and set meanwhile."""
+        for item in items:
+            if item.outcome is Outcome.UNCHANGED:
+                yield f"{item.key} was {item.note}"
+        if not self.mechanisms:
+            known = {item.key.mechanism for item in items}
+            for mechanism in in_order(self.after.keys() - known):
+                key = ScramCredential(self.name, mechanism)
+                yield f"{key} was set meanwhile; it was not in the plan and was not deleted"

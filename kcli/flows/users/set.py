@@ -125,7 +125,8 @@ class UserSetting(CredentialChange):
 
     def confirmed(self) -> None:
         """The password, if it is to be typed."""
-        self._password = self._password or self._typed()
+        if self._password is None:
+            self._password = self._typed()
 
     def apply(self, admin: Admin, todo: Sequence[CredentialItem]) -> dict[ScramCredential, KcliError | None]:
         """Sets the credentials, each with a salt of its own."""
